@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/best_validation.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 
 #include <array>
@@ -115,10 +116,8 @@ Result<std::optional<double>> Train::find_best_validation() const {
         DET_TRY_ASSIGN(auto const found,
                        journal::load_best_validation(TrialLayout(trials / std::to_string(index)),
                                                      spec.first_run_of(index), objective));
-        if (!found) continue;
-        bool const is_better =
-            !best || (objective.smaller_is_better ? found->value < *best : found->value > *best);
-        if (is_better) best = found->value;
+        if (found && (!best || is_better(found->value, *best, objective.smaller_is_better)))
+            best = found->value;
     }
     return best;
 }

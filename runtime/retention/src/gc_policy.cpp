@@ -1,3 +1,4 @@
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/gc_policy.hpp>
 
@@ -29,7 +30,7 @@ void keep_best(Pointers checkpoints, std::uint64_t count, bool smaller_is_better
                std::set<std::string>& kept) {
     std::erase_if(checkpoints, [](auto const* c) { return !c->metric; });
     std::ranges::stable_sort(checkpoints, [&](KnownCheckpoint const* a, KnownCheckpoint const* b) {
-        return smaller_is_better ? *a->metric < *b->metric : *a->metric > *b->metric;
+        return is_better(*a->metric, *b->metric, smaller_is_better);
     });
     for (std::size_t i = 0; i < checkpoints.size() && i < count; ++i) kept.insert(checkpoints[i]->uuid);
 }

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/best_validation.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
@@ -49,14 +50,14 @@ private:
 
 using Validations = std::map<std::uint64_t, double>;  // by step; as in Determined, the first one counts
 
-void add_validations(std::vector<Record> const& records, std::string const& metric,
-                     Validations& validations) {
-    for (auto const& record : records) {
-        auto const* metrics = std::get_if<MetricsReported>(&record);
-        if (metrics == nullptr || metrics->group != "validation") continue;
-        if (auto const value = number_in(metrics->metrics, metric))
-            validations.emplace(metrics->steps_completed, *value);
+Result<Validations> load_validations(TrialLayout const& trial, std::string const& metric) {
+    DET_TRY_ASSIGN(auto const reports, journal::load_validations(trial, 0));
+    Validations validations;
+    for (auto const& report : reports) {
+        if (auto const value = number_in(report.metrics, metric))
+            validations.emplace(report.steps_completed, *value);
     }
+    return validations;
 }
 
 std::vector<CheckpointCommitted> committed_in(std::vector<Record> const& records) {
@@ -72,7 +73,6 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
                                                        std::string const& metric,
                                                        checkpoint::Store const* store) {
     std::vector<CommittedCheckpoint> checkpoints;
-    Validations validations;
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
@@ -81,8 +81,8 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
         if (!of_run) return std::move(of_run).error();
         for (auto& committed : *of_run)
             checkpoints.push_back({index, run, std::move(committed), {}, Presence::unknown});
-        add_validations(journal.records, metric, validations);
     }
+    DET_TRY_ASSIGN(auto const validations, load_validations(trial, metric));
     for (auto& checkpoint : checkpoints) {
         auto const found = validations.find(checkpoint.committed.steps_completed);
         if (found != validations.end()) checkpoint.metric = found->second;

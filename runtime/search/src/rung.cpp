@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/ids.hpp>
 #include <det/search/rung.hpp>
 
@@ -23,12 +24,6 @@ std::optional<double> parse_metric(std::string_view text) {
 }
 
 }  // namespace
-
-bool is_better(double a, double b, bool smaller_is_better) {
-    if (std::isnan(a)) return false;
-    if (std::isnan(b)) return true;
-    return smaller_is_better ? a < b : a > b;
-}
 
 std::uint32_t count_kept(std::size_t entries, double divisor) {
     auto const share = static_cast<double>(entries) / divisor;

@@ -1,6 +1,7 @@
 #include "experiment/describe_search.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/trial_search.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -28,11 +29,9 @@ Result<std::optional<BestTrial>> find_best_trial(ExperimentView const& view, Exp
     std::optional<BestTrial> best;
     for (auto const& trial : view.trials) {
         DET_TRY_ASSIGN(auto const found, history.load_best_validation(trial.record.id, spec));
-        if (!found) continue;
-        bool const is_better =
-            !best || (spec.searcher.smaller_is_better ? found->value < best->validation.value
-                                                      : found->value > best->validation.value);
-        if (is_better) best = BestTrial{trial.record.id, *found};
+        bool const smaller_is_better = spec.searcher.smaller_is_better;
+        if (found && (!best || is_better(found->value, best->validation.value, smaller_is_better)))
+            best = BestTrial{trial.record.id, *found};
     }
     return best;
 }

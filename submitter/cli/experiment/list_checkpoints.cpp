@@ -2,6 +2,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
-#include <tuple>
 
 #include "command.hpp"
 #include "output/table.hpp"
@@ -31,8 +31,7 @@ std::string_view state_of(CommittedCheckpoint const& checkpoint) {
 void keep_best(std::vector<CommittedCheckpoint>& checkpoints, std::uint32_t number, bool smaller_is_better) {
     std::erase_if(checkpoints, [](auto const& c) { return !c.metric || c.presence == Presence::none; });
     std::ranges::stable_sort(checkpoints, [&](auto const& a, auto const& b) {
-        auto const& [better, worse] = smaller_is_better ? std::tie(a, b) : std::tie(b, a);
-        return *better.metric < *worse.metric;
+        return is_better(*a.metric, *b.metric, smaller_is_better);
     });
     if (checkpoints.size() > number) checkpoints.erase(checkpoints.begin() + number, checkpoints.end());
 }

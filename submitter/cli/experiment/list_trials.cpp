@@ -1,5 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/asha.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -28,7 +29,7 @@ struct TrialRow {
 void sort_by_metric(std::vector<TrialRow>& rows, bool smaller_is_better) {
     std::ranges::stable_sort(rows, [&](auto const& a, auto const& b) {
         if (!a.best || !b.best) return a.best && !b.best;
-        return smaller_is_better ? a.best->value < b.best->value : a.best->value > b.best->value;
+        return is_better(a.best->value, b.best->value, smaller_is_better);
     });
 }
 

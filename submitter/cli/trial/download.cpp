@@ -2,6 +2,7 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -66,11 +67,9 @@ private:
         if (!wants_best_) return known.back().uuid;
         KnownCheckpoint const* best = nullptr;
         for (auto const& c : known) {
-            if (!c.metric) continue;
-            bool const is_better =
-                best == nullptr ||
-                (searcher.smaller_is_better ? *c.metric < *best->metric : *c.metric > *best->metric);
-            if (is_better) best = &c;
+            if (c.metric &&
+                (best == nullptr || is_better(*c.metric, *best->metric, searcher.smaller_is_better)))
+                best = &c;
         }
         if (best == nullptr)
             return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));

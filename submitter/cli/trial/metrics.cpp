@@ -17,7 +17,8 @@ class TrialMetrics final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the trial", Need::required},
-                {"--group", &group_, "only this group of metrics"}};
+                {"--group", &group_, "only this group of metrics"},
+                {"--all-runs", &all_runs_, "also the reports that a later run superseded"}};
     }
 
     Outcome run(Session& session) override {
@@ -38,17 +39,20 @@ private:
         return history.load_reports(id);
     }
 
-    bool wanted(MetricsReported const& report) const { return !group_ || report.group == *group_; }
+    bool wanted(tracker::history::RunReports const& run, MetricsReported const& report) const {
+        return (!group_ || report.group == *group_) && (all_runs_ || !run.is_superseded(report));
+    }
 
     Json as_json(std::vector<tracker::history::RunReports> const& runs) const {
         auto answer = Json::array();
         for (auto const& run : runs) {
             for (auto const& report : run.metrics) {
-                if (!wanted(report)) continue;
+                if (!wanted(run, report)) continue;
                 answer.push_back({{"run", run.run},
                                   {"group", report.group},
                                   {"steps_completed", report.steps_completed},
                                   {"time", format_utc(report.time)},
+                                  {"superseded", run.is_superseded(report)},
                                   {"metrics", report.metrics}});
             }
         }
@@ -56,18 +60,23 @@ private:
     }
 
     std::string as_table(std::vector<tracker::history::RunReports> const& runs) const {
-        Table table({"Run", "Group", "Steps", "Time", "Metrics"});
+        std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
+        if (all_runs_) header.push_back("Superseded");
+        Table table(std::move(header));
         for (auto const& run : runs) {
             for (auto const& report : run.metrics) {
-                if (!wanted(report)) continue;
+                if (!wanted(run, report)) continue;
                 std::string metrics;
                 for (auto const& [name, value] : report.metrics->items()) {
                     if (name == "batch_metrics")
                         continue;  // many values, which Determined does not show either
                     metrics += fmt::format("{}{}={}", metrics.empty() ? "" : " ", name, to_line(value));
                 }
-                table.add({std::to_string(run.run), report.group, std::to_string(report.steps_completed),
-                           short_time(report.time), metrics});
+                std::vector<std::string> row{std::to_string(run.run), report.group,
+                                             std::to_string(report.steps_completed), short_time(report.time),
+                                             metrics};
+                if (all_runs_) row.push_back(run.is_superseded(report) ? "yes" : "");
+                table.add(std::move(row));
             }
         }
         return table.render();
@@ -75,6 +84,7 @@ private:
 
     std::string id_;
     std::optional<std::string> group_;
+    bool all_runs_ = false;
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_all_runs_are_listed) {
                                    {"group", "training"},
                                    {"steps_completed", 150},
                                    {"time", "2026-11-21T12:15:00.000000Z"},
+                                   {"superseded", false},
                                    {"metrics", {{"loss", 0.25}}}}));
 }
 
@@ -88,6 +89,20 @@ BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     BOOST_REQUIRE(metrics.size() == 1u);
     BOOST_TEST(metrics[0]["steps_completed"] == 100);
     BOOST_TEST(ask("trial metrics 1 --group absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(superseded_metrics_are_shown_only_if_asked_for) {
+    auto first = must(journal::JournalWriter::open(ExperimentLayout(root, {1}).trial(0).run(0).journal()));
+    must(first.append(MetricsReported{minute(4), "training", 120, Json{{"loss", 0.125}}}));
+    must(first.append(MetricsReported{minute(4), "validation", 120, Json{{"loss", 0.125}}}));
+    BOOST_TEST(ask("trial metrics 1.0").size() == 3u);
+    auto const all = ask("trial metrics 1.0 --all-runs");
+    BOOST_REQUIRE(all.size() == 5u);
+    BOOST_TEST(all[2]["superseded"] == true);
+    BOOST_TEST(all[4]["superseded"] == false);
+    BOOST_TEST(run("trial metrics 1.0 --all-runs") == 0);
+    BOOST_TEST(contains(out, "loss=0.125                                    | yes"), out);
+    BOOST_TEST(ask("experiment describe 1 --search")["best_trial"].is_null());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
@@ -102,9 +117,11 @@ BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     must(journal.append(AlertRaised{minute(2), "careful", "the loss is \x1b[2J", "warn"}));
     must(journal.append(ProgressReported{minute(3), 0.5}));
     BOOST_TEST(run("trial describe 1") == 0);
-    BOOST_TEST(contains(out, "\nProgress: 50 %\nStatus: warming up\nAlert: 2026-11-21 12:02:00Z warn: careful: the "
-                             "loss is \\x1b[2J\n"),
-               out);
+    BOOST_TEST(
+        contains(out,
+                 "\nProgress: 50 %\nStatus: warming up\nAlert: 2026-11-21 12:02:00Z warn: careful: the "
+                 "loss is \\x1b[2J\n"),
+        out);
     auto const answer = ask("trial describe 1");
     BOOST_TEST(answer["progress"] == 0.5);
     BOOST_TEST(answer["status"] == "warming up");

@@ -99,11 +99,17 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
+    std::vector<journal::RunBeginning> beginnings;
+    auto const& known_runs = experiment.trials[id.index].runs;  // another one may have begun since
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
         auto& run = reports.emplace_back();
         run.run = number;
+        auto& beginning = beginnings.emplace_back();
+        auto const index = reports.size() - 1;
+        if (index < known_runs.size() && known_runs[index].started) beginning.add(*known_runs[index].started);
         for (auto const& record : journal.records) {
+            beginning.add(record);
             if (auto const* metrics = std::get_if<MetricsReported>(&record)) run.metrics.push_back(*metrics);
             if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
                 run.checkpoints.push_back(*committed);
@@ -116,6 +122,8 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
                 run.acknowledged = *acknowledged;
         }
     }
+    auto const cut_offs = journal::find_cut_offs(beginnings);
+    for (std::size_t i = 0; i < reports.size(); ++i) reports[i].cut_off = cut_offs[i];
     return reports;
 }
 

@@ -1,3 +1,4 @@
+#include <det/protocol/compare_metrics.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@ RungView view_rung(std::uint64_t length, std::vector<search::RungEntry> entries,
                    search::AshaSearch const& search) {
     RungView view{length, std::move(entries), 0, {}, 0};
     std::ranges::stable_sort(view.entries, [&](auto const& a, auto const& b) {
-        return search::is_better(a.metric, b.metric, search.smaller_is_better);
+        return is_better(a.metric, b.metric, search.smaller_is_better);
     });
     if (view.entries.empty()) return view;
     view.kept_trials = search::count_kept(view.entries.size(), search.divisor);

@@ -119,6 +119,29 @@ BOOST_AUTO_TEST_CASE(reports_come_run_by_run) {
     BOOST_TEST((must_fail(history.load_reports({{1}, 1})).code == codes::no_such_trial));
 }
 
+BOOST_AUTO_TEST_CASE(reports_of_repeated_steps_are_superseded_and_never_the_best) {
+    auto const layout = create(1);
+    auto spec = must(parse_spec(must(read_file(layout.spec()))));
+    spec.searcher = {"single", "loss", true, Json::object()};
+    for (std::uint32_t number = 0; number < 2; ++number) {  // run 1 has no checkpoint of run 0
+        run(layout, number, std::nullopt);
+        auto chief = must(journal::JournalWriter::create(layout.trial(0).run(number).journal()));
+        for (std::uint64_t const step : {100, 200}) {
+            if (number == 1 && step == 100) continue;  // its own snapshot was of step 100
+            must(chief.append(MetricsReported{UtcTime{1}, "validation", step,
+                                              Json{{"loss", step == 200 && number == 0 ? 0.125 : 0.5}}}));
+        }
+    }
+    auto const reports = must(history.load_reports({{1}, 0}));
+    BOOST_TEST(!reports[0].is_superseded(reports[0].metrics.at(0)));
+    BOOST_TEST(reports[0].is_superseded(reports[0].metrics.at(1)));
+    BOOST_TEST(!reports[1].is_superseded(reports[1].metrics.at(0)));
+    auto const best = must(history.load_best_validation({{1}, 0}, spec));
+    BOOST_REQUIRE(best.has_value());
+    BOOST_TEST(best->value == 0.5);
+    BOOST_TEST(best->steps_completed == 100u);
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_spec_is_named) {
     auto const layout = create(1);
     must(write_file(layout.spec(), "{}"));

@@ -1,10 +1,12 @@
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/record.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace det::journal {
 
@@ -20,8 +22,12 @@ struct BestValidation {
     friend bool operator==(BestValidation const&, BestValidation const&) = default;
 };
 
-/// Reads the journals of a trial's runs from `first_run` on. Of equal values the earlier one is the best;
-/// NaN and infinities never are.
+/// Reads the validations that a trial's runs from `first_run` on reported, in order. Leaves out superseded
+/// reports (superseded.hpp).
+Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, std::uint32_t first_run);
+
+/// Finds the best of these validations. Of equal values the earlier one is the best; NaN and infinities never
+/// are.
 /// \return nullopt if no validation has a number of this name
 Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
                                                            Objective const& objective);

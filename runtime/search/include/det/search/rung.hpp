@@ -40,9 +40,6 @@ struct RungVerdict {
     std::uint32_t kept_trials = 0;    // the trials with fewer better ones than this train on
 };
 
-/// Whether metric `a` is strictly better than `b`. NaN is worse than every number.
-bool is_better(double a, double b, bool smaller_is_better);
-
 /// How many of the trials of a rung train on: the best 1/divisor, at least one.
 std::uint32_t count_kept(std::size_t entries, double divisor);
 

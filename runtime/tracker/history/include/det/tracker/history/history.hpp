@@ -1,6 +1,7 @@
 #pragma once
 #include <det/journal/best_validation.hpp>
 #include <det/journal/replacements.hpp>
+#include <det/journal/superseded.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/desired_state.hpp>
@@ -54,6 +55,12 @@ struct RunReports {
     std::vector<AlertRaised> alerts = {};
     std::optional<UtcTime> first_step = {};
     std::optional<PreemptionAcknowledged> acknowledged = {};
+    journal::CutOff cut_off = {};
+
+    /// Whether a later run trained the steps of this report again.
+    bool is_superseded(MetricsReported const& report) const {
+        return cut_off.supersedes(report.group, report.steps_completed);
+    }
 };
 
 /// Read access to the records of experiments: the journals themselves, or an index of them.
@@ -64,12 +71,12 @@ public:
     /// The ids of all experiments, ascending; empty if there are none yet.
     virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
-    /// The reports of a trial's runs: one entry per run, in order.
+    /// The reports of a trial's runs: one entry per run, in order. Superseded reports are among them.
     virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
     /// The trials that have arrived at a rung of the experiment's search, sorted by trial.
     virtual Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
                                                              std::uint32_t rung) = 0;
-    /// The best validation of a trial by the searcher's metric.
+    /// The best validation of a trial by the searcher's metric. Superseded reports do not count.
     /// \param spec of its experiment
     virtual Result<std::optional<journal::BestValidation>> load_best_validation(
         TrialId id, ExperimentSpec const& spec) = 0;

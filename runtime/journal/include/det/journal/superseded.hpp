@@ -1,0 +1,52 @@
+#pragma once
+#include <det/protocol/record.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::journal {
+
+/// Where a run began to train, and so which steps of earlier runs it repeats.
+struct RunBeginning {
+    /// Steps of the checkpoint that the run started from. Empty: no checkpoint of det, so the program started
+    /// from the beginning or from a snapshot of its own.
+    std::optional<std::uint64_t> resumed_from;
+    /// The steps of the first report of each group.
+    std::map<std::string, std::uint64_t, std::less<>> first_steps;
+
+    /// Takes a record of the run's `life` or of its chief's journal into account. Records come in order.
+    void add(Record const& record);
+};
+
+/// Tells which reports of a run a later run has superseded: those of steps that the later run trained again.
+class CutOff {
+public:
+    bool supersedes(std::string_view group, std::uint64_t steps_completed) const;
+    /// The first superseded step of a group. The largest number if there is none.
+    std::uint64_t first_superseded_step(std::string_view group) const;
+
+    friend std::vector<CutOff> find_cut_offs(std::span<RunBeginning const> runs);
+
+private:
+    static constexpr auto none = std::numeric_limits<std::uint64_t>::max();
+    void lower_to(RunBeginning const& later_run);
+
+    std::uint64_t all_groups_ = none;
+    std::map<std::string, std::uint64_t, std::less<>> by_group_;  // only the lower ones
+};
+
+/// Decides which reports of a trial's runs are superseded. A report of run n is if a later run resumed from a
+/// checkpoint of fewer steps; or, if the later run had no checkpoint of det, if its first report of the same
+/// group was of the same or fewer steps. Pure.
+/// \param runs of the trial, in order
+/// \return an entry for each run
+std::vector<CutOff> find_cut_offs(std::span<RunBeginning const> runs);
+
+}  // namespace det::journal
