@@ -117,5 +117,6 @@ std::unique_ptr<Command> make_trial_download();
 std::unique_ptr<Command> make_trial_kill();
 std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
+std::unique_ptr<Command> make_trial_profile();
 
 }  // namespace det::cli

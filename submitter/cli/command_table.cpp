@@ -41,6 +41,7 @@ constexpr CommandEntry entries[] = {
     {"trial", "kill", "end one trial at once", make_trial_kill},
     {"trial", "logs", "the output of the ranks of a trial", make_trial_logs},
     {"trial", "metrics", "the metrics that a trial reported", make_trial_metrics},
+    {"trial", "profile", "how a profiled trial used its nodes, and its timings", make_trial_profile},
     {"checkpoint", "list", "the checkpoints of an experiment", make_checkpoint_list},
     {"checkpoint", "describe", "what a checkpoint holds", make_checkpoint_describe},
     {"checkpoint", "verify", "compare a checkpoint with its checksums", make_checkpoint_verify},
