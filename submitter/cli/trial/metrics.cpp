@@ -3,28 +3,67 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
+#include "output/metric_value.hpp"
+#include "output/output_style.hpp"
+#include "output/plot.hpp"
 #include "output/table.hpp"
 #include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {
 
+/// A report that the user wants to see.
+struct ShownReport {
+    TrialId trial;
+    std::uint32_t run = 0;
+    bool is_superseded = false;
+    MetricsReported report;
+};
+
+/// Group and name of a metric.
+using MetricKey = std::pair<std::string, std::string>;
+
+/// The reports as curves: one plot for each metric, with a curve for each trial that has numbers.
+struct Plot {
+    MetricKey metric;
+    std::vector<Curve> curves;
+};
+
+void add_point(std::vector<Plot>& plots, MetricKey const& metric, std::string const& trial, PlotPoint point) {
+    auto plot = std::ranges::find(plots, metric, &Plot::metric);
+    if (plot == plots.end()) plot = plots.insert(plot, Plot{metric, {}});
+    if (plot->curves.empty() || plot->curves.back().label != trial) plot->curves.push_back({trial, {}});
+    plot->curves.back().points.push_back(point);
+}
+
 class TrialMetrics final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the trial", Need::required},
+        return {{"id", &ids_, "the trials", Need::required},
                 {"--group", &group_, "only this group of metrics"},
-                {"--all-runs", &all_runs_, "also the reports that a later run superseded"}};
+                {"--metric", &metric_, "only the metric of this name"},
+                {"--all-runs", &all_runs_, "also the reports that a later run superseded"},
+                {"--csv", &csv_, "print comma-separated values"},
+                {"--plot", &plot_, "draw curves"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto reports, load(session));
+        if (csv_ + plot_ + session.wants_json() > 1)
+            return Error{codes::usage, "--csv, --plot and --json exclude each other"};
+        DET_TRY_ASSIGN(auto const reports, load(session));
         if (session.wants_json()) {
             session.answer(as_json(reports));
+        } else if (csv_) {
+            session.out << as_csv(reports);
+        } else if (plot_) {
+            auto const text = as_plots(reports, output_style_of(session.environment, session.destination));
+            session.out << text;
+            if (text.empty()) session.say("no numbers to draw");
         } else {
             session.out << as_table(reports);
         }
@@ -32,59 +71,123 @@ public:
     }
 
 private:
-    Result<std::vector<tracker::history::RunReports>> load(Session& session) const {
+    Result<std::vector<ShownReport>> load(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         tracker::history::JournalHistory history(root);
-        return history.load_reports(id);
-    }
-
-    bool wanted(tracker::history::RunReports const& run, MetricsReported const& report) const {
-        return (!group_ || report.group == *group_) && (all_runs_ || !run.is_superseded(report));
-    }
-
-    Json as_json(std::vector<tracker::history::RunReports> const& runs) const {
-        auto answer = Json::array();
-        for (auto const& run : runs) {
-            for (auto const& report : run.metrics) {
-                if (!wanted(run, report)) continue;
-                answer.push_back({{"run", run.run},
-                                  {"group", report.group},
-                                  {"steps_completed", report.steps_completed},
-                                  {"time", format_utc(report.time)},
-                                  {"superseded", run.is_superseded(report)},
-                                  {"metrics", report.metrics}});
+        std::vector<ShownReport> shown;
+        for (auto const& text : ids_) {
+            DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(text));
+            DET_TRY_ASSIGN(auto runs, history.load_reports(id));
+            for (auto& run : runs) {
+                for (auto& report : run.metrics) {
+                    bool const is_superseded = run.is_superseded(report);
+                    if (is_wanted(report) && (all_runs_ || !is_superseded))
+                        shown.push_back({id, run.run, is_superseded, std::move(report)});
+                }
             }
+        }
+        return shown;
+    }
+
+    bool is_wanted(MetricsReported const& report) const {
+        return (!group_ || report.group == *group_) && (!metric_ || report.metrics->contains(*metric_));
+    }
+
+    /// The metrics of a report that the user wants to see.
+    Json metrics_of(ShownReport const& shown) const {
+        if (!metric_) return shown.report.metrics;
+        return {{*metric_, shown.report.metrics->at(*metric_)}};
+    }
+
+    Json as_json(std::vector<ShownReport> const& reports) const {
+        auto answer = Json::array();
+        for (auto const& shown : reports) {
+            answer.push_back({{"trial", to_string(shown.trial)},
+                              {"run", shown.run},
+                              {"group", shown.report.group},
+                              {"steps_completed", shown.report.steps_completed},
+                              {"time", format_utc(shown.report.time)},
+                              {"superseded", shown.is_superseded},
+                              {"metrics", metrics_of(shown)}});
         }
         return answer;
     }
 
-    std::string as_table(std::vector<tracker::history::RunReports> const& runs) const {
-        std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
-        if (all_runs_) header.push_back("Superseded");
+    /// A row for each value.
+    std::string as_csv(std::vector<ShownReport> const& reports) const {
+        std::vector<std::string> header{"trial", "run",    "group", "steps_completed",
+                                        "time",  "metric", "value"};
+        if (all_runs_) header.push_back("superseded");
         Table table(std::move(header));
-        for (auto const& run : runs) {
-            for (auto const& report : run.metrics) {
-                if (!wanted(run, report)) continue;
-                std::string metrics;
-                for (auto const& [name, value] : report.metrics->items()) {
-                    if (name == "batch_metrics")
-                        continue;  // many values, which Determined does not show either
-                    metrics += fmt::format("{}{}={}", metrics.empty() ? "" : " ", name, to_line(value));
-                }
-                std::vector<std::string> row{std::to_string(run.run), report.group,
-                                             std::to_string(report.steps_completed), short_time(report.time),
-                                             metrics};
-                if (all_runs_) row.push_back(run.is_superseded(report) ? "yes" : "");
+        for (auto const& shown : reports) {
+            auto const metrics = metrics_of(shown);
+            for (auto const& [name, value] : metrics.items()) {
+                if (name == batch_metrics) continue;
+                std::vector<std::string> row{to_string(shown.trial),
+                                             std::to_string(shown.run),
+                                             shown.report.group,
+                                             std::to_string(shown.report.steps_completed),
+                                             format_utc(shown.report.time),
+                                             name,
+                                             value.is_string() ? value.get<std::string>() : to_line(value)};
+                if (all_runs_) row.push_back(shown.is_superseded ? "true" : "false");
                 table.add(std::move(row));
             }
+        }
+        return table.render_csv();
+    }
+
+    std::string as_table(std::vector<ShownReport> const& reports) const {
+        bool const has_trials = ids_.size() > 1;
+        std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
+        if (has_trials) header.insert(header.begin(), "Trial ID");
+        if (all_runs_) header.push_back("Superseded");
+        Table table(std::move(header));
+        for (auto const& shown : reports) {
+            std::string text;
+            auto const metrics = metrics_of(shown);
+            for (auto const& [name, value] : metrics.items()) {
+                if (name == batch_metrics) continue;
+                text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value_text(value));
+            }
+            std::vector<std::string> row{std::to_string(shown.run), shown.report.group,
+                                         std::to_string(shown.report.steps_completed),
+                                         short_time(shown.report.time), text};
+            if (has_trials) row.insert(row.begin(), to_string(shown.trial));
+            if (all_runs_) row.push_back(shown.is_superseded ? "yes" : "");
+            table.add(std::move(row));
         }
         return table.render();
     }
 
-    std::string id_;
+    std::string as_plots(std::vector<ShownReport> const& reports, OutputStyle const& style) const {
+        std::vector<Plot> plots;
+        for (auto const& shown : reports) {
+            auto const metrics = metrics_of(shown);
+            for (auto const& [name, value] : metrics.items()) {
+                if (auto const number = find_number(value))
+                    add_point(plots, {shown.report.group, name}, to_string(shown.trial),
+                              {static_cast<double>(shown.report.steps_completed), *number});
+            }
+        }
+        std::string text;
+        for (auto const& plot : plots) {
+            auto drawn = render_plot(plot.metric.first + ' ' + plot.metric.second, plot.curves, style);
+            if (!text.empty() && !drawn.empty()) text += '\n';
+            text += drawn;
+        }
+        return text;
+    }
+
+    /// Many values, which Determined does not show either.
+    static constexpr std::string_view batch_metrics = "batch_metrics";
+
+    std::vector<std::string> ids_;
     std::optional<std::string> group_;
+    std::optional<std::string> metric_;
     bool all_runs_ = false;
+    bool csv_ = false;
+    bool plot_ = false;
 };
 
 }  // namespace

@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(metrics_of_all_runs_are_listed) {
     check_golden("cli/trial_metrics.txt", out);
     auto const metrics = ask("trial metrics 1.0");
     BOOST_REQUIRE(metrics.size() == 3u);
-    BOOST_TEST(metrics[2] == (Json{{"run", 1},
+    BOOST_TEST(metrics[2] == (Json{{"trial", "1.0"},
+                                   {"run", 1},
                                    {"group", "training"},
                                    {"steps_completed", 150},
                                    {"time", "2026-11-21T12:15:00.000000Z"},
@@ -89,6 +90,29 @@ BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     BOOST_REQUIRE(metrics.size() == 1u);
     BOOST_TEST(metrics[0]["steps_completed"] == 100);
     BOOST_TEST(ask("trial metrics 1 --group absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(metrics_of_several_trials_are_listed_and_drawn) {
+    auto const layout = create_example(root, 5);
+    start_run(layout, 0, 1);
+    auto chief = report(layout, 0);
+    must(chief.append(MetricsReported{minute(2), "training", 50, Json{{"loss", "NaN"}, {"a,b", 1}}}));
+    must(chief.append(MetricsReported{minute(2), "training", 150, Json{{"loss", 0.75}}}));
+    BOOST_TEST(run("trial metrics 1 5 --metric loss") == 0);
+    BOOST_TEST(contains(out, "Trial ID | Run | Group"), out);
+    BOOST_TEST(contains(out, "\n5.0      | 0   | training | 50    | 2026-11-21 12:02:00Z | loss=NaN\n"), out);
+    BOOST_TEST(run("trial metrics 5 --csv") == 0);
+    BOOST_TEST(out ==
+               "trial,run,group,steps_completed,time,metric,value\n"
+               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,\"a,b\",1\n"
+               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,loss,NaN\n"
+               "5.0,0,training,150,2026-11-21T12:02:00.000000Z,loss,0.75\n");
+    BOOST_TEST(ask("trial metrics 1 5 --metric loss").size() == 4u);
+    BOOST_TEST(run("trial metrics 1 5 --metric loss --plot") == 0);
+    check_golden("cli/trial_metrics_plot.txt", out);
+    BOOST_TEST(run("trial metrics 1 --metric note --plot") == 0);
+    BOOST_TEST(err == "no numbers to draw\n");
+    BOOST_TEST(run("trial metrics 1 --csv --plot") == to_int(ExitCode::usage));
 }
 
 BOOST_AUTO_TEST_CASE(superseded_metrics_are_shown_only_if_asked_for) {

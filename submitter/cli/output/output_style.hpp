@@ -1,0 +1,19 @@
+#pragma once
+#include <cstddef>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+/// What the place that answers go to can show.
+struct OutputStyle {
+    std::size_t columns = 80;
+    bool has_colour = false;
+    bool has_unicode = false;
+};
+
+/// A terminal shows colours unless NO_COLOR is set or it is a dumb one. The width is COLUMNS, else the
+/// terminal's own, else 80. Unicode needs a locale with UTF-8.
+OutputStyle output_style_of(Environment const& environment, Destination destination);
+
+}  // namespace det::cli
