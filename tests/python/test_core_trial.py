@@ -24,6 +24,10 @@ class Trial(RunCase):
                 assert context.train.set_metadata({"a": {"b": 1}}) == {"a": {"b": 1}}
                 context.distributed.allgather(None)
                 assert context.train.get_metadata() == {"a": {"b": 1}}
+                if context.distributed.rank == 0:  # writes the chief's reports first
+                    assert context.train.get_experiment_best_validation() == 0.25
+                means = context.train.report_mean_metrics("mean", 5, {"rank": context.distributed.rank, "one": 1})
+                assert means == {"rank": 0.5, "one": 1}, means
                 assert context.train.get_experiment_best_validation() == 0.25
                 assert context.train.get_tensorboard_path().is_dir()
                 assert context.searcher.get_configured_units() is det.core.Unit.BATCHES
@@ -31,7 +35,8 @@ class Trial(RunCase):
             2,
         )
         metrics = self.records(kind="metrics")
-        self.assertEqual([each["group"] for each in metrics], ["training", "validation", "validation", "inference"])
+        self.assertEqual([each["group"] for each in metrics], ["training", "validation", "validation", "inference", "mean"])
+        self.assertEqual(metrics[4]["metrics"], {"rank": 0.5, "one": 1})
         self.assertEqual(metrics[0]["metrics"], {"loss": 0.5, "bad": "NaN", "scalar": 0.25})
         self.assertEqual(metrics[1]["metrics"], {"loss": 0.75})
         self.assertEqual(self.records(kind="progress")[0]["progress"], 0.5)

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
 #include "conversions.hpp"
 #include "handle_types.hpp"
 
@@ -10,6 +15,19 @@ namespace {
 Status require_known(std::int32_t number, std::int32_t last, std::string_view name) {
     if (number >= 0 && number <= last) return Ok{};
     return Error{codes::misuse, fmt::format("there is no {} {}", name, number)};
+}
+
+/// Calls `use` with the metrics; allocates memory only for more than 64 of them.
+template <class Use>
+Status with_metrics(char const* const* names, double const* values, std::size_t count, Use const& use) {
+    std::array<Metric, 64> few;
+    std::vector<Metric> many(count > few.size() ? count : 0);
+    std::span<Metric> const metrics(many.empty() ? few.data() : many.data(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+        DET_TRY(require(names[i], "a name"));
+        metrics[i] = {names[i], values[i]};
+    }
+    return use(metrics);
 }
 
 }  // namespace
@@ -37,12 +55,31 @@ det_status det_train_report_numbers(det_context* context, char const* group, uin
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", group, "group"));
         if (count != 0) DET_TRY(require(names, "names", values, "values"));
-        auto metrics = Json::object();
-        for (std::size_t i = 0; i < count; ++i) {
-            DET_TRY(require(names[i], "a name"));
-            metrics[names[i]] = values[i];
-        }
-        return context->core->train().report_metrics(group, steps_completed, std::move(metrics));
+        return with_metrics(names, values, count, [&](std::span<Metric const> metrics) -> Status {
+            return context->core->train().report_metrics(group, steps_completed, metrics);
+        });
+    });
+}
+
+det_status det_train_report_mean(det_context* context, char const* group, uint64_t steps_completed,
+                                 char const* const* names, double const* values, size_t count,
+                                 double* means) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", group, "group"));
+        if (count != 0) DET_TRY(require(names, "names", values, "values"));
+        return with_metrics(names, values, count, [&](std::span<Metric const> metrics) -> Status {
+            DET_TRY_ASSIGN(auto const all,
+                           context->core->train().report_mean_metrics(group, steps_completed, metrics));
+            if (means != nullptr) std::ranges::copy(all, means);
+            return Ok{};
+        });
+    });
+}
+
+det_status det_train_flush(det_context* context) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        return context->core->train().flush();
     });
 }
 

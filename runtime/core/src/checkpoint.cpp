@@ -122,13 +122,13 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
 /// collection finds files of checkpoints that were not committed. The record is not synced to disk, because
 /// training would wait for that; it survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
 
 Status Checkpoint::report(CheckpointManifest const& manifest) {
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append(
         CheckpointCommitted{data_.clock.now(), manifest.uuid, manifest.steps_completed,
                             resources_of(manifest), manifest.metadata},
         Durability::power_loss);

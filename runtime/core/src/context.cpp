@@ -68,7 +68,7 @@ ContextData make_context_data(collectives::DistributedContext distributed, Conte
                      std::nullopt,
                      std::move(distributed),
                      std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path),
-                     std::nullopt,
+                     nullptr,
                      std::nullopt};
     data.warn = warning_handler(options);
     return data;
@@ -77,7 +77,12 @@ ContextData make_context_data(collectives::DistributedContext distributed, Conte
 void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     data.info = std::move(run.info);
     data.store = std::move(run.store);
-    data.journal = std::move(run.journal);
+    if (run.journal) {
+        telemetry::ReporterOptions reporting;
+        reporting.warn = data.warn;
+        data.reporter =
+            std::make_unique<telemetry::Reporter>(*std::move(run.journal), data.clock, std::move(reporting));
+    }
     if (run.notice) data.notice.emplace(*std::move(run.notice));
     data.job_end = find_job_end(options.environment, data.clock);
 }
@@ -172,13 +177,15 @@ nlohmann::json const& Context::hyperparameters() const {
 
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
+    auto const& reporter = parts_->data.reporter;
+    auto const reported = reporter ? reporter->close() : Status(Ok{});
     DET_TRY(parts_->data.distributed.barrier());
     forget_lost_peers(parts_->lost_peer_file);
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;
     }
-    return Ok{};
+    return reported;
 }
 
 std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() const {
@@ -200,11 +207,11 @@ std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() co
 }
 
 Status ContextData::acknowledge_preemption() {
-    if (is_preemption_acknowledged || !journal) return Ok{};
+    if (is_preemption_acknowledged || !reporter) return Ok{};
     auto const noticed = notice ? notice->raised_at() : std::nullopt;
     // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
     // acknowledgement does not matter.
-    DET_TRY(journal->append(PreemptionAcknowledged{clock.now(), noticed}));
+    DET_TRY(reporter->append(PreemptionAcknowledged{clock.now(), noticed}));
     is_preemption_acknowledged = true;
     return Ok{};
 }

@@ -3,8 +3,8 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/core/info.hpp>
 #include <det/foundation/clock.hpp>
-#include <det/journal/writer.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/telemetry/reporter.hpp>
 
 #include <chrono>
 #include <functional>
@@ -19,7 +19,7 @@ struct ContextData {
     std::optional<Info> info;
     collectives::DistributedContext distributed;
     std::unique_ptr<checkpoint::Store> store;
-    std::optional<journal::JournalWriter> journal;                      // on the chief, in an experiment
+    std::unique_ptr<telemetry::Reporter> reporter;                      // on the chief, in an experiment
     std::optional<preemption::NoticePage> notice;                       // in a run
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};

@@ -49,8 +49,8 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
 /// Records the first call of should_preempt(), which shows that the training loop runs.
 Status Preempt::note_first_step() {
     has_begun_ = true;
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(FirstStep{data_.clock.now()});
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append(FirstStep{data_.clock.now()});
 }
 
 Status Preempt::acknowledge() { return data_.acknowledge_preemption(); }

@@ -130,8 +130,10 @@ Status Searcher::report_progress(double length) {
     if (!(length >= 0 && length <= static_cast<double>(whole))) {
         return Error{codes::misuse, fmt::format("the length {} is not between 0 and {}", length, whole)};
     }
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(ProgressReported{data_.clock.now(), length / static_cast<double>(whole)});
+    if (!data_.reporter) return Ok{};
+    data_.reporter->report(
+        encode_record(ProgressReported{data_.clock.now(), length / static_cast<double>(whole)}));
+    return Ok{};
 }
 
 Status Searcher::report_completed(double metric) {
@@ -140,8 +142,8 @@ Status Searcher::report_completed(double metric) {
         return Error{codes::misuse, "report_completed() was called without an operation",
                      "call it once after each next_operation()"};
     }
-    if (data_.journal) {
-        DET_TRY(data_.journal->append(OperationCompleted{data_.clock.now(), *current_, metric}));
+    if (data_.reporter) {
+        DET_TRY(data_.reporter->append(OperationCompleted{data_.clock.now(), *current_, metric}));
     }
     current_.reset();
     return Ok{};

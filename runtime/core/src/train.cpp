@@ -1,3 +1,4 @@
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/core/train.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
@@ -6,10 +7,11 @@
 #include <det/protocol/json.hpp>
 
 #include <array>
-#include <cmath>
 #include <fmt/format.h>
 
+#include "collective_peers.hpp"
 #include "context_data.hpp"
+#include "json_metrics.hpp"
 #include "trial_files.hpp"
 
 namespace det::core {
@@ -23,8 +25,8 @@ constexpr std::array<std::string_view, 4> alert_levels{"debug", "info", "warn", 
 
 constexpr char not_a_map[] = "metrics are a map of names to values";
 
-Status check_group(std::string const& group) {
-    if (!group.empty() && group.find('.') == std::string::npos) return Ok{};
+Status check_group(std::string_view group) {
+    if (!group.empty() && group.find('.') == group.npos) return Ok{};
     return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
 }
 
@@ -38,24 +40,53 @@ Status Train::report_validation_metrics(std::uint64_t steps_completed, nlohmann:
     return report_metrics("validation", steps_completed, std::move(metrics));
 }
 
+Status Train::report_metrics(std::string_view group, std::uint64_t steps_completed,
+                             std::span<Metric const> metrics) {
+    DET_TRY(require_chief(data_, "report_metrics"));
+    DET_TRY(check_group(group));
+    if (data_.reporter) data_.reporter->report(data_.clock.now(), group, steps_completed, metrics);
+    return Ok{};
+}
+
 Status Train::report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics) {
     DET_TRY(require_chief(data_, "report_metrics"));
     if (!metrics.is_object()) return Error{codes::misuse, not_a_map};
+    MetricList numbers;
+    if (find_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
     DET_TRY(check_group(group));
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(
+    name_non_finite(metrics);
+    return report_record(
         MetricsReported{data_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
 }
 
 Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                   std::string_view metrics) {
     DET_TRY(require_chief(data_, "report_metrics"));
-    if (!Json::accept(metrics)) return Error{codes::misuse, fmt::format("metrics is no JSON: {}", metrics)};
-    if (!metrics.starts_with('{') || metrics.find('\n') != metrics.npos)  // a record is one line
-        return report_metrics(group, steps_completed, Json::parse(metrics));
-    DET_TRY(check_group(group));
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(encode_metrics(data_.clock.now(), group, steps_completed, metrics));
+    MetricList numbers;
+    if (parse_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
+    auto parsed = Json::parse(metrics, nullptr, false);
+    if (parsed.is_discarded()) return Error{codes::misuse, fmt::format("metrics is no JSON: {}", metrics)};
+    return report_metrics(group, steps_completed, std::move(parsed));
+}
+
+Result<std::vector<double>> Train::report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
+                                                       std::span<Metric const> metrics) {
+    auto const is_valid = check_group(group);
+    CollectivePeers peers(data_.distributed);
+    DET_TRY(checkpoint::share_status(peers, is_valid));
+    DET_TRY_ASSIGN(auto const reports, data_.distributed.allgather(encode_for_mean(metrics)));
+    DET_TRY_ASSIGN(auto means, mean_of_reports(reports));
+    if (data_.distributed.is_chief()) {
+        std::vector<Metric> averaged;
+        for (std::size_t i = 0; i < metrics.size(); ++i) averaged.push_back({metrics[i].name, means[i]});
+        DET_TRY(report_metrics(group, steps_completed, averaged));
+    }
+    return means;
+}
+
+Status Train::report_record(Record const& record) {
+    if (data_.reporter) data_.reporter->report(encode_record(record));
+    return Ok{};
 }
 
 Status Train::report_progress(double progress) {
@@ -63,36 +94,34 @@ Status Train::report_progress(double progress) {
     if (!(progress >= 0 && progress <= 1)) {
         return Error{codes::misuse, fmt::format("progress {} is not between 0 and 1", progress)};
     }
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(ProgressReported{data_.clock.now(), progress});
+    return report_record(ProgressReported{data_.clock.now(), progress});
 }
+
+Status Train::flush() const { return data_.reporter ? data_.reporter->flush() : Status(Ok{}); }
 
 Status Train::report_early_exit(EarlyExit reason) {
     DET_TRY(require_chief(data_, "report_early_exit"));
-    if (!data_.journal || has_exited_early_.exchange(true)) return Ok{};
-    return data_.journal->append(
+    if (!data_.reporter || has_exited_early_.exchange(true)) return Ok{};
+    return data_.reporter->append(
         EarlyExitReported{data_.clock.now(), std::string(early_exits.at(static_cast<std::size_t>(reason)))});
 }
 
 Status Train::set_status(std::string status) {
     DET_TRY(require_chief(data_, "set_status"));
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(StatusSet{data_.clock.now(), std::move(status)});
+    return report_record(StatusSet{data_.clock.now(), std::move(status)});
 }
 
 Status Train::report_alert(Alert alert) {
     DET_TRY(require_chief(data_, "alert"));
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(
-        AlertRaised{data_.clock.now(), std::move(alert.title), std::move(alert.description),
-                    std::string(alert_levels.at(static_cast<std::size_t>(alert.level)))});
+    return report_record(AlertRaised{data_.clock.now(), std::move(alert.title), std::move(alert.description),
+                                     std::string(alert_levels.at(static_cast<std::size_t>(alert.level)))});
 }
 
 Status Train::set_metadata(nlohmann::json metadata) {
     DET_TRY(require_chief(data_, "set_metadata"));
     if (!metadata.is_object()) return Error{codes::misuse, "the metadata of a trial is a map"};
-    if (!data_.journal) return Ok{};
-    return data_.journal->append(TrialMetadataSet{data_.clock.now(), std::move(metadata)});
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append(TrialMetadataSet{data_.clock.now(), std::move(metadata)});
 }
 
 Result<nlohmann::json> Train::load_metadata() const {
@@ -108,6 +137,7 @@ Result<nlohmann::json> Train::load_metadata() const {
 Result<std::optional<double>> Train::find_best_validation() const {
     std::optional<double> best;
     if (!data_.in_experiment()) return best;
+    DET_TRY(flush());
     auto const& spec = *data_.info->spec;
     journal::Objective const objective{spec.searcher.metric, spec.searcher.smaller_is_better};
     auto const trials = trial_of(data_).path().parent_path();

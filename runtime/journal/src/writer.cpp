@@ -70,10 +70,17 @@ Status JournalWriter::append(EncodedRecord const& encoded, Durability durability
         return written.error();
     }
     size_bytes_ += static_cast<std::int64_t>(frame.size());
-    if (durability == Durability::power_loss && ::fdatasync(file_.get()) != 0) {
-        return os_error(fmt::format("sync the journal '{}'", path_.string()), errno);
-    }
-    return Ok{};
+    return durability == Durability::power_loss ? sync_locked() : Ok{};
+}
+
+Status JournalWriter::sync() {
+    std::scoped_lock const lock(*mutex_);
+    return sync_locked();
+}
+
+Status JournalWriter::sync_locked() {
+    if (::fdatasync(file_.get()) == 0) return Ok{};
+    return os_error(fmt::format("sync the journal '{}'", path_.string()), errno);
 }
 
 }  // namespace det::journal

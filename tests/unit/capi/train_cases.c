@@ -22,7 +22,13 @@ const char* case_reports(void) {
     const double values[] = {0.5, 0.875};
     const char* const no_name[] = {NULL};
     det_context* context = NULL;
+    double means[] = {0, 0};
     CHECK_OK(det_context_open(NULL, &context));
+    CHECK_OK(det_train_report_mean(context, "validation", 9, names, values, 2, means));
+    CHECK(means[0] == 0.5 && means[1] == 0.875);
+    CHECK_OK(det_train_report_mean(context, "validation", 9, names, values, 2, NULL));
+    CHECK(det_train_report_mean(context, "a.b", 9, names, values, 2, means) == DET_COULD_NOT);
+    CHECK_OK(det_train_flush(context));
     if (det_distributed_rank(context) != 0) {
         CHECK(det_train_report_progress(context, 0.5) == DET_COULD_NOT && failed_with("misuse", "chief"));
     } else {
@@ -104,7 +110,8 @@ const char* case_told_of_the_trial(void) {
     CHECK(is_found == 1 && best == 2);
     CHECK_OK(det_train_set_status(context, "warming up"));
     CHECK_OK(det_train_report_alert(context, "loss", NULL, DET_ALERT_WARN));
-    CHECK(det_train_report_alert(context, NULL, NULL, 4) == DET_COULD_NOT && failed_with("misuse", "level 4"));
+    CHECK(det_train_report_alert(context, NULL, NULL, 4) == DET_COULD_NOT &&
+          failed_with("misuse", "level 4"));
     CHECK_OK(det_train_set_metadata(context, "{\"first\": 1}"));
     CHECK_OK(det_train_set_metadata(context, "{\"data\": {\"version\": 2}}"));
     CHECK(det_train_set_metadata(context, "3") == DET_COULD_NOT && failed_with("misuse", "map"));

@@ -192,6 +192,7 @@ BOOST_AUTO_TEST_CASE(progress_is_reported_as_a_part_of_the_whole_length) {
     auto context = init();
     must(context.searcher().next_operation());
     must(context.searcher().report_progress(4.5));
+    must(context.train().flush());
     BOOST_TEST(std::get<ProgressReported>(records().back()).progress == 0.5);
     for (double const length : {-0.1, 9.1, std::nan("")})
         BOOST_TEST((must_fail(context.searcher().report_progress(length)).code == codes::misuse));

@@ -35,17 +35,17 @@ struct Fixture : RunFixture {
         DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
         DET_TRY_ASSIGN(auto loaded, load_info(environment));
         DET_TRY_ASSIGN(auto notice, NoticePage::open(page(rank)));
-        std::optional<journal::JournalWriter> journal;
+        std::unique_ptr<telemetry::Reporter> reporter;
         if (rank == 0) {
             DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.journal()));
-            journal.emplace(std::move(writer));
+            reporter = std::make_unique<telemetry::Reporter>(std::move(writer), clock);
         }
         auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
         return ContextData{clock,
                            std::move(loaded),
                            std::move(context),
                            std::move(store),
-                           std::move(journal),
+                           std::move(reporter),
                            std::move(notice)};
     }
 
@@ -60,6 +60,26 @@ struct Fixture : RunFixture {
 }  // namespace several_ranks_test
 
 BOOST_FIXTURE_TEST_SUITE(several_ranks_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_chief_reports_the_mean_over_all_ranks) {
+    must(remove_tree(run.journal()));
+    run_contexts([&](ContextData& data) -> Status {
+        Train train(data);
+        auto const rank = static_cast<double>(data.distributed.rank().value);
+        std::array<Metric, 2> const metrics{{{"loss", rank}, {"count", 2}}};
+        DET_TRY_ASSIGN(auto const means, train.report_mean_metrics("validation", 7, metrics));
+        std::array<Metric, 1> const other{{{rank == 0 ? "a" : "b", rank}}};
+        auto const differing = train.report_mean_metrics("validation", 8, other);
+        if (differing || differing.error().code != codes::misuse)
+            return Error{codes::internal, "names that differ were accepted"};
+        bool const is_mean = means == std::vector{(ranks - 1) / 2.0, 2.0};
+        return is_mean ? Status(Ok{}) : Status(Error{codes::internal, "not the mean"});
+    });
+    auto const reports = records();
+    BOOST_REQUIRE(reports.size() == 1u);
+    BOOST_TEST(
+        (std::get<MetricsReported>(reports[0]).metrics == Json{{"loss", (ranks - 1) / 2.0}, {"count", 2.0}}));
+}
 
 BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
     for (int noticed = 0; noticed < ranks; ++noticed) {

@@ -1,5 +1,7 @@
+#include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -11,8 +13,12 @@ using namespace det::core;
 namespace train_test {
 
 struct Fixture : RunFixture {
-    Context context = init();
+    mutable Context context = init();
 
+    std::vector<Record> records() const {
+        must(context.train().flush());
+        return RunFixture::records();
+    }
     template <class T>
     T last() const {
         auto const all = records();
@@ -59,7 +65,9 @@ BOOST_AUTO_TEST_CASE(metrics_may_be_json_text) {
         must(train.report_metrics_text("training", 5, text));
         BOOST_TEST(last<MetricsReported>().metrics == (Json{{"loss", 0.5}}));
     }
-    for (auto const* text : {"", "{", "{loss: 1}", R"({"loss": NaN})", "[1]", "{\"\xff\": 1}"})
+    for (auto const* text :
+         {"", "{", "{loss: 1}", R"({"loss": nan})", "[1]", "{\"\xff\": 1}", R"({"loss": .5})",
+          R"({"loss": 1.})", R"({"loss": 01})", R"({"loss": +1})", R"({"loss": 1,})", "{} {}"})
         BOOST_TEST((must_fail(train.report_metrics_text("training", 5, text)).code == codes::misuse), text);
     BOOST_TEST((must_fail(train.report_metrics_text("a.b", 5, "{}")).code == codes::misuse));
     BOOST_TEST(records().size() == 3u);
@@ -70,7 +78,43 @@ BOOST_AUTO_TEST_CASE(whatever_a_name_holds_is_written_and_read_again) {
     BOOST_TEST(last<MetricsReported>().metrics == (Json{{"\xef\xbf\xbd\n\x1b", 1}}));
     must(
         context.train().report_training_metrics(2, Json{{"loss", std::numeric_limits<double>::quiet_NaN()}}));
-    BOOST_TEST(last<MetricsReported>().metrics->at("loss").is_null());  // JSON has no such number
+    BOOST_TEST(last<MetricsReported>().metrics == (Json{{"loss", "NaN"}}));
+}
+
+BOOST_AUTO_TEST_CASE(values_keep_their_types) {
+    auto const metrics = Json{
+        {"loss", 1.0},       {"epoch", -3}, {"ok", true}, {"no", false}, {"tokens", std::int64_t{1} << 53},
+        {"inf", "-Infinity"}};
+    must(context.train().report_training_metrics(1, metrics));
+    BOOST_TEST(to_line(*last<MetricsReported>().metrics) == to_line(metrics));
+    must(context.train().report_metrics_text("training", 2, to_line(metrics)));
+    BOOST_TEST(to_line(*last<MetricsReported>().metrics) == to_line(metrics));
+    must(
+        context.train().report_metrics_text("training", 3, R"({"a":NaN,"b":-Infinity,"c":1e3,"d":-0.5E-1})"));
+    BOOST_TEST(to_line(*last<MetricsReported>().metrics) ==
+               R"({"a":"NaN","b":"-Infinity","c":1000.0,"d":-0.05})");
+}
+
+BOOST_AUTO_TEST_CASE(values_that_are_no_numbers_are_kept) {
+    for (auto const& value :
+         {Json("text"), Json(nullptr), Json{1, 2}, Json{{"a", "NaN"}}, Json("nan"),
+          Json((std::int64_t{1} << 53) + 1), Json(-(std::int64_t{1} << 53) - 1), Json(UINT64_MAX)}) {
+        Json const metrics{{"a", 0.5}, {"b", value}};
+        must(context.train().report_training_metrics(1, metrics));
+        BOOST_TEST(last<MetricsReported>().metrics == metrics);
+        must(context.train().report_metrics_text("training", 2, to_line(metrics)));
+        BOOST_TEST(last<MetricsReported>().metrics == metrics);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_need_no_json) {
+    std::array<Metric, 2> const metrics{{{"loss", 0.5}, {"epoch", 3, MetricType::integer}}};
+    must(context.train().report_metrics("own", 4, metrics));
+    BOOST_TEST(last<MetricsReported>().metrics == (Json{{"loss", 0.5}, {"epoch", 3}}));
+    BOOST_TEST(must(context.train().report_mean_metrics("validation", 5, metrics)) ==
+               (std::vector{0.5, 3.0}));
+    BOOST_TEST(last<MetricsReported>().metrics == (Json{{"loss", 0.5}, {"epoch", 3.0}}));
+    BOOST_TEST((must_fail(context.train().report_mean_metrics("a.b", 5, metrics)).code == codes::misuse));
 }
 
 BOOST_AUTO_TEST_CASE(progress_is_from_0_to_1) {

@@ -387,9 +387,19 @@ DET_API det_status det_train_report_validation_metrics(det_context* context, uin
  * \param group a name without a dot */
 DET_API det_status det_train_report_metrics(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* metrics);
-/** Reports numbers: names[i] has the value values[i], for i < count. */
+/** Reports numbers: names[i] has the value values[i], for i < count. They are copied into a queue that a
+ * thread writes: no system call. */
 DET_API det_status det_train_report_numbers(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* const* names, const double* values, size_t count);
+/** Reports the mean of each number over all ranks. Collective: every rank calls it, with the same names in
+ * the same order; otherwise "misuse" on all ranks. \param means if not NULL: set to the means, count of them,
+ * on every rank */
+DET_API det_status det_train_report_mean(det_context* context, const char* group, uint64_t steps_completed,
+                                         const char* const* names, const double* values, size_t count,
+                                         double* means);
+/** Writes all reports to the journal, which otherwise happens within 50 ms and before a checkpoint is
+ * committed. */
+DET_API det_status det_train_flush(det_context* context);
 /** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
 /** Tells in words what the program does. */
@@ -413,7 +423,7 @@ enum { DET_ALERT_DEBUG = 0, DET_ALERT_INFO = 1, DET_ALERT_WARN = 2, DET_ALERT_ER
 /** Writes a message for the user to the run's journal, on the chief. det-submit trial describe shows it.
  * \param title,description may be NULL */
 DET_API det_status det_train_report_alert(det_context* context, const char* title, const char* description,
-                                   det_alert_level level);
+                                          det_alert_level level);
 
 /** Reads the metadata of the trial. Any rank may call this and the functions below.
  * \param metadata set to a list of one JSON object, "{}" if none was set */
@@ -521,7 +531,8 @@ DET_API det_status det_checkpoint_download(det_context* context, const char* uui
 DET_API det_status det_checkpoint_delete(det_context* context, const char* uuid);
 /** \param manifest set to a list of one: the manifest of the checkpoint, as text
  * \return DET_ABSENT */
-DET_API det_status det_checkpoint_load_manifest(det_context* context, const char* uuid, det_strings** manifest);
+DET_API det_status det_checkpoint_load_manifest(det_context* context, const char* uuid,
+                                                det_strings** manifest);
 
 /** A checkpoint that is being made, by the chief or (sharded) by all ranks: a directory to write files into,
  * until it is committed.

@@ -2,8 +2,8 @@
 
 import ctypes
 import os
-from ctypes import byref, c_double, c_int32, c_size_t, c_uint64, c_void_p
-from typing import Callable, List, NamedTuple, Optional, Tuple
+from ctypes import byref, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from determined._lib._library import (
     SELECT_FUNCTION,
@@ -203,6 +203,22 @@ class Handle:
         )
         if status != 0:
             raise self._library.last_error(status)
+
+    def report_mean(self, group: str, steps_completed: int, metrics: Dict[str, float]) -> Dict[str, float]:
+        """Collective."""
+        count = len(metrics)
+        names = (c_char_p * count)(*[name.encode() for name in metrics])
+        values = (c_double * count)(*metrics.values())
+        means = (c_double * count)()
+        self._library.check(
+            self._library.det_train_report_mean(
+                self._pointer, group.encode(), steps_completed, names, values, count, means
+            )
+        )
+        return dict(zip(metrics, means))
+
+    def flush_reports(self) -> None:
+        self._library.check(self._library.det_train_flush(self._pointer))
 
     def report_progress(self, progress: float) -> None:
         self._library.check(self._library.det_train_report_progress(self._pointer, progress))

@@ -77,6 +77,8 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_preempt_peek": (c_void_p, POINTER(c_int32)),
     "det_preempt_acknowledge": (c_void_p,),
     "det_train_report_metrics": (c_void_p, c_char_p, c_uint64, c_char_p),
+    "det_train_report_mean": (c_void_p, c_char_p, c_uint64, POINTER(c_char_p), POINTER(c_double), c_size_t, POINTER(c_double)),
+    "det_train_flush": (c_void_p,),
     "det_train_report_progress": (c_void_p, c_double),
     "det_train_set_status": (c_void_p, c_char_p),
     "det_train_set_metadata": (c_void_p, c_char_p),

@@ -32,6 +32,7 @@ class TrainContext:
         self._is_chief = distributed.rank == 0
         self._writes_tensorboard = uploads
         self._has_exited_early = False
+        self._has_warned = False
 
     def report_training_metrics(
         self, steps_completed: int, metrics: Dict[str, Any], batch_metrics: Optional[List[Dict[str, Any]]] = None
@@ -65,6 +66,22 @@ class TrainContext:
         """
         self._log("report_metrics(group=%s, steps_completed=%s, metrics=%s)", group, steps_completed, metrics)
         self._report(group, steps_completed, _without_bytes(metrics) if group == "validation" else metrics)
+
+    def report_mean_metrics(self, group: str, steps_completed: int, metrics: Dict[str, float]) -> Dict[str, float]:
+        """Reports the mean of each metric over all ranks. Collective: every rank calls it.
+
+        Args:
+            group: "training", "validation" or another name without a dot
+            metrics: numbers; the same names in the same order on every rank
+
+        Returns:
+            the means, on every rank
+        """
+        numbers = {name: float(value) for name, value in metrics.items()}
+        self._log("report_mean_metrics(group=%s, steps_completed=%s, metrics=%s)", group, steps_completed, numbers)
+        if self._is_on_cluster or self._distributed.size > 1:
+            return self._distributed._handle().report_mean(group, int(steps_completed), numbers)
+        return numbers
 
     def report_progress(self, progress: float) -> None:
         """Reports the completed part of the training.
@@ -101,7 +118,10 @@ class TrainContext:
             self._distributed._handle().report_early_exit(_EARLY_EXITS.index(reason))
 
     def get_experiment_best_validation(self) -> Optional[float]:
-        """The best value of the searcher's metric among all validations of the experiment; None if there is none."""
+        """The best value of the searcher's metric among all validations of the experiment; None if there is none.
+
+        Another rank's validations are seen within 50 ms after their report.
+        """
         return self._distributed._handle().best_validation() if self._is_on_cluster else None
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Dict[str, Any]:
@@ -140,6 +160,9 @@ class TrainContext:
     def _report(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().report_metrics(group, int(steps_completed), encode(metrics))
+        elif self._is_on_cluster and not self._has_warned:
+            self._has_warned = True
+            logger.warning("metrics of rank %d are ignored: only those of rank 0 are written", self._distributed.rank)
 
 
 def _without_bytes(metrics: Dict[str, Any]) -> Dict[str, Any]:

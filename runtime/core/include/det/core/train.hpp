@@ -1,13 +1,16 @@
 #pragma once
 #include <det/foundation/result.hpp>
+#include <det/protocol/metric_frames.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace det::core {
 
@@ -26,8 +29,9 @@ struct Alert {
 };
 
 /// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
-/// codes::misuse. Outside of an experiment reports are discarded. Not collective. Several threads may call
-/// it.
+/// codes::misuse. Outside of an experiment reports are discarded. Not collective, except
+/// report_mean_metrics(). Several threads may call it. A report never waits for a disk: it is written within
+/// 50 ms, and before the next checkpoint is committed.
 class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}
@@ -38,11 +42,23 @@ public:
     Status report_validation_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
     /// \param group "training", "validation" or another name, which must not contain a dot
     Status report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics);
+    /// Reports numbers. Copies them into a queue that a thread writes to the journal: no allocation, no
+    /// system call. If the queue is full the report is dropped, which the journal tells.
+    Status report_metrics(std::string_view group, std::uint64_t steps_completed,
+                          std::span<Metric const> metrics);
     /// report_metrics() for metrics that are JSON text already, which is faster.
     Status report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                std::string_view metrics);
+    /// Reports the mean over all ranks of each number. Collective: every rank calls it, with the same names
+    /// in the same order. \return the means, in the order of `metrics`; codes::misuse on all ranks if their
+    /// names differ
+    Result<std::vector<double>> report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
+                                                    std::span<Metric const> metrics);
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
+    /// Writes all reports that were made before to the journal, which otherwise a thread does. Waits for
+    /// write(2).
+    Status flush() const;
     /// Tells why the program is about to end. Only the first call counts.
     Status report_early_exit(EarlyExit reason);
     /// Tells in words what the program does.
@@ -58,7 +74,7 @@ public:
 
     /// \return the metadata of the trial; an empty object if none was set
     Result<nlohmann::json> load_metadata() const;
-    /// Reads the journals of all trials of the experiment.
+    /// Reads the journals of all trials of the experiment. Reports of other processes are there within 50 ms.
     /// \return the best value of the searcher's metric among the validations; nullopt if there is none
     Result<std::optional<double>> find_best_validation() const;
     /// Makes the directory if it does not exist.
@@ -66,6 +82,8 @@ public:
     Result<std::optional<std::filesystem::path>> make_tensorboard_directory() const;
 
 private:
+    Status report_record(Record const& record);
+
     ContextData& data_;
     std::atomic<bool> has_exited_early_ = false;
 };

@@ -27,8 +27,11 @@ public:
     /// calls fail.
     Status append(Record const& record, Durability durability = Durability::process_crash);
     Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
+    /// Makes all records survive a power loss.
+    Status sync();
 
 private:
+    Status sync_locked();
     static Result<JournalWriter> begin(std::filesystem::path const& path, UniqueFd file);
     JournalWriter(std::filesystem::path path, UniqueFd file)
         : path_(std::move(path)), file_(std::move(file)) {}

@@ -1,0 +1,46 @@
+#pragma once
+#include <det/foundation/result.hpp>
+#include <det/protocol/json_value.hpp>
+#include <det/protocol/metric_frames.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::core {
+
+/// A list of metrics that allocates memory only for more than 100 of them.
+struct MetricList {
+    std::array<std::byte, 100 * sizeof(Metric) + 64> memory;
+    std::pmr::monotonic_buffer_resource resource{memory.data(), memory.size()};
+    std::pmr::vector<Metric> list{make()};
+
+private:
+    std::pmr::vector<Metric> make() {
+        std::pmr::vector<Metric> empty(&resource);
+        empty.reserve(100);
+        return empty;
+    }
+};
+
+/// Finds the numbers of a JSON object. "NaN", "Infinity" and "-Infinity" are numbers. The names in `numbers`
+/// are views of `metrics`.
+/// \return false if another value is among them, or an integer that a double does not hold exactly
+bool find_numbers(Json const& metrics, std::pmr::vector<Metric>& numbers);
+
+/// The same for JSON text. Also accepts NaN, Infinity and -Infinity without quotes, as Python writes them.
+/// \return false if the text is anything else; this function does not tell whether it is JSON
+bool parse_numbers(std::string_view metrics, std::pmr::vector<Metric>& numbers);
+
+/// Replaces the numbers that JSON lacks by their names.
+void name_non_finite(Json& value);
+
+/// The names and values of a report, for mean_of_reports().
+std::string encode_for_mean(std::span<Metric const> metrics);
+/// The mean of each metric over the reports of all ranks. codes::misuse if their names differ.
+Result<std::vector<double>> mean_of_reports(std::vector<std::string> const& reports);
+
+}  // namespace det::core
