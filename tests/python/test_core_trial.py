@@ -79,6 +79,24 @@ class Trial(RunCase):
         with open(metrics, "rb") as file:
             self.assertIn(b"memory_free", file.read())
 
+    def test_spans_are_summed_and_reported(self):
+        self.run_ranks(
+            """
+            import time
+            with det.core.init(distributed=connect()) as context:
+                for step in range(3):
+                    with context.profiler.span("load"):
+                        time.sleep(0.001)
+                context.train.report_training_metrics(3, {"loss": 0.5})
+            """,
+            2,
+        )
+        training, timing = self.records(kind="metrics")
+        self.assertEqual([timing["group"], timing["steps_completed"]], ["timing", 3])
+        self.assertEqual(timing["metrics"]["load.count"], 3)
+        self.assertGreaterEqual(timing["metrics"]["load.total_s"], 0.003)
+        self.assertGreaterEqual(timing["metrics"]["load.max_s"], 0.001)
+
     def test_the_core_api_may_be_entered_several_times(self):
         self.run_ranks(
             """

@@ -177,6 +177,7 @@ nlohmann::json const& Context::hyperparameters() const {
 
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
+    auto const timed = parts_->train.report_timings();
     auto const& reporter = parts_->data.reporter;
     auto const reported = reporter ? reporter->close() : Status(Ok{});
     DET_TRY(parts_->data.distributed.barrier());
@@ -185,7 +186,7 @@ Status Context::close() {
     for (auto const& save : ended) {
         if (save.error) return *save.error;
     }
-    return reported;
+    return reported ? timed : reported;
 }
 
 std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() const {

@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(a_rank_knows_its_run) { run_as_ranks(1, case_info_of_the_ru
 BOOST_AUTO_TEST_CASE(the_chief_reports_metrics_and_progress) {
     run_as_ranks(2, case_reports);
     auto const reported = records();
-    BOOST_REQUIRE(reported.size() == 7u);
+    BOOST_REQUIRE(reported.size() == 8u);
+    BOOST_TEST(std::get<MetricsReported>(reported[7]).metrics->at("load.count") == 2);
     BOOST_TEST(std::get<MetricsReported>(reported[0]).group == "validation");
     BOOST_TEST(std::get<MetricsReported>(reported[0]).metrics == (Json{{"loss", 0.5}, {"accuracy", 0.875}}));
     BOOST_TEST(std::get<MetricsReported>(reported[2]).metrics == (Json{{"loss", 2}}));

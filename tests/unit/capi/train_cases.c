@@ -37,6 +37,12 @@ const char* case_reports(void) {
         CHECK_OK(det_train_report_metrics(context, "mine", 11, "{\"list\": [1, 2]}"));
         CHECK_OK(det_train_report_numbers(context, "training", 20, names, values, 2));
         CHECK_OK(det_train_report_progress(context, 0.25));
+        det_timing* const load = det_timing_find("load");
+        CHECK(load != NULL && load == det_timing_find("load") && det_timing_find(NULL) == NULL);
+        det_span_end(load, det_span_begin());
+        det_span_end(load, det_span_begin());
+        det_span_end(NULL, det_span_begin());
+        CHECK_OK(det_train_report_timings(context, 20));
         CHECK(det_train_report_training_metrics(context, 1, "{loss: 2}") == DET_COULD_NOT);
         CHECK(failed_with("misuse", "metrics is no JSON: {loss: 2}"));
         CHECK(det_train_report_training_metrics(context, 1, "[1]") == DET_COULD_NOT);

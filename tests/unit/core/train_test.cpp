@@ -1,5 +1,6 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
+#include <det/telemetry/timing/span.hpp>
 
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -51,6 +52,19 @@ BOOST_AUTO_TEST_CASE(groups_are_training_validation_and_ones_own) {
         BOOST_TEST(
             (must_fail(context.train().report_metrics(name, 7, Json::object())).code == codes::misuse));
     BOOST_TEST(records().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_sums_of_spans_are_metrics) {
+    auto& load = telemetry::timing("load");
+    must(context.train().report_timings(5));
+    BOOST_TEST(records().empty());
+    { telemetry::Span const span(load); }
+    must(context.train().report_timings());
+    auto const report = last<MetricsReported>();
+    BOOST_TEST(report.group == "timing");
+    BOOST_TEST(report.steps_completed == 5u);
+    BOOST_TEST(report.metrics->at("load.count") == 1);
+    BOOST_TEST(report.metrics->at("load.total_s") == report.metrics->at("load.max_s"));
 }
 
 BOOST_AUTO_TEST_CASE(metrics_are_a_map) {

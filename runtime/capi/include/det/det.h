@@ -400,6 +400,21 @@ DET_API det_status det_train_report_mean(det_context* context, const char* group
 /** Writes all reports to the journal, which otherwise happens within 50 ms and before a checkpoint is
  * committed. */
 DET_API det_status det_train_flush(det_context* context);
+/** The sums of a named span: how often this process passed it, and how long that took. Valid until the
+ * process ends. */
+typedef struct det_timing det_timing;
+/** Finds or makes the span with this name. Keep the pointer: a lookup is slower than a pass.
+ * \return NULL if name is NULL or there is no memory */
+DET_API det_timing* det_timing_find(const char* name);
+/** \return the time in ticks, for det_span_end() */
+DET_API uint64_t det_span_begin(void);
+/** Adds one pass through the span. Does nothing if timing is NULL. Thread-safe; takes some tens of
+ * nanoseconds. */
+DET_API void det_span_end(det_timing* timing, uint64_t begin);
+/** Reports the sums of all spans since the last call, as metrics NAME.count, NAME.total_s and NAME.max_s of
+ * the group "timing". det_context_close() reports the rest. On other ranks than the chief it does
+ * nothing. */
+DET_API det_status det_train_report_timings(det_context* context, uint64_t steps_completed);
 /** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
 /** Tells in words what the program does. */

@@ -53,6 +53,7 @@ class Context:
         self.train = TrainContext(distributed, trial is not None, tensorboard_mode is TensorboardMode.AUTO)
         self.searcher = SearcherContext(distributed, self.train, trial is not None)
         self.profiler = ProfilerContext(distributed.local_rank, trial is not None)
+        self.train._timings = self.profiler._timings
         self.experimental: Any = None
         self._is_trial = trial is not None
         self._checkpoint_storage = checkpoint_storage
@@ -79,6 +80,7 @@ class Context:
         """Leaves the run. Collective: returns when all ranks have called it."""
         self.preempt.close()
         self.profiler._close()
+        self.train._report_timings()
         self.distributed.close()
 
     def alert(

@@ -8,6 +8,7 @@ import pathlib
 from typing import Any, Callable, Dict, List, Optional
 
 from determined.core._distributed import DistributedContext
+from determined.core._timings import Timings
 
 logger = logging.getLogger("determined.core")
 
@@ -33,6 +34,8 @@ class TrainContext:
         self._writes_tensorboard = uploads
         self._has_exited_early = False
         self._has_warned = False
+        self._timings: Optional[Timings] = None
+        self._last_steps = 0
 
     def report_training_metrics(
         self, steps_completed: int, metrics: Dict[str, Any], batch_metrics: Optional[List[Dict[str, Any]]] = None
@@ -160,9 +163,17 @@ class TrainContext:
     def _report(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().report_metrics(group, int(steps_completed), encode(metrics))
+            self._last_steps = int(steps_completed)
+            if self._timings is not None and self._timings.is_due():
+                self._report_timings()
         elif self._is_on_cluster and not self._has_warned:
             self._has_warned = True
             logger.warning("metrics of rank %d are ignored: only those of rank 0 are written", self._distributed.rank)
+
+    def _report_timings(self) -> None:
+        metrics = self._timings.take() if self._timings is not None else None
+        if metrics and self._is_chief:
+            self._report("timing", self._last_steps, metrics)
 
 
 def _without_bytes(metrics: Dict[str, Any]) -> Dict[str, Any]:

@@ -54,6 +54,10 @@ public:
     /// names differ
     Result<std::vector<double>> report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
                                                     std::span<Metric const> metrics);
+    /// Reports the sums of the named spans (telemetry/timing) since the last call, as metrics of the group
+    /// `timing`. The end of the context reports the rest. On other ranks than the chief it does nothing.
+    /// \param steps_completed empty: as in the last call
+    Status report_timings(std::optional<std::uint64_t> steps_completed = {});
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
     /// Writes all reports that were made before to the journal, which otherwise a thread does. Waits for
@@ -86,6 +90,7 @@ private:
 
     ContextData& data_;
     std::atomic<bool> has_exited_early_ = false;
+    std::atomic<std::uint64_t> timing_steps_ = 0;
 };
 
 }  // namespace det::core
