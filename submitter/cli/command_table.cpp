@@ -13,6 +13,8 @@ constexpr CommandEntry entries[] = {
     {"experiment", "config", "the configuration of an experiment, as it runs", make_experiment_config},
     {"experiment", "download-model-def", "the code of an experiment", make_experiment_download_model_def},
     {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
+    {"experiment", "best", "its best trials, with hyperparameters and checkpoint", make_experiment_best},
+    {"experiment", "compare", "experiments side by side", make_experiment_compare},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"experiment", "pause", "free its nodes; its trials save their work", make_experiment_pause},

@@ -1,7 +1,6 @@
 #include "experiment/describe_search.hpp"
 
 #include <det/foundation/text.hpp>
-#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/trial_search.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -10,6 +9,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "experiment/ranked_trials.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
@@ -17,24 +17,6 @@ namespace {
 
 using tracker::history::ExperimentView;
 using tracker::history::SearchView;
-
-/// The best validation of all trials.
-struct BestTrial {
-    TrialId trial;
-    journal::BestValidation validation;
-};
-
-Result<std::optional<BestTrial>> find_best_trial(ExperimentView const& view, ExperimentSpec const& spec,
-                                                 tracker::history::History& history) {
-    std::optional<BestTrial> best;
-    for (auto const& trial : view.trials) {
-        DET_TRY_ASSIGN(auto const found, history.load_best_validation(trial.record.id, spec));
-        bool const smaller_is_better = spec.searcher.smaller_is_better;
-        if (found && (!best || is_better(found->value, best->validation.value, smaller_is_better)))
-            best = BestTrial{trial.record.id, *found};
-    }
-    return best;
-}
 
 Result<std::optional<SearchView>> load_search_view(ExperimentView const& view, ExperimentSpec const& spec,
                                                    tracker::history::History& history) {
@@ -92,15 +74,15 @@ std::string ends_table(ExperimentView const& view) {
     return has_rows ? '\n' + table.render() : "";
 }
 
-std::string describe_best(std::optional<BestTrial> const& best, ExperimentSpec const& spec) {
+std::string describe_best(std::optional<RankedTrial> const& best, ExperimentSpec const& spec) {
     if (!best) return "";
-    return fmt::format("Best trial:    {}, {} {:.6g} at step {}\n", to_string(best->trial),
+    return fmt::format("Best trial:    {}, {} {:.6g} at step {}\n", to_string(best->view->record.id),
                        escape_control(spec.searcher.metric), best->validation.value,
                        best->validation.steps_completed);
 }
 
 std::string as_text(ExperimentView const& view, ExperimentSpec const& spec,
-                    std::optional<BestTrial> const& best, std::optional<SearchView> const& search) {
+                    std::optional<RankedTrial> const& best, std::optional<SearchView> const& search) {
     auto text = fmt::format("Experiment {}: {}\nSearcher:      {}, {} of {}\n", view.record.id.value,
                             to_string(view.state), spec.searcher.name,
                             spec.searcher.smaller_is_better ? "smallest" : "largest",
@@ -141,15 +123,15 @@ Json decisions_json(ExperimentView const& view) {
     return decisions;
 }
 
-Json as_json(ExperimentView const& view, ExperimentSpec const& spec, std::optional<BestTrial> const& best,
+Json as_json(ExperimentView const& view, ExperimentSpec const& spec, std::optional<RankedTrial> const& best,
              std::optional<SearchView> const& search) {
     Json json{{"id", view.record.id.value},     {"state", to_string(view.state)},
               {"searcher", spec.searcher.name}, {"metric", spec.searcher.metric},
               {"best_trial", nullptr},          {"progress", search ? Json(search->progress) : Json(nullptr)},
               {"brackets", Json::array()},      {"decisions", decisions_json(view)}};
     if (best) {
-        json["best_trial"] = {{"id", to_integer(best->trial)},
-                              {"name", to_string(best->trial)},
+        json["best_trial"] = {{"id", to_integer(best->view->record.id)},
+                              {"name", to_string(best->view->record.id)},
                               {"value", best->validation.value},
                               {"steps_completed", best->validation.steps_completed}};
     }
@@ -170,7 +152,8 @@ Result<SearchDescription> describe_search(experiment::OpenExperiment const& expe
             fmt::format("experiment {} has no search: its creation was interrupted", view.record.id.value)};
     auto const& spec = *view.record.spec;
     tracker::history::JournalHistory history(experiment.root);
-    DET_TRY_ASSIGN(auto const best, find_best_trial(view, spec, history));
+    DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
+    auto const best = ranked.empty() ? std::nullopt : std::optional(ranked.front());
     DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));
     return SearchDescription{as_text(view, spec, best, search), as_json(view, spec, best, search)};
 }

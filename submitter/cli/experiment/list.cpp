@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "experiment/ranked_trials.hpp"
 #include "output/table.hpp"
 #include "output/view_json.hpp"
 
@@ -18,7 +19,9 @@ namespace {
 class ExperimentList final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"-a,--all", &all_, "archived ones too"}, {"--csv", &csv_, "print comma-separated values"}};
+        return {{"-a,--all", &all_, "archived ones too"},
+                {"--csv", &csv_, "print comma-separated values"},
+                {"--metrics", &metrics_, "the best trial of each experiment too"}};
     }
 
     Outcome run(Session& session) override {
@@ -32,10 +35,14 @@ public:
         }
         if (session.wants_json()) {
             auto answer = Json::array();
-            for (auto const& view : views) answer.push_back(to_json(view));
+            for (auto const& view : views) {
+                answer.push_back(to_json(view));
+                if (metrics_)
+                    answer.back()["best_trial"] = best_json(view, find_best(view, history, session));
+            }
             session.answer(answer);
         } else {
-            auto const table = as_table(views);
+            auto const table = as_table(views, history, session);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
@@ -62,9 +69,30 @@ private:
         return views;
     }
 
-    Table as_table(std::vector<tracker::history::ExperimentView> const& views) const {
+    /// Warns about journals that can't be read.
+    static std::optional<RankedTrial> find_best(tracker::history::ExperimentView const& view,
+                                                tracker::history::History& history, Session const& session) {
+        auto ranked = rank_trials(view, history);
+        if (ranked) return ranked->empty() ? std::nullopt : std::optional(ranked->front());
+        session.warn(std::move(ranked).error().while_doing("comparing the trials of experiment " +
+                                                           to_string(view.record.id)));
+        return std::nullopt;
+    }
+
+    static Json best_json(tracker::history::ExperimentView const& view,
+                          std::optional<RankedTrial> const& best) {
+        if (!best) return nullptr;
+        return {{"name", to_string(best->view->record.id)},
+                {"metric", view.record.spec->searcher.metric},
+                {"value", best->validation.value},
+                {"steps_completed", best->validation.steps_completed}};
+    }
+
+    Table as_table(std::vector<tracker::history::ExperimentView> const& views,
+                   tracker::history::History& history, Session const& session) const {
         std::vector<std::string> header{"ID",     "Owner",   "Name",  "Parent ID",    "State",
                                         "Trials", "Started", "Ended", "Resource Pool"};
+        if (metrics_) header.insert(header.end(), {"Best Trial", "Best Metric"});
         if (all_) header.push_back("Archived");
         Table table(std::move(header));
         for (auto const& view : views) {
@@ -82,6 +110,12 @@ private:
                                          short_time(view.started()),
                                          short_time(view.ended()),
                                          spec ? spec->pool : ""};
+            if (metrics_) {
+                auto const best = find_best(view, history, session);
+                row.push_back(best ? to_string(best->view->record.id) : "");
+                row.push_back(best ? fmt::format("{}={:.6g}", spec->searcher.metric, best->validation.value)
+                                   : "");
+            }
             if (all_) row.push_back(now.is_archived ? "yes" : "");
             table.add(std::move(row));
         }
@@ -90,6 +124,7 @@ private:
 
     bool all_ = false;
     bool csv_ = false;
+    bool metrics_ = false;
 };
 
 }  // namespace

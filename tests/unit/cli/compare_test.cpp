@@ -1,0 +1,81 @@
+// Which trials and experiments are better: experiment best, compare, list --metrics.
+#include <det/protocol/json.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "cli_support.hpp"
+#include "example_experiments.hpp"
+#include "golden.hpp"
+
+using namespace det;
+using namespace det::cli;
+
+namespace compare_test {
+
+struct Fixture : CliFixture {
+    Fixture() {
+        write(1, {{"lr", 0.5}, {"layers", {{"count", 3}}}}, {0.5, 0.25, 0.375});
+        write(2, {{"lr", 0.125}, {"layers", {{"count", 3}}}}, {0.75});
+        create_example(root, 3);
+        slurm.is_down = true;
+    }
+
+    /// An experiment whose one trial validated at 100, 200 ... steps, with a checkpoint at each of them.
+    void write(std::uint32_t id, Json const& hyperparameters, std::vector<double> const& losses) {
+        auto const layout = create_example(root, id);
+        auto spec = must(parse_spec(must(read_file(layout.spec()))));
+        spec.hyperparameters = hyperparameters;
+        must(write_file(layout.spec(), render_spec(spec)));
+        must(start_run(layout, 0, 1).append(finish(1 + static_cast<int>(id))));
+        auto chief = report(layout, 0);
+        std::uint64_t step = 0;
+        for (auto const loss : losses) {
+            step += 100;
+            must(chief.append(
+                MetricsReported{minute(2), "validation", step, Json{{"loss", loss}, {"accuracy", "NaN"}}}));
+            auto const uuid = "00000000-0000-4000-8000-00000000" + std::to_string(1000 * id + step);
+            must(chief.append(CheckpointCommitted{minute(2), uuid, step, {}, {}}));
+        }
+    }
+};
+
+}  // namespace compare_test
+
+BOOST_FIXTURE_TEST_SUITE(compare_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_best_trial_has_its_hyperparameters_and_best_checkpoint) {
+    BOOST_TEST(run("experiment best 1") == 0);
+    check_golden("cli/experiment_best.txt", out);
+    auto const best = ask("experiment best 1");
+    BOOST_REQUIRE(best.size() == 1u);
+    BOOST_TEST(best[0]["value"] == 0.25);
+    BOOST_TEST(best[0]["checkpoint"]["steps_completed"] == 200);
+    BOOST_TEST(best[0]["hyperparameters"]["lr"] == 0.5);
+    BOOST_TEST(ask("experiment best 3") == Json::array());
+    BOOST_TEST(run("experiment best 9") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(only_hyperparameters_that_differ_are_compared) {
+    BOOST_TEST(run("experiment compare 1 2 3") == 0);
+    check_golden("cli/experiment_compare.txt", out);
+    BOOST_TEST(run("experiment compare 1 2") == 0);
+    BOOST_TEST(!contains(out, "layers"), out);
+    auto const json = ask("experiment compare 1 2");
+    BOOST_TEST(json[0]["duration_s"] == 60);
+    BOOST_TEST(json[1]["duration_s"] == 120);
+    BOOST_TEST(json[0]["slots_per_trial"] == 8);
+    BOOST_TEST(json[0]["ends"] == (Json{{"finished", 1}}));
+    BOOST_TEST(json[0]["metrics"] == (Json{{"loss", 0.25}, {"accuracy", "NaN"}}));
+    BOOST_TEST(json[0]["hyperparameters"]["layers"]["count"] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(the_list_shows_best_trials_if_asked) {
+    BOOST_TEST(run("experiment list --metrics --csv") == 0);
+    BOOST_TEST(contains(out, ",1.0,loss=0.25\n"), out);
+    BOOST_TEST(ask("experiment list --metrics")[1]["best_trial"] ==
+               (Json{{"name", "2.0"}, {"metric", "loss"}, {"value", 0.75}, {"steps_completed", 100}}));
+    BOOST_TEST(ask("experiment list --metrics")[2]["best_trial"].is_null());
+    BOOST_TEST(!ask("experiment list")[0].contains("best_trial"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
