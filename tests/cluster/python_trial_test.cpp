@@ -75,6 +75,21 @@ BOOST_AUTO_TEST_CASE(a_core_api_trial_is_paused_resumed_and_completes) {
     BOOST_TEST(trained.size() == static_cast<std::size_t>(steps));
 }
 
+BOOST_AUTO_TEST_CASE(each_node_of_a_profiled_trial_is_sampled) {
+    auto const id = create("--config profiling.enabled=true");
+    wait_for_state(id, "COMPLETED");
+    auto const profile = ask(fmt::format("trial profile {}", id));
+    BOOST_REQUIRE(profile.size() == 1u);
+    auto const& nodes = profile[0].at("nodes");
+    BOOST_REQUIRE_MESSAGE(nodes.size() == 2u, profile.dump());
+    for (auto const& node : nodes) {
+        auto const is_memory = [](auto const& metric) { return metric.at("name") == "memory_free"; };
+        auto const& metrics = node.at("metrics");
+        BOOST_TEST((std::ranges::find_if(metrics, is_memory) != metrics.end()), node.dump());
+    }
+    BOOST_TEST(shell("pgrep --full [s]ample-node || true") == "");
+}
+
 BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
     auto const id = create(
         "--config hyperparameters.fails_on_rank=2 --config 'entrypoint=det-launch python3 counter.py "
