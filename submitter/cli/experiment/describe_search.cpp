@@ -18,22 +18,6 @@ namespace {
 using tracker::history::ExperimentView;
 using tracker::history::SearchView;
 
-Result<std::optional<SearchView>> load_search_view(ExperimentView const& view, ExperimentSpec const& spec,
-                                                   tracker::history::History& history) {
-    if (!search::is_asha(spec.searcher.name)) return std::optional<SearchView>();
-    auto asha = search::plan_asha(spec.searcher);
-    if (!asha) return std::move(asha).error().front().error;
-    tracker::history::RungEntries entries(asha->brackets.size());
-    for (std::uint32_t bracket = 0; bracket < entries.size(); ++bracket) {
-        auto const rungs = asha->brackets[bracket].rung_lengths.size();
-        for (std::uint32_t rung = 0; rung < rungs; ++rung) {
-            DET_TRY_ASSIGN(auto of_rung, history.load_rung(view.record.id, bracket, rung));
-            entries[bracket].push_back(std::move(of_rung));
-        }
-    }
-    return std::optional(tracker::history::view_search(*std::move(asha), entries, view));
-}
-
 std::string metric_text(double metric) {
     return std::isnan(metric) ? "failed" : fmt::format("{:.6g}", metric);
 }
@@ -143,6 +127,23 @@ Json as_json(ExperimentView const& view, ExperimentSpec const& spec, std::option
 }
 
 }  // namespace
+
+Result<std::optional<tracker::history::SearchView>> load_search_view(
+    tracker::history::ExperimentView const& view, ExperimentSpec const& spec,
+    tracker::history::History& history) {
+    if (!search::is_asha(spec.searcher.name)) return std::optional<tracker::history::SearchView>();
+    auto asha = search::plan_asha(spec.searcher);
+    if (!asha) return std::move(asha).error().front().error;
+    tracker::history::RungEntries entries(asha->brackets.size());
+    for (std::uint32_t bracket = 0; bracket < entries.size(); ++bracket) {
+        auto const rungs = asha->brackets[bracket].rung_lengths.size();
+        for (std::uint32_t rung = 0; rung < rungs; ++rung) {
+            DET_TRY_ASSIGN(auto of_rung, history.load_rung(view.record.id, bracket, rung));
+            entries[bracket].push_back(std::move(of_rung));
+        }
+    }
+    return std::optional(tracker::history::view_search(*std::move(asha), entries, view));
+}
 
 Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment) {
     auto const& view = experiment.view;

@@ -1,7 +1,9 @@
 #pragma once
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/document.hpp>
+#include <det/tracker/history/search_view.hpp>
 
+#include <optional>
 #include <string>
 
 namespace det::cli {
@@ -15,5 +17,10 @@ struct SearchDescription {
 /// Reads the rungs of an experiment's search and the best validations of its trials. codes::wrong_state if
 /// the experiment was not created completely.
 Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment);
+
+/// Reads the rungs of a search that stops trials; nullopt if the searcher stops none.
+Result<std::optional<tracker::history::SearchView>> load_search_view(
+    tracker::history::ExperimentView const& view, ExperimentSpec const& spec,
+    tracker::history::History& history);
 
 }  // namespace det::cli

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <ostream>
 
+#include "experiment/progress_line.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
 
@@ -79,13 +80,19 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
                ExperimentId id, Session& session) {
     // With --json only the answer goes to stdout.
     auto& out = session.wants_json() ? session.err : session.out;
+    ProgressLine progress(request.root, id, session);
     auto const print = [&](LogLine const& line) {
+        progress.clear();
         out << harmless(line.whole) << '\n';
         return Go::on;
     };
     LogFollower follower(ExperimentLayout(request.root, id).trial(0), {});
-    auto const state = follow_trial(
-        request.root, {id, 0}, follower, print, [&] { out.flush(); }, session);
+    auto const flush = [&] {
+        out.flush();
+        progress.update();
+    };
+    auto const state = follow_trial(request.root, {id, 0}, follower, print, flush, session);
+    progress.clear();
     if (!state) return state.error();
     bool const has_completed = *state == lifecycle::State::completed;
     if (!has_completed) {

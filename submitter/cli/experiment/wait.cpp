@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment/progress_line.hpp"
 #include "output/view_json.hpp"
 
 namespace det::cli {
@@ -38,17 +39,21 @@ private:
         experiment::ExperimentPoller poller(root, id, session);
         auto const begin = session.clock.steady_now();
         std::optional<State> told;
+        ProgressLine progress(root, id, session);
         for (;;) {
             auto const now = session.clock.steady_now();
             DET_TRY_ASSIGN(auto view, poller.poll());
-            if (view.state != told)
+            if (view.state != told) {
+                progress.clear();
                 session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
+            }
             told = view.state;
             if (experiment::is_settled(view.state)) return view;
             if (timeout_seconds_ > 0 && now - begin >= std::chrono::duration<double>(timeout_seconds_)) {
                 return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
                                                            to_string(view.state), timeout_seconds_)};
             }
+            progress.update();
             poller.sleep_until_next_poll();
         }
     }

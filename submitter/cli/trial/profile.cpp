@@ -1,5 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>

@@ -32,6 +32,7 @@ struct CliFixture {
     std::string out, err;         // of the last command line
     std::filesystem::path cache;  // empty: none
     Destination destination = Destination::pipe_or_file;
+    Colour message_colour = Colour::never;  // always: as on a terminal
     Environment environment{{{"DET_ROOT", root.path().string()}}};
 
     CliFixture() {
@@ -48,7 +49,7 @@ struct CliFixture {
 
     int run(std::vector<std::string> const& arguments) {
         std::ostringstream answer, talk;
-        RenderStyle const style{Colour::never, "det-submit"};
+        RenderStyle const style{message_colour, "det-submit"};
         auto invocation = must(parse_command_line(arguments));
         BOOST_REQUIRE(invocation.command != nullptr);
         Session session{environment,       answer, talk,       style, clock, slurm,

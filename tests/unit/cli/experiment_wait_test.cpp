@@ -1,9 +1,11 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
+#include "experiment/progress_line.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -40,6 +42,40 @@ BOOST_AUTO_TEST_CASE(each_change_of_state_is_printed_once) {
     BOOST_TEST(out == "");
     BOOST_TEST((clock.steady_now().time_since_epoch() == 14s));  // journals are read twice a second
     BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more before the end is believed
+}
+
+BOOST_AUTO_TEST_CASE(a_bar_shows_the_progress_on_a_terminal) {
+    start_run(experiment, 0, 1);
+    slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
+    must(report(experiment, 0).append(ProgressReported{minute(2), 0.25}));
+    BOOST_TEST(run("experiment wait 1 --timeout 4") == to_int(ExitCode::timed_out));
+    BOOST_TEST(!contains(err, "%"), err);
+    message_colour = Colour::always;
+    BOOST_TEST(run("experiment wait 1 --timeout 4") == to_int(ExitCode::timed_out));
+    BOOST_TEST(contains(err, "RUNNING\n\r\x1b[K[########........................]  25 %\r\x1b[K"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_bar_is_as_wide_as_asked) {
+    BOOST_TEST(render_progress_bar(0, 18) == "[..........]   0 %");
+    BOOST_TEST(render_progress_bar(0.999, 18) == "[#########.]  99 %");
+    BOOST_TEST(render_progress_bar(7, 18) == "[##########] 100 %");
+    BOOST_TEST(render_progress_bar(std::nan(""), 18) == "[..........]   0 %");
+}
+
+BOOST_AUTO_TEST_CASE(progress_is_what_was_reported_else_steps_of_the_length) {
+    ExperimentSpec spec;
+    spec.searcher.options = Json{{"max_length", {{"batches", 400}}}};
+    std::vector<tracker::history::RunReports> runs(2);
+    BOOST_TEST(!progress_of_trial(runs, spec).has_value());
+    runs[0].metrics.push_back({{}, "training", 100, {}});
+    BOOST_TEST(progress_of_trial(runs, spec).value() == 0.25);
+    runs[1].metrics.push_back({{}, "training", 900, {}});
+    BOOST_TEST(progress_of_trial(runs, spec).value() == 1.0);
+    runs[0].progress = 0.5;
+    BOOST_TEST(progress_of_trial(runs, spec).value() == 0.5);
+    spec.searcher.options = Json::object();
+    runs[0].progress.reset();
+    BOOST_TEST(!progress_of_trial(runs, spec).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(slurm_is_queried_every_ten_seconds) {
