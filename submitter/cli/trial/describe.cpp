@@ -21,6 +21,7 @@ struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;
     std::vector<AlertRaised> alerts;
+    std::uint64_t dropped = 0;
 };
 
 ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs) {
@@ -29,6 +30,7 @@ ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs)
         if (run.progress) report.progress = run.progress;
         if (run.status) report.status = run.status;
         report.alerts.insert(report.alerts.end(), run.alerts.begin(), run.alerts.end());
+        report.dropped += run.dropped_reports;
     }
     return report;
 }
@@ -37,6 +39,7 @@ std::string report_text(ProgramReport const& report) {
     std::string text;
     if (report.progress) text += fmt::format("Progress: {:.0f} %\n", *report.progress * 100);
     if (report.status) text += fmt::format("Status: {}\n", escape_control(*report.status));
+    if (report.dropped > 0) text += fmt::format("Dropped reports: {}\n", report.dropped);
     for (auto const& alert : report.alerts) {
         auto const separator = alert.title.empty() || alert.description.empty() ? "" : ": ";
         text += fmt::format("Alert: {} {}: {}\n", short_time(alert.time), alert.level,
@@ -48,6 +51,7 @@ std::string report_text(ProgramReport const& report) {
 void add_report(Json& answer, ProgramReport const& report) {
     answer["progress"] = report.progress ? Json(*report.progress) : Json(nullptr);
     answer["status"] = report.status ? Json(*report.status) : Json(nullptr);
+    answer["dropped_reports"] = report.dropped;
     answer["alerts"] = Json::array();
     for (auto const& alert : report.alerts) {
         answer["alerts"].push_back({{"time", format_utc(alert.time)},

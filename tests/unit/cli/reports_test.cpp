@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     auto const quiet = ask("trial describe 1");
     BOOST_TEST(quiet["progress"].is_null());
     BOOST_TEST(quiet["alerts"] == Json::array());
+    BOOST_TEST(quiet["dropped_reports"] == 0);
     auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
     must(make_directories(next.path()));
     auto journal = must(journal::JournalWriter::create(next.journal()));
@@ -140,12 +141,14 @@ BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     must(journal.append(StatusSet{minute(1), "warming up"}));
     must(journal.append(AlertRaised{minute(2), "careful", "the loss is \x1b[2J", "warn"}));
     must(journal.append(ProgressReported{minute(3), 0.5}));
+    for (int i = 0; i < 2; ++i)
+        must(journal.append(ReportsDropped{minute(3), 4, "the queue of reports was full"}));
     BOOST_TEST(run("trial describe 1") == 0);
-    BOOST_TEST(
-        contains(out,
-                 "\nProgress: 50 %\nStatus: warming up\nAlert: 2026-11-21 12:02:00Z warn: careful: the "
-                 "loss is \\x1b[2J\n"),
-        out);
+    BOOST_TEST(contains(out,
+                        "\nProgress: 50 %\nStatus: warming up\nDropped reports: 8\nAlert: 2026-11-21 "
+                        "12:02:00Z warn: careful: the "
+                        "loss is \\x1b[2J\n"),
+               out);
     auto const answer = ask("trial describe 1");
     BOOST_TEST(answer["progress"] == 0.5);
     BOOST_TEST(answer["status"] == "warming up");

@@ -117,6 +117,8 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
                 run.progress = progress->progress;
             if (auto const* status = std::get_if<StatusSet>(&record)) run.status = status->status;
             if (auto const* alert = std::get_if<AlertRaised>(&record)) run.alerts.push_back(*alert);
+            if (auto const* dropped = std::get_if<ReportsDropped>(&record))
+                run.dropped_reports += dropped->count;
             if (auto const* first = std::get_if<FirstStep>(&record)) run.first_step = first->time;
             if (auto const* acknowledged = std::get_if<PreemptionAcknowledged>(&record))
                 run.acknowledged = *acknowledged;
