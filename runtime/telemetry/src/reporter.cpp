@@ -46,7 +46,7 @@ void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_
                       std::span<Metric const> metrics) {
     if (push(MetricsEntry{time, steps_completed, group, metrics})) return;
     std::scoped_lock const lock(mutex_);
-    take_entries();
+    if (!has_room()) return;
     metrics_.add(time, group, steps_completed, metrics);
     (void)write_reports();
 }
@@ -54,7 +54,7 @@ void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_
 void Reporter::report(EncodedRecord const& record) {
     if (push(record)) return;
     std::scoped_lock const lock(mutex_);
-    take_entries();
+    if (!has_room()) return;
     queue_metrics();
     pending_size_bytes_ += record.payload.size();
     pending_.push_back(record);
@@ -101,6 +101,15 @@ Status Reporter::write_reports() {
         options_.warn(fmt::format("reports are kept in memory until they can be written: {}", error));
     last_error_ = error;
     return written;
+}
+
+/// Takes the reports before a large one from the ring.
+/// \return false if too many records could not be written: the large report is dropped
+bool Reporter::has_room() {
+    take_entries();
+    bool const has_room = pending_size_bytes_ <= options_.capacity_bytes;
+    if (!has_room) dropped_.fetch_add(1, std::memory_order_relaxed);
+    return has_room;
 }
 
 /// Leaves the entries in the ring while too many records could not be written.

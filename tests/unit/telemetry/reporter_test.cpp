@@ -158,6 +158,21 @@ BOOST_AUTO_TEST_CASE(reports_wait_until_the_file_can_be_written_again) {
     BOOST_TEST(std::get<MetricsReported>(written[2]).steps_completed == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(large_reports_that_cannot_be_written_do_not_fill_the_memory) {
+    auto all = without_period();
+    all.capacity_bytes = 4096;
+    auto reporter = make(all);
+    auto const large = encode_record(StatusSet{UtcTime{2}, std::string(3000, 'x')});
+    {
+        FileSizeLimit const limit(std::filesystem::file_size(path));
+        for (int i = 0; i < 5; ++i) reporter.report(large);
+    }
+    must(reporter.close());
+    auto const written = records();
+    BOOST_TEST(written.size() == 3u);  // 6000 bytes are more than the capacity; and the count
+    BOOST_TEST(count_dropped(written) == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(a_forked_child_ends_without_the_thread) {
     auto reporter = make(options());
     reporter.report(UtcTime{1}, "training", 1, metrics);

@@ -64,6 +64,7 @@ private:
 
     // The functions below require mutex_.
     Status write_reports();
+    bool has_room();
     void take_entries();
     void take_entry(std::string_view entry);
     void queue_metrics();
