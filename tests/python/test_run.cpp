@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr int slots = 2;
 
 Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::string> const& checkpoint,
-                  Json const& config) {
+                  Json const& config, std::uint64_t steps_completed = 0) {
     auto const info = root / "node" / info_files::directory;
     DET_TRY(make_directories(info));
     DET_TRY(make_directories(TrialLayout(root / "trials/0").run(run).path()));
@@ -43,11 +43,13 @@ Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::st
     trial.trial_seed = 11;
     trial.hparams = config.value("hyperparameters", Json::object());
     trial.config = config;
+    trial.steps_completed = steps_completed;
     DET_TRY(write_file(info / info_files::trial, render_trial_info(trial)));
     ExperimentSpec spec;
     spec.id = {7};
     spec.checkpoint_path = root / "checkpoints";
     spec.config = config;
+    spec.tensorboard = config.value("slurm", Json::object()).value("tensorboard", false);
     auto const searcher = config.value("searcher", Json::object());
     spec.searcher = {searcher.value("name", "single"), searcher.value("metric", "loss"), true, searcher};
     DET_TRY(write_file(info / info_files::spec, render_spec(spec)));
@@ -67,7 +69,7 @@ Status run(std::vector<std::string> const& words) {
         DET_TRY(remove_tree(root / "node"));
         DET_TRY_ASSIGN(auto const config, read_file(root / "config.json"));
         return write_info(root, 1, argument.empty() ? std::nullopt : std::optional(argument),
-                          Json::parse(config));
+                          Json::parse(config), words.size() > 3 ? std::stoull(words[3]) : 0);
     }
     if (command == "raise") {
         SystemClock clock;

@@ -9,10 +9,12 @@
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "collective_peers.hpp"
 #include "connect.hpp"
 #include "context_data.hpp"
+#include "trial_files.hpp"
 
 namespace det::core {
 namespace {
@@ -74,12 +76,35 @@ ContextData make_context_data(collectives::DistributedContext distributed, Conte
     return data;
 }
 
+/// Makes the event file of the run if slurm.tensorboard is set. If that fails, warns: the journal has all
+/// metrics too.
+std::optional<telemetry::EventFile> make_event_file(ContextData const& data) {
+    if (!data.info->spec->tensorboard) return std::nullopt;
+    auto const& info = *data.info;
+    auto const time = data.clock.now();
+    auto const directory = trial_of(data).event_files();
+    // TensorBoard reads the files of a directory in the order of their names.
+    auto const path =
+        directory / fmt::format("events.out.tfevents.{:010}.{:05}.{}", time.microseconds / 1'000'000,
+                                info.trial->trial_run_id, ::getpid());
+    auto const resumed_from =
+        info.cluster.latest_checkpoint ? std::optional(info.trial->steps_completed) : std::nullopt;
+    auto file = [&]() -> Result<telemetry::EventFile> {
+        DET_TRY(make_directories(directory));
+        return telemetry::EventFile::create(path, time, resumed_from);
+    }();
+    if (file) return *std::move(file);
+    if (data.warn) data.warn(fmt::format("no metrics for TensorBoard: {}", file.error().message));
+    return std::nullopt;
+}
+
 void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     data.info = std::move(run.info);
     data.store = std::move(run.store);
     if (run.journal) {
         telemetry::ReporterOptions reporting;
         reporting.warn = data.warn;
+        reporting.event_file = make_event_file(data);
         data.reporter =
             std::make_unique<telemetry::Reporter>(*std::move(run.journal), data.clock, std::move(reporting));
     }

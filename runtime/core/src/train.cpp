@@ -154,7 +154,7 @@ Result<std::optional<double>> Train::find_best_validation() const {
 
 Result<std::optional<fs::path>> Train::make_tensorboard_directory() const {
     if (!data_.in_experiment()) return std::optional<fs::path>();
-    auto path = trial_of(data_).path() / "tensorboard";
+    auto path = trial_of(data_).tensorboard();
     DET_TRY(make_directories(path));
     return std::optional(std::move(path));
 }

@@ -131,6 +131,7 @@ std::string render_spec(ExperimentSpec const& spec) {
     if (!spec.persist.empty()) body["persist"] = spec.persist;
     if (!spec.preempted_exit_codes.empty()) body["preempted_exit_codes"] = spec.preempted_exit_codes;
     if (!spec.progress_globs.empty()) body["progress_globs"] = spec.progress_globs;
+    if (spec.tensorboard) body["tensorboard"] = true;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
@@ -178,6 +179,7 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
         spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
         spec.preempted_exit_codes = body.value("preempted_exit_codes", std::vector<int>());
         spec.progress_globs = body.value("progress_globs", std::vector<std::string>());
+        spec.tensorboard = body.value("tensorboard", false);
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
         spec.revisions = revisions_from(body.value("revisions", Json::array()));

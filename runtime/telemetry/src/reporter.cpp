@@ -1,4 +1,5 @@
 #include <det/foundation/start_thread.hpp>
+#include <det/protocol/json.hpp>
 #include <det/telemetry/reporter.hpp>
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_
     if (push(MetricsEntry{time, steps_completed, group, metrics})) return;
     std::scoped_lock const lock(mutex_);
     if (!has_room()) return;
-    metrics_.add(time, group, steps_completed, metrics);
+    queue_metrics(time, group, steps_completed, metrics);
     (void)write_reports();
 }
 
@@ -55,9 +56,7 @@ void Reporter::report(EncodedRecord const& record) {
     if (push(record)) return;
     std::scoped_lock const lock(mutex_);
     if (!has_room()) return;
-    queue_metrics();
-    pending_size_bytes_ += record.payload.size();
-    pending_.push_back(record);
+    queue_record(record);
     (void)write_reports();
 }
 
@@ -95,6 +94,7 @@ void Reporter::write_periodically(std::stop_token const& stop) {
 
 Status Reporter::write_reports() {
     take_entries();
+    flush_event_file();
     auto const written = write_pending();
     auto const error = written ? std::string() : written.error().message;
     if (!error.empty() && last_error_.empty() && options_.warn)
@@ -116,21 +116,54 @@ bool Reporter::has_room() {
 void Reporter::take_entries() {
     if (pending_size_bytes_ > options_.capacity_bytes) return;
     ring_.pop_all([this](std::string_view entry) { take_entry(entry); });
-    queue_metrics();
+    end_frame();
 }
 
 void Reporter::take_entry(std::string_view entry) {
     if (auto record = read_record(entry)) {
-        queue_metrics();
-        pending_size_bytes_ += record->payload.size();
-        pending_.push_back(*std::move(record));
+        queue_record(*std::move(record));
         return;
     }
     auto const report = read_metrics(entry, entry_metrics_);
-    metrics_.add(report.time, report.group, report.steps_completed, report.metrics);
+    queue_metrics(report.time, report.group, report.steps_completed, report.metrics);
 }
 
-void Reporter::queue_metrics() {
+void Reporter::queue_record(EncodedRecord record) {
+    end_frame();
+    if (options_.event_file && record.type == RecordType::metrics) add_to_event_file(record);
+    pending_size_bytes_ += record.payload.size();
+    pending_.push_back(std::move(record));
+}
+
+void Reporter::queue_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
+                             std::span<Metric const> metrics) {
+    metrics_.add(time, group, steps_completed, metrics);
+    if (options_.event_file) options_.event_file->add(time, group, steps_completed, metrics);
+}
+
+/// Adds the numbers of a report that also has other values.
+void Reporter::add_to_event_file(EncodedRecord const& record) {
+    auto const decoded = decode_record(static_cast<std::uint16_t>(record.type), record.payload);
+    if (!decoded || !*decoded) return;
+    auto const& report = std::get<MetricsReported>(**decoded);
+    entry_metrics_.clear();
+    for (auto item = report.metrics->begin(); item != report.metrics->end(); ++item) {
+        if (item->is_number()) entry_metrics_.push_back({item.key(), item->get<double>()});
+    }
+    options_.event_file->add(report.time, report.group, report.steps_completed, entry_metrics_);
+}
+
+/// The journal has all reports: an event file that can't be written is given up with a warning.
+void Reporter::flush_event_file() {
+    if (!options_.event_file) return;
+    auto const flushed = options_.event_file->flush();
+    if (flushed) return;
+    if (options_.warn)
+        options_.warn(fmt::format("no more metrics for TensorBoard: {}", flushed.error().message));
+    options_.event_file.reset();
+}
+
+void Reporter::end_frame() {
     for (auto& record : metrics_.take()) {
         pending_size_bytes_ += record.payload.size();
         pending_.push_back(std::move(record));
@@ -138,7 +171,7 @@ void Reporter::queue_metrics() {
 }
 
 Status Reporter::write_pending() {
-    queue_metrics();
+    end_frame();
     while (!pending_.empty()) {
         DET_TRY(journal_.append(pending_.front()));
         is_dirty_ = true;

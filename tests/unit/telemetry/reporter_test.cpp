@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_destructor_writes_the_rest) {
 BOOST_AUTO_TEST_CASE(reports_that_find_no_room_are_counted) {
     auto all = without_period();
     all.capacity_bytes = 4096;
-    auto reporter = make(all);
+    auto reporter = make(std::move(all));
     constexpr std::uint64_t reports = 100;
     for (std::uint64_t step = 0; step < reports; ++step)
         reporter.report(UtcTime{1}, "training", step, metrics);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(reports_that_find_no_room_are_counted) {
 BOOST_AUTO_TEST_CASE(a_large_report_is_written_whole) {
     auto all = without_period();
     all.capacity_bytes = 4096;
-    auto reporter = make(all);
+    auto reporter = make(std::move(all));
     reporter.report(UtcTime{1}, "training", 1, metrics);
     std::vector<Metric> const many(1000, Metric{"value", 1});
     reporter.report(UtcTime{1}, "training", 2, many);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(reports_wait_until_the_file_can_be_written_again) {
 BOOST_AUTO_TEST_CASE(large_reports_that_cannot_be_written_do_not_fill_the_memory) {
     auto all = without_period();
     all.capacity_bytes = 4096;
-    auto reporter = make(all);
+    auto reporter = make(std::move(all));
     auto const large = encode_record(StatusSet{UtcTime{2}, std::string(3000, 'x')});
     {
         FileSizeLimit const limit(std::filesystem::file_size(path));

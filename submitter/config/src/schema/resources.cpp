@@ -225,6 +225,9 @@ constexpr Key slurm_keys[] = {
      "the "
      "Core API",
      into<&Slurm::progress_globs>},
+    {"tensorboard", boolean, "",
+     "true: metrics are also written as files that TensorBoard reads; default: false",
+     into<&Slurm::tensorboard>},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node"},

@@ -98,6 +98,9 @@ public:
     /// If the trial replaces one whose hyperparameters were invalid: the number of that trial, one line like
     /// "3".
     std::filesystem::path replaces() const { return trial_ / "replaces"; }
+    // files of TensorBoard that the program writes, and below it those of slurm.tensorboard
+    std::filesystem::path tensorboard() const { return trial_ / "tensorboard"; }
+    std::filesystem::path event_files() const { return tensorboard() / "reported"; }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     std::filesystem::path generations() const { return trial_ / "generations"; }
     /// The generation that run `number` has created.

@@ -97,6 +97,7 @@ struct ExperimentSpec {
     std::vector<std::string> forward_signals = {};
     std::vector<int> preempted_exit_codes = {};    // of a program that stopped because of a notice
     std::vector<std::string> progress_globs = {};  // files whose newest change shows progress
+    bool tensorboard = false;  // metrics are also written as event files
     std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued

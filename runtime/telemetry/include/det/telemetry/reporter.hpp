@@ -4,6 +4,7 @@
 #include <det/journal/writer.hpp>
 #include <det/protocol/metric_frames.hpp>
 #include <det/protocol/record.hpp>
+#include <det/telemetry/event_file.hpp>
 #include <det/telemetry/report_ring.hpp>
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,7 @@ struct ReporterOptions {
     std::chrono::milliseconds write_period{50};  // a process that is killed loses the reports of this time
     std::chrono::milliseconds sync_period{10'000};
     std::function<void(std::string const& warning)> warn = {};
+    std::optional<EventFile> event_file = {};  // gets all metrics that are numbers, for TensorBoard
 };
 
 /// Writes the journal of a run's chief. Reports are copied into a queue, from which a thread writes them; if
@@ -67,8 +70,13 @@ private:
     bool has_room();
     void take_entries();
     void take_entry(std::string_view entry);
-    void queue_metrics();
+    void queue_record(EncodedRecord record);
+    void queue_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
+                       std::span<Metric const> metrics);
+    void end_frame();
     Status write_pending();
+    void add_to_event_file(EncodedRecord const& record);
+    void flush_event_file();
     Status write_dropped();
     void sync_if_due();
 

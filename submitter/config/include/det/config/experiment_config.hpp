@@ -227,6 +227,7 @@ struct Slurm {
     std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
     std::vector<std::int64_t> preempted_exit_codes;
     std::vector<std::string> progress_globs;
+    bool tensorboard = false;
 };
 
 struct LogPolicy {

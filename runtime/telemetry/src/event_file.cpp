@@ -1,0 +1,122 @@
+#include <det/foundation/bytes.hpp>
+#include <det/foundation/text.hpp>
+#include <det/telemetry/event_file.hpp>
+
+#include <bit>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace det::telemetry {
+namespace {
+
+// An event file is a sequence of TFRecords, each with a message Event in the encoding of Protocol Buffers.
+
+enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+// Numbers of fields.
+namespace event {
+constexpr std::uint32_t wall_time = 1;  // double, seconds since 1970
+constexpr std::uint32_t step = 2;
+constexpr std::uint32_t file_version = 3;
+constexpr std::uint32_t summary = 5;
+constexpr std::uint32_t session_log = 7;
+}  // namespace event
+constexpr std::uint32_t summary_value = 1;
+constexpr std::uint32_t value_tag = 1;
+constexpr std::uint32_t value_simple_value = 2;  // float
+constexpr std::uint32_t session_log_status = 1;
+constexpr std::uint64_t session_log_start = 1;
+
+void append_varint(std::string& out, std::uint64_t value) {
+    while (value >= 0x80) {
+        out += static_cast<char>(value | 0x80);
+        value >>= 7;
+    }
+    out += static_cast<char>(value);
+}
+
+void append_key(std::string& message, std::uint32_t field, WireType type) {
+    append_varint(message, field << 3 | static_cast<std::uint32_t>(type));
+}
+
+void append_bytes(std::string& message, std::uint32_t field, std::string_view bytes) {
+    append_key(message, field, WireType::bytes);
+    append_varint(message, bytes.size());
+    message += bytes;
+}
+
+/// The fields that every event has.
+std::string begin_event(UtcTime time, std::uint64_t step) {
+    std::string message;
+    append_key(message, event::wall_time, WireType::fixed64);
+    append_value(message, std::bit_cast<std::uint64_t>(static_cast<double>(time.microseconds) / 1e6));
+    append_key(message, event::step, WireType::varint);
+    append_varint(message, step);
+    return message;
+}
+
+/// TFRecord stores checksums in a changed form, so that a checksum of data with checksums is not degenerate.
+std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
+
+void append_record(std::string& out, std::string_view message) {
+    std::string size;
+    append_value(size, static_cast<std::uint64_t>(message.size()));
+    out += size;
+    append_value(out, masked_crc32c(size));
+    out += message;
+    append_value(out, masked_crc32c(message));
+}
+
+std::string render_summary(std::string_view group, std::span<Metric const> metrics) {
+    std::string summary;
+    for (auto const& metric : metrics) {
+        auto tag = fmt::format("{}/{}", group, metric.name);
+        if (!is_valid_utf8(tag)) tag = escape_control(tag);  // Protocol Buffers refuse other strings
+        std::string value;
+        append_bytes(value, value_tag, tag);
+        append_key(value, value_simple_value, WireType::fixed32);
+        append_value(value, std::bit_cast<std::uint32_t>(static_cast<float>(metric.value)));
+        append_bytes(summary, summary_value, value);
+    }
+    return summary;
+}
+
+}  // namespace
+
+Result<EventFile> EventFile::create(std::filesystem::path const& path, UtcTime time,
+                                    std::optional<std::uint64_t> resumed_from) {
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) return os_error(fmt::format("create '{}'", path.string()), errno);
+    EventFile events(path, std::move(file));
+    auto version = begin_event(time, 0);
+    append_bytes(version, event::file_version, "brain.Event:2");
+    append_record(events.buffer_, version);
+    if (resumed_from) {
+        std::string status;
+        append_key(status, session_log_status, WireType::varint);
+        append_varint(status, session_log_start);
+        auto start = begin_event(time, *resumed_from + 1);
+        append_bytes(start, event::session_log, status);
+        append_record(events.buffer_, start);
+    }
+    DET_TRY(events.flush());
+    return events;
+}
+
+void EventFile::add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
+                    std::span<Metric const> metrics) {
+    if (metrics.empty()) return;
+    auto message = begin_event(time, steps_completed);
+    append_bytes(message, event::summary, render_summary(group, metrics));
+    append_record(buffer_, message);
+}
+
+Status EventFile::flush() {
+    if (buffer_.empty()) return Ok{};
+    auto const written = write_all(file_.get(), buffer_, path_.string());
+    buffer_.clear();  // after an error the file ends with an incomplete record, which readers ignore
+    return written;
+}
+
+}  // namespace det::telemetry

@@ -1,0 +1,123 @@
+"""The event files of slurm.tensorboard, read by a reader that follows the description of the format."""
+
+import pathlib
+import struct
+
+from support import RunCase
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def masked(data):
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def records_of(data):
+    """The records of a TFRecord file: size, checksum of the size, bytes, checksum of the bytes."""
+    while data:
+        (size,) = struct.unpack_from("<Q", data)
+        assert struct.unpack_from("<I", data, 8)[0] == masked(data[:8])
+        record = data[12 : 12 + size]
+        assert struct.unpack_from("<I", data, 12 + size)[0] == masked(record)
+        yield record
+        data = data[16 + size :]
+
+
+def varint_of(data):
+    value = shift = 0
+    for size, byte in enumerate(data, 1):
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, data[size:]
+    raise AssertionError("a number without an end")
+
+
+def fields_of(message):
+    """The fields of a message of Protocol Buffers as (number, value)."""
+    while message:
+        key, message = varint_of(message)
+        kind = key & 7
+        if kind == 0:
+            value, message = varint_of(message)
+        elif kind == 1:
+            (value,), message = struct.unpack_from("<d", message), message[8:]
+        elif kind == 5:
+            (value,), message = struct.unpack_from("<f", message), message[4:]
+        else:
+            assert kind == 2, kind
+            size, message = varint_of(message)
+            value, message = message[:size], message[size:]
+        yield key >> 3, value
+
+
+def scalars_of(event):
+    for field, value in fields_of(dict(fields_of(event)).get(5, b"")):
+        assert field == 1
+        scalar = dict(fields_of(value))
+        yield scalar[1].decode(), scalar[2]
+
+
+class Tensorboard(RunCase):
+    config = {"searcher": {"name": "single", "metric": "loss"}, "slurm": {"tensorboard": True}}
+
+    def events(self):
+        """The events of each file, in the order of the files' names."""
+        directory = pathlib.Path(self.directory, "trials/0/tensorboard/reported")
+        return [list(records_of(path.read_bytes())) for path in sorted(directory.iterdir()) if "tfevents" in path.name]
+
+    def test_metrics_are_written_as_event_files(self):
+        self.run_ranks(
+            """
+            with det.core.init(distributed=connect()) as context:
+                context.train.report_training_metrics(300, {"loss": 0.5, "\u00e4": float("nan"), "epoch": 2})
+                context.train.report_validation_metrics(300, {"loss": 0.25, "note": "text"})
+                context.train.report_metrics("own", 301, {"none of them": "numbers"})
+            """,
+            2,
+        )
+        (events,) = self.events()
+        self.assertEqual(dict(fields_of(events[0]))[3], b"brain.Event:2")
+        self.assertEqual(len(events), 3)
+        training = dict(scalars_of(events[1]))
+        self.assertEqual((training["training/loss"], training["training/epoch"]), (0.5, 2))
+        self.assertNotEqual(training["training/\u00e4"], training["training/\u00e4"])
+        self.assertEqual(dict(scalars_of(events[2])), {"validation/loss": 0.25})
+        self.assertEqual([dict(fields_of(event)).get(2) for event in events], [0, 300, 300])
+        self.assertAlmostEqual(dict(fields_of(events[1]))[1], dict(fields_of(events[0]))[1], delta=60)
+
+    def test_a_run_that_resumes_replaces_later_steps(self):
+        report = """
+            with det.core.init(distributed=connect()) as context:
+                context.train.report_training_metrics({}, {{"loss": {}}})
+            """
+        self.run_ranks(report.format(20, 0.5), 2)
+        self.control("again", "00000000-0000-4000-8000-000000000001", "10")
+        self.join_run(1)
+        self.run_ranks(report.format(11, 0.25), 2)
+        first, second = self.events()
+        self.assertEqual(len(first), 2)
+        start = dict(fields_of(second[1]))
+        self.assertEqual(start[2], 11)  # TensorBoard discards what it knows from this step on
+        self.assertEqual(dict(fields_of(start[7])), {1: 1})  # SessionLog.START
+        self.assertEqual(dict(scalars_of(second[2])), {"training/loss": 0.25})
+
+
+class WithoutTensorboard(RunCase):
+    def test_no_event_files_are_written(self):
+        self.run_ranks(
+            """
+            with det.core.init(distributed=connect()) as context:
+                context.train.report_training_metrics(1, {"loss": 0.5})
+            """,
+            2,
+        )
+        self.assertFalse(pathlib.Path(self.directory, "trials/0/tensorboard").exists())
