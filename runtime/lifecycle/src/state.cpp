@@ -89,6 +89,22 @@ bool is_terminal(State state) {
     return state == State::completed || state == State::canceled || state == State::error;
 }
 
+void RunView::add(Record const& record) {
+    if (auto const* start = std::get_if<RunStarted>(&record)) started = *start;
+    if (auto const* end = std::get_if<RunEnded>(&record)) ended = *end;
+    if (auto const* requeued = std::get_if<JobRequeued>(&record)) queued_again = requeued->time;
+    if (auto const* decision = std::get_if<SearchDecision>(&record)) decisions.push_back(*decision);
+}
+
+std::vector<Record> RunView::records() const {
+    std::vector<Record> records;
+    if (started) records.push_back(*started);
+    for (auto const& decision : decisions) records.push_back(decision);
+    if (ended) records.push_back(*ended);
+    if (queued_again) records.push_back(JobRequeued{*queued_again});
+    return records;
+}
+
 State state_of_trial(TrialFacts const& all_facts) {
     auto facts = all_facts;
     facts.runs = facts.runs.subspan(std::min(facts.first_run, facts.runs.size()));

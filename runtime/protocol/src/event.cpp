@@ -6,14 +6,11 @@
 
 namespace det {
 
-std::string render_event(Event const& event) {
-    return render_document(
-        documents::event,
-        Json{{"kind", event.kind}, {"time", format_utc(event.time)}, {"by", event.by}, {"body", event.body}});
+Json to_json(Event const& event) {
+    return {{"kind", event.kind}, {"time", format_utc(event.time)}, {"by", event.by}, {"body", event.body}};
 }
 
-Result<Event> parse_event(std::string_view text) {
-    DET_TRY_ASSIGN(auto const json, parse_document(documents::event, text));
+Result<Event> event_from_json(Json const& json) {
     DET_TRY_ASSIGN(auto event, decode_json("event", [&] {
                        return Event{json.at("kind"), {}, json.at("by"), json.at("body")};
                    }));
@@ -21,6 +18,13 @@ Result<Event> parse_event(std::string_view text) {
     if (!time) return Error{codes::damaged, "'event' does not hold what it should: no time"};
     event.time = *time;
     return event;
+}
+
+std::string render_event(Event const& event) { return render_document(documents::event, to_json(event)); }
+
+Result<Event> parse_event(std::string_view text) {
+    DET_TRY_ASSIGN(auto const json, parse_document(documents::event, text));
+    return event_from_json(json);
 }
 
 std::string to_string(EventName const& name) { return fmt::format("{}-{}.json", name.number, name.kind); }

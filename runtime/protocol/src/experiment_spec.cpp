@@ -94,7 +94,7 @@ std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec con
     return events;
 }
 
-std::string render_spec(ExperimentSpec const& spec) {
+Json to_json(ExperimentSpec const& spec) {
     Json body{{"id", spec.id.value},
               {"name", spec.name},
               {"owner", spec.owner},
@@ -135,11 +135,19 @@ std::string render_spec(ExperimentSpec const& spec) {
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
-    return render_document(documents::spec, body);
+    return body;
+}
+
+std::string render_spec(ExperimentSpec const& spec) {
+    return render_document(documents::spec, to_json(spec));
 }
 
 Result<ExperimentSpec> parse_spec(std::string_view text) {
     DET_TRY_ASSIGN(auto const body, parse_document(documents::spec, text));
+    return spec_from_json(body);
+}
+
+Result<ExperimentSpec> spec_from_json(Json const& body) {
     return decode_json("spec.json", [&] {
         ExperimentSpec spec;
         spec.id = ExperimentId{body.at("id")};

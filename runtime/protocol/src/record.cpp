@@ -298,4 +298,13 @@ Json to_json(Record const& record) {
     return json;
 }
 
+Result<Record> parse_record(Json const& json) {
+    return decode_json("record", [&]() -> Record {
+        auto const& name = json.at("record").get_ref<std::string const&>();
+        auto const* const codec = std::ranges::find(codecs, name, &Codec::name);
+        if (codec == codecs.end()) throw Json::other_error::create(501, "'" + name + "' is unknown", nullptr);
+        return codec->from_json(json);
+    });
+}
+
 }  // namespace det

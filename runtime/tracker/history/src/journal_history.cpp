@@ -21,12 +21,7 @@ Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) 
 Result<lifecycle::RunView> load_run(RunLayout const& run) {
     DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
     lifecycle::RunView view;
-    for (auto const& record : life.records) {
-        if (auto const* started = std::get_if<RunStarted>(&record)) view.started = *started;
-        if (auto const* ended = std::get_if<RunEnded>(&record)) view.ended = *ended;
-        if (auto const* queued = std::get_if<JobRequeued>(&record)) view.queued_again = queued->time;
-        if (auto const* decision = std::get_if<SearchDecision>(&record)) view.decisions.push_back(*decision);
-    }
+    for (auto const& record : life.records) view.add(record);
     return view;
 }
 
@@ -99,33 +94,16 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
-    std::vector<journal::RunBeginning> beginnings;
     auto const& known_runs = experiment.trials[id.index].runs;  // another one may have begun since
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
         auto& run = reports.emplace_back();
         run.run = number;
-        auto& beginning = beginnings.emplace_back();
         auto const index = reports.size() - 1;
-        if (index < known_runs.size() && known_runs[index].started) beginning.add(*known_runs[index].started);
-        for (auto const& record : journal.records) {
-            beginning.add(record);
-            if (auto const* metrics = std::get_if<MetricsReported>(&record)) run.metrics.push_back(*metrics);
-            if (auto const* committed = std::get_if<CheckpointCommitted>(&record))
-                run.checkpoints.push_back(*committed);
-            if (auto const* progress = std::get_if<ProgressReported>(&record))
-                run.progress = progress->progress;
-            if (auto const* status = std::get_if<StatusSet>(&record)) run.status = status->status;
-            if (auto const* alert = std::get_if<AlertRaised>(&record)) run.alerts.push_back(*alert);
-            if (auto const* dropped = std::get_if<ReportsDropped>(&record))
-                run.dropped_reports += dropped->count;
-            if (auto const* first = std::get_if<FirstStep>(&record)) run.first_step = first->time;
-            if (auto const* acknowledged = std::get_if<PreemptionAcknowledged>(&record))
-                run.acknowledged = *acknowledged;
-        }
+        if (index < known_runs.size() && known_runs[index].started) run.add(*known_runs[index].started);
+        for (auto const& record : journal.records) run.add(record);
     }
-    auto const cut_offs = journal::find_cut_offs(beginnings);
-    for (std::size_t i = 0; i < reports.size(); ++i) reports[i].cut_off = cut_offs[i];
+    find_superseded(reports);
     return reports;
 }
 

@@ -28,11 +28,17 @@ enum class State {
 std::string_view to_string(State state);
 bool is_terminal(State state);
 
+/// A run as its supervisor recorded it.
 struct RunView {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
     std::optional<UtcTime> queued_again = {};    // when its job was requeued
     std::vector<SearchDecision> decisions = {};  // of the search about the trial, in this run
+
+    /// Takes a record of the run's `life` into account. Records come in order.
+    void add(Record const& record);
+    /// The records from which add() makes the same view.
+    std::vector<Record> records() const;
 };
 
 /// The facts about a trial.

@@ -28,6 +28,10 @@ inline constexpr std::string_view continued = "continued";
 std::string render_event(Event const& event);
 Result<Event> parse_event(std::string_view text);
 
+/// The body of the document.
+Json to_json(Event const& event);
+Result<Event> event_from_json(Json const& json);
+
 /// The parts of a file name like "12-created.json".
 struct EventName {
     std::uint32_t number;

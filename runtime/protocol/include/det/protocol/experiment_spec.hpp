@@ -112,6 +112,10 @@ struct ExperimentSpec {
 std::string render_spec(ExperimentSpec const& spec);
 Result<ExperimentSpec> parse_spec(std::string_view text);
 
+/// The body of the document spec.json.
+Json to_json(ExperimentSpec const& spec);
+Result<ExperimentSpec> spec_from_json(Json const& body);
+
 /// Removes the `continued` events of continuations that were interrupted before they took effect. Pure.
 std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec const& spec);
 

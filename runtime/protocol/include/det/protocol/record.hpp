@@ -214,5 +214,7 @@ Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view
 
 /// Converts a record to JSON with the name of its type, for `det-submit dump`.
 Json to_json(Record const& record);
+/// The reverse of to_json(). codes::damaged if it is no record, or of an unknown type.
+Result<Record> parse_record(Json const& json);
 
 }  // namespace det

@@ -56,13 +56,19 @@ struct RunReports {
     std::uint64_t dropped_reports = 0;  // that the program made and that are not among these
     std::optional<UtcTime> first_step = {};
     std::optional<PreemptionAcknowledged> acknowledged = {};
-    journal::CutOff cut_off = {};
+    journal::RunBeginning beginning = {};
+    journal::CutOff cut_off = {};  // see find_superseded()
 
+    /// Takes a record of the chief's journal into account, or the start of the run. Records come in order.
+    void add(Record const& record);
     /// Whether a later run trained the steps of this report again.
     bool is_superseded(MetricsReported const& report) const {
         return cut_off.supersedes(report.group, report.steps_completed);
     }
 };
+
+/// Sets the cut-offs of all runs of a trial. Pure.
+void find_superseded(std::vector<RunReports>& runs);
 
 /// Read access to the records of experiments: the journals themselves, or an index of them.
 class History {

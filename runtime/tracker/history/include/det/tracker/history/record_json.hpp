@@ -1,0 +1,31 @@
+#pragma once
+#include <det/tracker/history/history.hpp>
+
+#include <vector>
+
+namespace det::tracker::history {
+
+// The records of History as JSON, without loss: as the index stores them and HTTP answers with them. Pure.
+// The parsers fail with codes::damaged.
+
+/// {"trial": "7.3", "desired": "run", "claimed_by": "123_4", "runs": [[record...]...]}; the records of a run
+/// are those of its `life`, in the form of `det-submit dump`.
+Json to_json(TrialRecord const& trial);
+Result<TrialRecord> parse_trial_record(Json const& json);
+
+/// {"experiment": 7, "spec": {...}, "events": [...], "desired": "run", "replacements": [[10, 3]...],
+/// "trials": [...]}; "spec" is absent while the experiment is being created.
+Json to_json(ExperimentRecord const& experiment);
+/// The same without the trials.
+Json to_json_without_trials(ExperimentRecord const& experiment);
+/// Absent trials count as none.
+Result<ExperimentRecord> parse_experiment_record(Json const& json);
+
+/// {"run": 2, "resumed_from": 100, "first_steps": {"training": 101}, "records": [...]}
+Json to_json(RunReports const& run);
+/// The same without the metrics.
+Json to_json_without_metrics(RunReports const& run);
+/// Does not set the cut-off: see find_superseded().
+Result<RunReports> parse_run_reports(Json const& json);
+
+}  // namespace det::tracker::history

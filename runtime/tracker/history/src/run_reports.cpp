@@ -1,0 +1,35 @@
+#include <det/tracker/history/history.hpp>
+
+namespace det::tracker::history {
+namespace {
+
+// One function for each type of record that RunReports keeps.
+
+void keep(RunReports& run, MetricsReported const& record) { run.metrics.push_back(record); }
+void keep(RunReports& run, CheckpointCommitted const& record) { run.checkpoints.push_back(record); }
+void keep(RunReports& run, ProgressReported const& record) { run.progress = record.progress; }
+void keep(RunReports& run, StatusSet const& record) { run.status = record.status; }
+void keep(RunReports& run, AlertRaised const& record) { run.alerts.push_back(record); }
+void keep(RunReports& run, ReportsDropped const& record) { run.dropped_reports += record.count; }
+void keep(RunReports& run, FirstStep const& record) { run.first_step = record.time; }
+void keep(RunReports& run, PreemptionAcknowledged const& record) { run.acknowledged = record; }
+
+}  // namespace
+
+void RunReports::add(Record const& record) {
+    beginning.add(record);
+    std::visit(
+        [&](auto const& typed) {
+            if constexpr (requires { keep(*this, typed); }) keep(*this, typed);
+        },
+        record);
+}
+
+void find_superseded(std::vector<RunReports>& runs) {
+    std::vector<journal::RunBeginning> beginnings;
+    for (auto const& run : runs) beginnings.push_back(run.beginning);
+    auto const cut_offs = journal::find_cut_offs(beginnings);
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].cut_off = cut_offs[i];
+}
+
+}  // namespace det::tracker::history
