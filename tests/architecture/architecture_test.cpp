@@ -1,4 +1,6 @@
 // "Only X knows Y": the rules about the modules that a compiler can't check.
+#include <det/foundation/error_codes.hpp>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -40,6 +42,7 @@ std::vector<OnlyThere> const rules{
     {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
     {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
+    {"sees Beast and Asio", R"(#include [<"]boost/)", {"runtime/tracker/http/src/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
     {"knows the parser of command lines", R"(#include [<"]CLI/)", {"runtime/command_line/src/options.cpp"}},
     {"writes to the terminal", R"(std::(cout|cerr|printf|puts)\b|[^nd]printf\()",
@@ -53,7 +56,7 @@ std::vector<OnlyThere> const rules{
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/foundation/include/det/foundation/start_thread.hpp", "runtime/foundation/src/start_thread.cpp",
       "runtime/liveness/", "runtime/telemetry/", "runtime/transport/", "runtime/collectives/",
-      "runtime/checkpoint/src/", "runtime/launch/wrap_rank/src/relay.cpp",
+      "runtime/checkpoint/src/", "runtime/tracker/http/", "runtime/launch/wrap_rank/src/relay.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
@@ -156,6 +159,7 @@ BOOST_AUTO_TEST_CASE(error_codes_have_names_of_their_own) {
     std::set<std::string> names;
     for (std::sregex_iterator at(text.begin(), text.end(), code), end; at != end; ++at) {
         BOOST_TEST(names.insert((*at)[1]).second, "twice: " << (*at)[1]);
+        BOOST_TEST(det::find_error_code((*at)[1].str()).has_value(), "not in error_codes.cpp: " << (*at)[1]);
     }
     BOOST_TEST(names.size() > 20u);
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/exit_code.hpp>
 
+#include <optional>
 #include <string_view>
 
 namespace det {
@@ -58,6 +59,12 @@ inline constexpr ErrorCode slurm_output{"slurm-output", ExitCode::could_not};
 inline constexpr ErrorCode not_in_slurm{"not-in-slurm", ExitCode::could_not};
 inline constexpr ErrorCode superseded{"superseded", ExitCode::could_not};
 
+// The tracker's HTTP interface.
+inline constexpr ErrorCode bad_request{"bad-request", ExitCode::usage};
+inline constexpr ErrorCode unauthorized{"unauthorized", ExitCode::could_not};
+inline constexpr ErrorCode forbidden{"forbidden", ExitCode::could_not};
+inline constexpr ErrorCode no_such_route{"no-such-route", ExitCode::absent};
+
 // Files and formats of det-submit.
 inline constexpr ErrorCode file_system{"file-system", ExitCode::could_not};
 inline constexpr ErrorCode permission{"permission", ExitCode::could_not};
@@ -79,4 +86,8 @@ inline constexpr ErrorCode experiment_failed{"experiment-failed", ExitCode::coul
 inline constexpr ErrorCode internal{"internal", ExitCode::internal};
 
 }  // namespace codes
+
+/// The code of this name, for an error that another process has reported.
+std::optional<ErrorCode> find_error_code(std::string_view name);
+
 }  // namespace det

@@ -1,0 +1,50 @@
+#pragma once
+#include <det/tracker/http/routes.hpp>
+
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <variant>
+#include <vector>
+
+namespace det::tracker::http {
+
+/// The other end of a connection.
+struct Peer {
+    enum class Kind { unix_socket, tcp };
+    Kind kind = Kind::unix_socket;
+    std::optional<uid_t> uid = {};  // of the process at the other end of a unix socket
+};
+
+struct AccessRules {
+    uid_t owner = 0;
+    std::string token = {};  // for TCP; empty: no token is right
+    /// Names in a Host header beside localhost, 127.0.0.1 and [::1], each with any port.
+    std::vector<std::string> host_names = {};
+    std::size_t header_count_max = 64;
+};
+
+/// Compares in a time that depends on the lengths only.
+bool is_equal_secret(std::string_view a, std::string_view b);
+
+/// Checks what holds for every request, whatever its route: the number of headers, one valid Host, and that
+/// no other web site made a browser send it (Origin, Sec-Fetch-Site). Pure. \return the refusal, or nullopt
+std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRules const& rules);
+
+/// Whether the sender is the owner: by the uid of the peer, or by the token in "Authorization: Bearer TOKEN".
+bool is_owner(RawRequest const& request, Peer const& peer, AccessRules const& rules);
+
+struct RoutedRequest {
+    Route const* route;
+    Request request;
+};
+
+/// The whole decision about a request: the response that refuses it, or the route that answers it. What
+/// exists is told to the owner only: all other requests that no open route answers get 401 or 403. Pure.
+std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer const& peer,
+                                                    AccessRules const& rules, RouteTable const& routes);
+
+/// Adds the headers that every response has, unless the response sets them itself.
+void add_standard_headers(Response& response);
+
+}  // namespace det::tracker::http

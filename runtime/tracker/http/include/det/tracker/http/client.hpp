@@ -1,0 +1,45 @@
+#pragma once
+#include <det/tracker/http/message.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <variant>
+
+namespace det::tracker::http {
+
+struct UnixEndpoint {
+    std::filesystem::path socket;
+};
+struct LoopbackEndpoint {
+    std::uint16_t port = 0;
+    std::string token = {};
+};
+using Endpoint = std::variant<UnixEndpoint, LoopbackEndpoint>;
+
+struct ClientLimits {
+    std::chrono::milliseconds connect_time = std::chrono::seconds(5);
+    std::chrono::milliseconds response_time =
+        std::chrono::seconds(60);  // from the request to its whole response
+    std::uint64_t body_bytes = std::uint64_t{256} << 20;
+};
+
+/// A connection to a server on this host. It is kept open between requests, and made again if the server has
+/// closed it. One thread at a time may use it.
+class Client {
+public:
+    /// Does not connect yet.
+    static std::unique_ptr<Client> make(Endpoint endpoint, ClientLimits limits = {});
+
+    virtual ~Client() = default;
+    /// Sends a request and waits for the response, whatever its status. Fails with codes::transport if no
+    /// server listens or the connection breaks, codes::timed_out at a limit of time,
+    /// codes::document_too_large if the response is.
+    virtual Result<Response> send(RawRequest const& request) = 0;
+    /// The body of a response with status 200; the error that the server reports for any other status.
+    Result<std::string> get(std::string const& target);
+};
+
+}  // namespace det::tracker::http

@@ -1,0 +1,20 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace det::tracker::http {
+
+/// What a server accepts of its clients.
+struct Limits {
+    std::uint32_t header_bytes = 8192;  // of the request line and all headers together
+    std::uint64_t body_bytes = 65536;
+    std::size_t connections = 64;
+    std::chrono::milliseconds request_time = std::chrono::seconds(10);   // from its first byte to its last
+    std::chrono::milliseconds idle_time = std::chrono::seconds(60);      // between requests of a connection
+    std::chrono::milliseconds response_time = std::chrono::seconds(60);  // to take a response
+    std::chrono::milliseconds deferred_time =
+        std::chrono::minutes(5);  // until a deferred request is answered
+};
+
+}  // namespace det::tracker::http

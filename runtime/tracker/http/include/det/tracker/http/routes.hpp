@@ -1,0 +1,77 @@
+#pragma once
+#include <det/tracker/http/message.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace det::tracker::http {
+
+/// Who may use a route.
+enum class AuthClass {
+    anyone,  // who passes the rules against other web sites, also without token
+    owner,   // the user who runs the server: over the unix socket, or with the token
+};
+
+/// Sends the response of a deferred request, from any thread. If all copies are destroyed before a response,
+/// the client gets an error 500.
+class Responder {
+public:
+    class Sink {
+    public:
+        virtual ~Sink() = default;
+        /// Takes the first response and drops all later ones.
+        virtual void respond(Response response) = 0;
+        virtual void respond_at(std::chrono::steady_clock::time_point deadline, Response response) = 0;
+        virtual bool is_done() const = 0;
+    };
+
+    explicit Responder(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
+    void respond(Response response) const { sink_->respond(std::move(response)); }
+    /// Sends this response at the deadline if there was none before. At most one call.
+    void respond_at(std::chrono::steady_clock::time_point deadline, Response response) const {
+        sink_->respond_at(deadline, std::move(response));
+    }
+    /// Whether the request was answered or its client has gone.
+    bool is_done() const { return sink_->is_done(); }
+
+private:
+    std::shared_ptr<Sink> sink_;
+};
+
+/// Handlers run in worker threads of the server, several at a time.
+using Handler = std::function<Response(Request const&)>;
+/// Returns at once and responds later.
+using DeferredHandler = std::function<void(Request, Responder)>;
+
+struct Route {
+    Method method = Method::get;
+    std::string pattern;  // "/v1/experiments/{experiment}": a segment in braces matches any text
+    AuthClass auth = AuthClass::owner;
+    std::variant<Handler, DeferredHandler> handler;
+};
+
+/// The routes of a server. A GET route answers HEAD requests too.
+class RouteTable {
+public:
+    /// Asserts that no two routes match the same requests.
+    explicit RouteTable(std::vector<Route> routes);
+
+    struct Match {
+        Route const* route = nullptr;  // null if no pattern matches, or none for this method
+        std::map<std::string, std::string, std::less<>> path_values = {};
+        std::vector<Method> allowed = {};  // the methods of all routes whose pattern matches
+    };
+    /// A fixed segment goes before one in braces.
+    Match find(Method method, std::vector<std::string> const& segments) const;
+    std::vector<Route> const& routes() const { return routes_; }
+
+private:
+    std::vector<Route> routes_;
+    std::vector<std::vector<std::string>> patterns_;  // their segments
+};
+
+}  // namespace det::tracker::http

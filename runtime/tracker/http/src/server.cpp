@@ -1,0 +1,240 @@
+#include <det/foundation/start_thread.hpp>
+#include <det/tracker/http/server.hpp>
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <mutex>
+#include <set>
+#include <sys/socket.h>
+
+#include "connection.hpp"
+#include "listen.hpp"
+#include "workers.hpp"
+
+namespace det::tracker::http {
+namespace {
+
+namespace asio = boost::asio;
+using SteadyClock = std::chrono::steady_clock;
+
+/// The event loop. Responders that outlive the server find it gone.
+struct Loop {
+    asio::io_context io{1};
+};
+
+/// Carries a response from any thread to its connection.
+class ConnectionSink final : public Responder::Sink {
+public:
+    ConnectionSink(std::weak_ptr<Loop> loop, std::weak_ptr<Connection> connection,
+                   std::uint64_t request_number, std::shared_ptr<std::atomic<bool>> is_gone)
+        : loop_(std::move(loop)),
+          connection_(std::move(connection)),
+          request_number_(request_number),
+          is_gone_(std::move(is_gone)) {}
+    ~ConnectionSink() override {
+        if (!is_answered_ && !has_deadline_)
+            respond(error_response(Error{codes::internal, "no part of the server answered this request"}));
+    }
+
+    void respond(Response response) override {
+        if (is_answered_.exchange(true)) return;
+        post([number = request_number_, response = std::move(response)](Connection& connection) mutable {
+            connection.respond(number, std::move(response));
+        });
+    }
+    void respond_at(SteadyClock::time_point deadline, Response response) override {
+        has_deadline_ = true;
+        post([number = request_number_, deadline,
+              response = std::move(response)](Connection& connection) mutable {
+            connection.respond_at(number, deadline, std::move(response));
+        });
+    }
+    bool is_done() const override { return is_answered_ || *is_gone_; }
+
+private:
+    template <class Action>
+    void post(Action action) {
+        auto const loop = loop_.lock();
+        if (!loop) return;
+        asio::post(loop->io, [weak = connection_, action = std::move(action)]() mutable {
+            if (auto const connection = weak.lock()) action(*connection);
+        });
+    }
+
+    std::weak_ptr<Loop> loop_;
+    std::weak_ptr<Connection> connection_;
+    std::uint64_t request_number_;
+    std::shared_ptr<std::atomic<bool>> is_gone_;
+    std::atomic<bool> is_answered_ = false;
+    std::atomic<bool> has_deadline_ = false;
+};
+
+Response call(Handler const& handler, Request const& request) {
+    try {
+        return handler(request);
+    } catch (std::exception const& problem) {
+        return error_response(Error{codes::internal, problem.what()});
+    }
+}
+
+class AsioServer final : public Server {
+public:
+    AsioServer(ServerSettings settings, RouteTable routes)
+        : settings_(std::move(settings)), routes_(std::move(routes)), workers_(settings_.workers) {}
+    ~AsioServer() override { stop(); }
+
+    void listen(UniqueFd socket, Peer::Kind kind) {
+        listeners_.push_back(std::make_unique<Listener>(loop_->io, std::move(socket), kind));
+        wait_for_connection(*listeners_.back());
+    }
+    void keep(SocketFile file) { socket_file_.emplace(std::move(file)); }
+    void set_port(std::uint16_t port) { port_ = port; }
+    void run() {
+        thread_ = start_thread("det-http", [this](std::stop_token const&) { loop_->io.run(); });
+    }
+
+    std::uint16_t port() const override { return port_; }
+    std::optional<SteadyClock::time_point> idle_since() const override {
+        std::lock_guard const lock(use_mutex_);
+        return requests_in_progress_ > 0 ? std::nullopt : std::optional(last_use_);
+    }
+    void stop() override {
+        if (!thread_.joinable()) return;
+        workers_.stop();
+        asio::post(loop_->io, [this] {
+            for (auto const& connection : std::set(connections_)) connection->close();
+            loop_->io.stop();
+        });
+        thread_.join();
+        listeners_.clear();
+        socket_file_.reset();
+        loop_.reset();
+    }
+
+private:
+    struct Listener {
+        Listener(asio::io_context& io, UniqueFd fd, Peer::Kind peers)
+            : socket(io, fd.release()), retry(io), kind(peers) {}
+        asio::posix::stream_descriptor socket;
+        asio::steady_timer retry;
+        Peer::Kind kind;
+    };
+
+    void wait_for_connection(Listener& listener) {
+        listener.socket.async_wait(asio::posix::stream_descriptor::wait_read,
+                                   [this, &listener](boost::system::error_code problem) {
+                                       if (!problem) accept_all(listener);
+                                   });
+    }
+
+    void accept_all(Listener& listener) {
+        for (;;) {
+            UniqueFd fd(
+                ::accept4(listener.socket.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+            if (fd) {
+                serve(std::move(fd), listener.kind);
+            } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+                listener.retry.expires_after(std::chrono::seconds(1));
+                return listener.retry.async_wait([this, &listener](boost::system::error_code problem) {
+                    if (!problem) wait_for_connection(listener);
+                });
+            } else if (errno != ECONNABORTED && errno != EINTR) {
+                return wait_for_connection(listener);
+            }
+        }
+    }
+
+    void serve(UniqueFd fd, Peer::Kind kind) {
+        if (connections_.size() >= settings_.limits.connections) {
+            constexpr std::string_view refusal =
+                "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+            (void)!::send(fd.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            return;
+        }
+        Peer peer{kind, {}};
+        if (kind == Peer::Kind::unix_socket)
+            peer.uid = settings_.peer_uid ? settings_.peer_uid(fd.get()) : peer_uid_of(fd.get());
+        ConnectionEvents events;
+        events.on_request = [this, peer](auto const& connection, RawRequest request, std::uint64_t number,
+                                         std::shared_ptr<std::atomic<bool>> is_gone) {
+            answer(connection, std::move(request), peer, number, std::move(is_gone));
+        };
+        events.on_begin = [this] { count_request(); };
+        events.on_end = [this] { count_response(); };
+        events.on_close = [this](auto const& connection) { connections_.erase(connection); };
+        auto const connection =
+            make_connection(loop_->io, std::move(fd), kind, settings_.limits, std::move(events));
+        connections_.insert(connection);
+        connection->start();
+    }
+
+    void answer(std::shared_ptr<Connection> const& connection, RawRequest raw, Peer const& peer,
+                std::uint64_t number, std::shared_ptr<std::atomic<bool>> is_gone) {
+        auto decision = route_request(std::move(raw), peer, settings_.access, routes_);
+        if (auto* refusal = std::get_if<Response>(&decision))
+            return connection->respond(number, std::move(*refusal));
+        auto& routed = std::get<RoutedRequest>(decision);
+        Responder responder(std::make_shared<ConnectionSink>(loop_, connection, number, std::move(is_gone)));
+        workers_.run(
+            [responder = std::move(responder), route = routed.route, request = std::move(routed.request)] {
+                if (auto const* handler = std::get_if<Handler>(&route->handler))
+                    return responder.respond(call(*handler, request));
+                try {
+                    std::get<DeferredHandler>(route->handler)(request, responder);
+                } catch (std::exception const& problem) {
+                    responder.respond(error_response(Error{codes::internal, problem.what()}));
+                }
+            });
+    }
+
+    void count_request() {
+        std::lock_guard const lock(use_mutex_);
+        ++requests_in_progress_;
+    }
+    void count_response() {
+        std::lock_guard const lock(use_mutex_);
+        --requests_in_progress_;
+        last_use_ = SteadyClock::now();
+    }
+
+    ServerSettings const settings_;
+    RouteTable const routes_;
+    mutable std::mutex use_mutex_;
+    std::size_t requests_in_progress_ = 0;
+    SteadyClock::time_point last_use_ = SteadyClock::now();
+    std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
+    std::vector<std::unique_ptr<Listener>> listeners_;
+    std::set<std::shared_ptr<Connection>> connections_;
+    std::optional<SocketFile> socket_file_;
+    std::uint16_t port_ = 0;
+    Workers workers_;
+    std::jthread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, RouteTable routes) {
+    std::optional<UnixListener> unix_listener;
+    if (settings.unix_socket) {
+        DET_TRY_ASSIGN(auto listener, listen_at_path(*settings.unix_socket));
+        unix_listener.emplace(std::move(listener));
+    }
+    LoopbackListeners loopback;
+    if (settings.port) {
+        DET_TRY_ASSIGN(loopback, listen_at_loopback(*settings.port));
+    }
+    auto server = std::make_unique<AsioServer>(std::move(settings), std::move(routes));
+    if (unix_listener) {
+        server->listen(std::move(unix_listener->socket), Peer::Kind::unix_socket);
+        server->keep(std::move(unix_listener->file));
+    }
+    for (auto& socket : loopback.sockets) server->listen(std::move(socket), Peer::Kind::tcp);
+    server->set_port(loopback.port);
+    server->run();
+    return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace det::tracker::http
