@@ -41,7 +41,7 @@ std::vector<OnlyThere> const rules{
     {"sees CUDA", R"(#include [<"]cuda)", {"runtime/collectives/nccl/"}},
     {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
     {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
-    {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/history/"}},
+    {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/index/"}},
     {"sees Beast and Asio", R"(#include [<"]boost/)", {"runtime/tracker/http/src/"}},
     {"knows yaml-cpp", R"(#include [<"]yaml-cpp/)", {"submitter/yaml/src/"}},
     {"knows the parser of command lines", R"(#include [<"]CLI/)", {"runtime/command_line/src/options.cpp"}},

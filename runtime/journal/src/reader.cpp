@@ -4,9 +4,18 @@
 #include <det/journal/record_decoder.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace det::journal {
+namespace {
+
+// A reading holds at least one frame of the largest size.
+constexpr std::size_t read_limit_bytes = payload_limit_bytes + frame_head_size_bytes + header_size_bytes;
+
+}  // namespace
 
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group) {
     JournalContents contents;
@@ -38,6 +47,21 @@ Result<JournalContents> load_journal(std::filesystem::path const& path, std::str
     auto contents = parse_journal(*bytes, only_group);
     if (!contents) return std::move(contents).error().while_doing(fmt::format("reading '{}'", path.string()));
     return contents;
+}
+
+Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes) {
+    UniqueFd const fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::string();
+    if (!fd) return os_error(fmt::format("open '{}'", path.string()), errno);
+    auto const end = ::lseek(fd.get(), 0, SEEK_END);
+    if (end < 0) return os_error(fmt::format("seek in '{}'", path.string()), errno);
+    auto const size_bytes = static_cast<std::uint64_t>(end);
+    if (size_bytes <= offset_bytes) return std::string();
+    std::string bytes(std::min<std::uint64_t>(size_bytes - offset_bytes, read_limit_bytes), '\0');
+    auto const count = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
+    bytes.resize(static_cast<std::size_t>(count));
+    return bytes;
 }
 
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run) {

@@ -1,4 +1,5 @@
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/varint.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
@@ -22,50 +23,6 @@ constexpr std::array<std::string_view, 3> type_names{"real", "integer", "boolean
 constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size
 constexpr std::size_t column_limit = 1 << 20;
-
-void append_varint(std::string& out, std::uint64_t value) {
-    while (value >= 0x80) {
-        out += static_cast<char>(value | 0x80);
-        value >>= 7;
-    }
-    out += static_cast<char>(value);
-}
-
-/// Small positive and negative differences become small numbers.
-std::uint64_t zigzag(std::uint64_t difference) { return (difference << 1) ^ (0 - (difference >> 63)); }
-std::uint64_t unzigzag(std::uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
-
-/// Takes bytes from the front of a payload; nullopt if too few are left.
-class PayloadCursor {
-public:
-    explicit PayloadCursor(std::string_view payload) : rest_(payload) {}
-
-    bool at_end() const { return rest_.empty(); }
-
-    std::optional<std::string_view> take(std::size_t size) {
-        if (rest_.size() < size) return std::nullopt;
-        auto const taken = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return taken;
-    }
-
-    std::optional<std::uint64_t> take_varint() {
-        std::uint64_t value = 0;
-        for (std::size_t i = 0; i < rest_.size() && i < 10; ++i) {
-            auto const byte = static_cast<unsigned char>(rest_[i]);
-            if (i == 9 && byte > 1) return std::nullopt;  // more than 64 bits
-            value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
-            if ((byte & 0x80) == 0) {
-                rest_.remove_prefix(i + 1);
-                return value;
-            }
-        }
-        return std::nullopt;
-    }
-
-private:
-    std::string_view rest_;
-};
 
 std::string render_schema(std::uint32_t id, std::string_view group, std::span<Metric const> metrics) {
     auto columns = Json::array();
@@ -176,7 +133,7 @@ Status MetricFrameReader::add_schema(std::string_view payload) {
 }
 
 Status MetricFrameReader::visit(std::string_view payload, Visitor const& visitor) const {
-    PayloadCursor cursor(payload);
+    ByteCursor cursor(payload);
     auto const base = cursor.take(sizeof(std::int64_t));
     if (!base) return damaged("has no time");
     auto time = read_value<std::uint64_t>(*base, 0);

@@ -32,7 +32,7 @@ Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
     return slurm::parse_job_ref(trim(*text));
 }
 
-Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id, bool is_packed) {
+Result<TrialRecord> read_trial(TrialLayout const& layout, TrialId id, bool is_packed) {
     TrialRecord trial{id, DesiredState::run, {}, {}};
     if (is_packed) {
         DET_TRY_ASSIGN(trial.claimed_by, load_claim(layout));
@@ -48,6 +48,17 @@ Result<TrialRecord> load_trial(TrialLayout const& layout, TrialId id, bool is_pa
 
 }  // namespace
 
+Error no_such_experiment(ExperimentId id, std::filesystem::path const& root) {
+    return {codes::no_such_experiment,
+            fmt::format("there is no experiment {} in '{}'", id.value, root.string()),
+            "see 'det-submit experiment list'"};
+}
+
+Error no_such_trial(TrialId id) {
+    return {codes::no_such_trial, fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
+            fmt::format("see 'det-submit experiment describe {}'", id.experiment.value)};
+}
+
 Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     DET_TRY_ASSIGN(auto const numbers, list_numeric_names(root_.experiments()));
     std::vector<ExperimentId> ids;
@@ -57,13 +68,10 @@ Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     return ids;
 }
 
-Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
+Result<ExperimentRecord> JournalHistory::load_experiment_head(ExperimentId id) {
     ExperimentLayout layout(root_, id);
-    if (!path_exists(layout.path()) || path_exists(layout.deleted())) {
-        return Error{codes::no_such_experiment,
-                     fmt::format("there is no experiment {} in '{}'", id.value, root_.path().string()),
-                     "see 'det-submit experiment list'"};
-    }
+    if (!path_exists(layout.path()) || path_exists(layout.deleted()))
+        return no_such_experiment(id, root_.path());
     ExperimentRecord record;
     record.id = id;
     DET_TRY_ASSIGN(record.spec, find_spec(layout));
@@ -72,13 +80,24 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     layout = layout.at_revision(record.revision());
     DET_TRY_ASSIGN(record.desired, journal::load_desired(layout.desired()));
     if (!record.spec) return record;
-    auto const planned = record.spec->trial_count;
-    DET_TRY_ASSIGN(record.replacements, journal::load_replacements(layout, planned));
-    auto const end = record.replacements.empty() ? planned : record.replacements.rbegin()->first + 1;
-    for (std::uint32_t index = 0; index < end; ++index) {
-        DET_TRY_ASSIGN(auto trial, load_trial(layout.trial(index), {id, index}, record.is_packed()));
-        // Two processes replaced the same trial: no process runs the later replacement.
-        if (index >= planned && !record.replacements.contains(index)) trial.desired = DesiredState::cancel;
+    DET_TRY_ASSIGN(record.replacements, journal::load_replacements(layout, record.spec->trial_count));
+    return record;
+}
+
+Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experiment, std::uint32_t index) {
+    auto const layout = ExperimentLayout(root_, experiment.id).at_revision(experiment.revision());
+    DET_TRY_ASSIGN(auto trial,
+                   read_trial(layout.trial(index), {experiment.id, index}, experiment.is_packed()));
+    // Two processes replaced the same trial: no process runs the later replacement.
+    bool const is_planned = experiment.spec && index < experiment.spec->trial_count;
+    if (!is_planned && !experiment.replacements.contains(index)) trial.desired = DesiredState::cancel;
+    return trial;
+}
+
+Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
+    DET_TRY_ASSIGN(auto record, load_experiment_head(id));
+    for (std::uint32_t index = 0; index < record.trial_count(); ++index) {
+        DET_TRY_ASSIGN(auto trial, load_trial(record, index));
         record.trials.push_back(std::move(trial));
     }
     return record;
@@ -86,11 +105,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
 
 Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     DET_TRY_ASSIGN(auto const experiment, load_experiment(id.experiment));
-    if (id.index >= experiment.trials.size()) {
-        return Error{codes::no_such_trial,
-                     fmt::format("experiment {} has no trial {}", id.experiment.value, id.index),
-                     fmt::format("see 'det-submit experiment describe {}'", id.experiment.value)};
-    }
+    if (id.index >= experiment.trials.size()) return no_such_trial(id);
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;

@@ -51,6 +51,11 @@ std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) cons
     return array ? std::optional(slurm::JobRef{array->job, array->task_of(planned)}) : std::nullopt;
 }
 
+std::uint32_t ExperimentRecord::trial_count() const {
+    if (!spec) return 0;
+    return replacements.empty() ? spec->trial_count : replacements.rbegin()->first + 1;
+}
+
 std::uint32_t ExperimentRecord::planned_trial(std::uint32_t trial) const {
     return journal::find_planned_trial(replacements, trial);
 }

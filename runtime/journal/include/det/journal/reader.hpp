@@ -28,6 +28,10 @@ Result<JournalContents> parse_journal(std::string_view bytes, std::string const&
 /// Reads and parses a journal. A file that does not exist counts as an empty journal.
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
 
+/// Reads the bytes of a journal from an offset on: to its end, or at least one frame of the largest size.
+/// Empty if the journal does not exist. Opens the file anew, because NFS revalidates on open(2).
+Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
+
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
 

@@ -10,6 +10,7 @@
 #include <det/search/rung.hpp>
 #include <det/slurm/job.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct ExperimentRecord {
     /// The job arrays that were submitted for it, in order; none before the `created` event.
     std::vector<ArrayJob> arrays() const { return array_jobs_of(events); }
     std::uint32_t revision() const { return spec ? spec->revision() : 0; }
+    /// The number of its trials by the specification and the replacements, also if `trials` was not loaded.
+    std::uint32_t trial_count() const;
     /// Whether trials share a job's nodes. The task of a trial is then known once the task has claimed it.
     bool is_packed() const { return spec && spec->lanes > 1; }
     /// The planned trial whose array task also runs this trial: the trial itself, unless it is a replacement.
@@ -69,6 +72,10 @@ struct RunReports {
 
 /// Sets the cut-offs of all runs of a trial. Pure.
 void find_superseded(std::vector<RunReports>& runs);
+
+/// The errors of a History for ids that it does not have.
+Error no_such_experiment(ExperimentId id, std::filesystem::path const& root);
+Error no_such_trial(TrialId id);
 
 /// Read access to the records of experiments: the journals themselves, or an index of them.
 class History {

@@ -17,6 +17,13 @@ public:
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
 
+    // The parts of load_experiment(), for a reader that keeps what does not change any more.
+
+    /// An experiment without its trials.
+    Result<ExperimentRecord> load_experiment_head(ExperimentId id);
+    /// \param experiment with or without its trials
+    Result<TrialRecord> load_trial(ExperimentRecord const& experiment, std::uint32_t index);
+
 private:
     RootLayout root_;
 };

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace det {
+
+/// Appends an unsigned integer as 1 to 10 bytes: 7 bits a byte, lowest first; the highest bit of a byte means
+/// that another one follows.
+inline void append_varint(std::string& out, std::uint64_t value) {
+    while (value >= 0x80) {
+        out += static_cast<char>(value | 0x80);
+        value >>= 7;
+    }
+    out += static_cast<char>(value);
+}
+
+/// Maps a difference modulo 2^64 so that small positive and negative ones become small numbers: 0, -1, 1, -2
+/// are 0, 1, 2, 3.
+constexpr std::uint64_t zigzag(std::uint64_t difference) {
+    return (difference << 1) ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t unzigzag(std::uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
+
+/// Takes values from the front of bytes; nullopt if too few are left.
+class ByteCursor {
+public:
+    explicit ByteCursor(std::string_view bytes) : rest_(bytes) {}
+
+    bool at_end() const { return rest_.empty(); }
+
+    std::optional<std::string_view> take(std::size_t size) {
+        if (rest_.size() < size) return std::nullopt;
+        auto const taken = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return taken;
+    }
+
+    std::optional<std::uint64_t> take_varint() {
+        std::uint64_t value = 0;
+        for (std::size_t i = 0; i < rest_.size() && i < 10; ++i) {
+            auto const byte = static_cast<unsigned char>(rest_[i]);
+            if (i == 9 && byte > 1) return std::nullopt;  // more than 64 bits
+            value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
+            if ((byte & 0x80) == 0) {
+                rest_.remove_prefix(i + 1);
+                return value;
+            }
+        }
+        return std::nullopt;
+    }
+
+private:
+    std::string_view rest_;
+};
+
+}  // namespace det

@@ -1,0 +1,41 @@
+#pragma once
+#include <det/tracker/history/history.hpp>
+#include <det/tracker/index/database.hpp>
+#include <det/tracker/index/report_reader.hpp>
+
+#include <filesystem>
+#include <optional>
+
+namespace det::tracker::index {
+
+/// Reads the records of experiments from an index: the same ones that JournalHistory reads from the journals,
+/// as of the last commit of the process that writes the index. Not thread-safe.
+class IndexHistory final : public history::History {
+public:
+    /// \param root the directory of the experiments, for messages
+    IndexHistory(Database index, std::filesystem::path root)
+        : index_(std::move(index)), root_(std::move(root)) {}
+
+    Result<std::vector<ExperimentId>> list_experiments() override;
+    Result<history::ExperimentRecord> load_experiment(ExperimentId id) override;
+    Result<std::vector<history::RunReports>> load_reports(TrialId id) override;
+    Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
+                                                     std::uint32_t rung) override;
+    /// Takes the value that was kept ready if `spec` is the experiment's own.
+    Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
+                                                                        ExperimentSpec const& spec) override;
+
+    /// For questions that only an index answers.
+    Database& database() { return index_; }
+
+private:
+    Database index_;
+    std::filesystem::path root_;
+};
+
+/// Finds the best of the validations of a trial in its journals, as journal::load_best_validation() does.
+Result<std::optional<journal::BestValidation>> find_best_validation(Database& index,
+                                                                    history::TrialRecord const& trial,
+                                                                    ExperimentSpec const& spec);
+
+}  // namespace det::tracker::index

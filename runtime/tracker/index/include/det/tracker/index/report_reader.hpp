@@ -1,0 +1,42 @@
+#pragma once
+#include <det/protocol/metric_frames.hpp>
+#include <det/tracker/index/database.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace det::tracker::index {
+
+/// One metric of one journal, in the order of the reports.
+struct Series {
+    std::vector<std::uint64_t> numbers;  // of the reports
+    std::vector<std::uint64_t> steps;
+    std::vector<UtcTime> times;
+    std::vector<double> values;
+
+    std::size_t size() const { return values.size(); }
+};
+
+struct SeriesName {
+    std::string group;
+    std::string name;
+    friend auto operator<=>(SeriesName const&, SeriesName const&) = default;
+};
+
+struct StepRange {
+    std::uint64_t first = 0;
+    std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+    bool contains(std::uint64_t step) const { return step >= first && step <= last; }
+};
+
+/// The metrics of a journal that have numbers, sorted.
+Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journal);
+/// The numbers and NaNs of a metric; booleans and texts are none. Empty if the journal has none of this name.
+Result<Series> load_series(Database& index, std::int64_t journal, SeriesName const& name,
+                           StepRange const& range = {});
+/// All reports of a journal in their order.
+Result<std::vector<MetricsReported>> load_reports(Database& index, std::int64_t journal);
+
+}  // namespace det::tracker::index

@@ -1,0 +1,113 @@
+#include <det/protocol/compare_metrics.hpp>
+#include <det/tracker/index/index_history.hpp>
+#include <det/tracker/index/records.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace det::tracker::index {
+namespace {
+
+constexpr char validation_group[] = "validation";
+
+/// The chief's journal of each run that is known, in order. The error of a journal that can't be read is
+/// returned.
+Result<std::vector<JournalRow>> list_chief_journals(Database& index, TrialId trial) {
+    DET_TRY_ASSIGN(auto journals, list_journals(index, trial));
+    std::erase_if(journals, [](JournalRow const& journal) { return journal.key.node != JournalKey::chief; });
+    for (auto const& journal : journals)
+        if (journal.error) return *journal.error;
+    return journals;
+}
+
+/// Adds what the runs' `life` tells about where they began, and finds what is superseded.
+std::vector<history::RunReports> reports_of(std::vector<JournalRow> const& journals,
+                                            history::TrialRecord const& trial) {
+    std::vector<history::RunReports> reports;
+    for (std::size_t i = 0; i < journals.size(); ++i) {
+        auto& run = reports.emplace_back(journals[i].records);
+        if (i < trial.runs.size() && trial.runs[i].started) run.add(*trial.runs[i].started);
+    }
+    history::find_superseded(reports);
+    return reports;
+}
+
+void keep_best(std::optional<journal::BestValidation>& best, Series const& series,
+               history::RunReports const& run, bool smaller_is_better) {
+    auto const first_superseded = run.cut_off.first_superseded_step(validation_group);
+    auto const is_superseded = [&](std::uint64_t step) {
+        return step >= first_superseded && run.cut_off.supersedes(validation_group, step);
+    };
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        if (!std::isfinite(series.values[i]) || is_superseded(series.steps[i])) continue;
+        if (!best || is_better(series.values[i], best->value, smaller_is_better))
+            best = journal::BestValidation{series.values[i], series.steps[i]};
+    }
+}
+
+}  // namespace
+
+Result<std::optional<journal::BestValidation>> find_best_validation(Database& index,
+                                                                    history::TrialRecord const& trial,
+                                                                    ExperimentSpec const& spec) {
+    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index, trial.id));
+    auto const runs = reports_of(journals, trial);
+    std::optional<journal::BestValidation> best;
+    for (std::size_t i = 0; i < journals.size(); ++i) {
+        if (journals[i].key.run < spec.first_run_of(trial.id.index)) continue;
+        DET_TRY_ASSIGN(auto const series,
+                       load_series(index, journals[i].id, {validation_group, spec.searcher.metric}));
+        keep_best(best, series, runs[i], spec.searcher.smaller_is_better);
+    }
+    return best;
+}
+
+Result<std::vector<ExperimentId>> IndexHistory::list_experiments() { return index::list_experiments(index_); }
+
+Result<history::ExperimentRecord> IndexHistory::load_experiment(ExperimentId id) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto found, find_experiment(index_, id));
+    if (!found) return history::no_such_experiment(id, root_);
+    if (found->error) return *std::move(found->error);
+    DET_TRY_ASSIGN(auto trials, list_trials(index_, id));
+    for (auto& trial : trials) found->record.trials.push_back(std::move(trial.record));
+    return std::move(found->record);
+}
+
+Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
+    if (!experiment) return history::no_such_experiment(id.experiment, root_);
+    if (experiment->error) return *experiment->error;
+    DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
+    if (!trial) return history::no_such_trial(id);
+    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index_, id));
+    auto runs = reports_of(journals, trial->record);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        DET_TRY_ASSIGN(runs[i].metrics, index::load_reports(index_, journals[i].id));
+    }
+    return runs;
+}
+
+Result<std::vector<search::RungEntry>> IndexHistory::load_rung(ExperimentId id, std::uint32_t bracket,
+                                                               std::uint32_t rung) {
+    DET_TRY_ASSIGN(auto const names, find_rung(index_, id, bracket, rung));
+    return search::parse_rung(names);
+}
+
+Result<std::optional<journal::BestValidation>> IndexHistory::load_best_validation(
+    TrialId id, ExperimentSpec const& spec) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
+    DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
+    if (!trial) return std::optional<journal::BestValidation>();
+    DET_TRY(list_chief_journals(index_, id));  // one that can't be read is an error
+    auto const& own = experiment ? experiment->record.spec : std::nullopt;
+    bool const is_own = own && own->searcher.metric == spec.searcher.metric &&
+                        own->searcher.smaller_is_better == spec.searcher.smaller_is_better &&
+                        own->first_run_of(id.index) == spec.first_run_of(id.index);
+    if (is_own) return trial->best;
+    return find_best_validation(index_, trial->record, spec);
+}
+
+}  // namespace det::tracker::index

@@ -1,0 +1,39 @@
+#pragma once
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/index/database.hpp>
+#include <det/tracker/ingest/experiment_follower.hpp>
+#include <det/tracker/ingest/poll_schedule.hpp>
+
+#include <map>
+
+namespace det::tracker::ingest {
+
+/// Keeps an index up to date with the journals below a root. The only writer of its index. Not thread-safe.
+class Ingester {
+public:
+    Ingester(index::Database index, RootLayout root)
+        : index_(std::move(index)), root_(std::move(root)), history_(root_) {}
+
+    /// Looks for new and deleted experiments and reads those that are due. Each experiment is one
+    /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
+    /// \return whether the index has changed
+    Result<bool> poll(TimePoint now);
+    /// Reads one experiment now.
+    Result<bool> refresh(ExperimentId id, TimePoint now);
+    /// Reads everything that there is, until nothing changes any more.
+    Status read_all();
+
+private:
+    Status list_new(TimePoint now);
+    Result<bool> follow(ExperimentId id, TimePoint now);
+    Result<FollowResult> follow_in_transaction(ExperimentId id);
+
+    index::Database index_;
+    RootLayout root_;
+    history::JournalHistory history_;
+    PollSchedule schedule_;
+    bool knows_index_ = false;
+    std::map<ExperimentId, ExperimentFollower> followers_;  // of those that are not settled
+};
+
+}  // namespace det::tracker::ingest

@@ -1,0 +1,207 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/history/record_json.hpp>
+#include <det/tracker/index/index_history.hpp>
+#include <det/tracker/ingest/experiment_follower.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace det::tracker::ingest {
+namespace {
+
+constexpr std::string_view node_prefix = "node-";
+constexpr std::string_view metrics_suffix = ".metrics";
+
+/// The node in the name of a journal of system metrics: "node-3.metrics".
+std::optional<std::int32_t> node_of_file(std::string_view name) {
+    if (!name.starts_with(node_prefix) || !name.ends_with(metrics_suffix)) return std::nullopt;
+    if (name.size() < node_prefix.size() + metrics_suffix.size()) return std::nullopt;
+    name.remove_prefix(node_prefix.size());
+    name.remove_suffix(metrics_suffix.size());
+    auto const node = parse_integer<std::uint16_t>(name);
+    return node ? std::optional<std::int32_t>(*node) : std::nullopt;
+}
+
+/// The bracket and the rung in the name of a rung's directory: "0-2".
+std::optional<std::pair<std::uint32_t, std::uint32_t>> parse_rung_name(std::string_view name) {
+    auto const dash = name.find('-');
+    if (dash == name.npos) return std::nullopt;
+    auto const bracket = parse_integer<std::uint32_t>(name.substr(0, dash));
+    auto const rung = parse_integer<std::uint32_t>(name.substr(dash + 1));
+    if (!bracket || !rung) return std::nullopt;
+    return std::pair(*bracket, *rung);
+}
+
+bool is_cancelled(DesiredState desired) {
+    return desired == DesiredState::cancel || desired == DesiredState::kill;
+}
+
+std::string render(history::TrialRecord const& trial) { return history::to_json(trial).dump(); }
+
+}  // namespace
+
+bool is_settled(history::TrialRecord const& trial, DesiredState desired) {
+    if (trial.runs.empty()) return is_cancelled(desired);
+    auto const& end = trial.runs.back().ended;
+    if (!end) return false;
+    return end->next_action == NextAction::stop || is_cancelled(desired);
+}
+
+TrialLayout ExperimentFollower::trial_layout(TrialId id) const {
+    return ExperimentLayout(root_, id_).at_revision(experiment_.record.revision()).trial(id.index);
+}
+
+Status ExperimentFollower::load_stored() {
+    if (is_loaded_) return Ok{};
+    DET_TRY_ASSIGN(auto found, index::find_experiment(database_, id_));
+    if (found) {
+        experiment_ = *std::move(found);
+        if (!experiment_.error) stored_ = history::to_json_without_trials(experiment_.record).dump();
+    }
+    DET_TRY_ASSIGN(auto rows, index::list_trials(database_, id_));
+    for (auto& row : rows) {
+        auto& trial = trials_[row.record.id.index];
+        trial.stored = render(row.record);
+        DET_TRY_ASSIGN(auto journals, index::list_journals(database_, row.record.id));
+        for (auto& journal : journals) {
+            auto const key = journal.key;
+            trial.journals[key] = std::make_unique<JournalFollower>(database_, std::move(journal));
+        }
+        trial.row = std::move(row);
+    }
+    is_loaded_ = true;
+    return Ok{};
+}
+
+/// Keeps why the experiment can't be read.
+Result<bool> ExperimentFollower::keep_error(Error error) {
+    if (experiment_.error == error) return false;
+    stored_.clear();
+    experiment_ = {};
+    experiment_.record.id = id_;
+    experiment_.error = std::move(error);
+    DET_TRY(index::put_experiment(database_, experiment_));
+    return true;
+}
+
+Result<bool> ExperimentFollower::follow_head() {
+    auto head = history_.load_experiment_head(id_);
+    if (!head) return keep_error(head.error());
+    auto json = history::to_json_without_trials(*head).dump();
+    if (json == stored_) return false;
+    // A continued experiment runs trials that had ended.
+    for (auto& [index, trial] : trials_) trial.row.is_settled = false;
+    experiment_ = {*std::move(head), {}, false};
+    stored_ = std::move(json);
+    DET_TRY(index::put_experiment(database_, experiment_));
+    return true;
+}
+
+Result<bool> ExperimentFollower::follow_journal(Trial& trial, index::JournalKey const& key,
+                                                std::filesystem::path const& path) {
+    auto& follower = trial.journals[key];
+    bool const is_new = follower == nullptr;
+    if (is_new) {
+        DET_TRY_ASSIGN(auto const id, index::add_journal(database_, key));
+        index::JournalRow row;
+        row.id = id;
+        row.key = key;
+        row.records.run = key.run;
+        follower = std::make_unique<JournalFollower>(database_, std::move(row));
+    }
+    if (follower->row().is_settled) return false;
+    bool const has_ended = trial.row.record.runs[key.run].ended.has_value();
+    DET_TRY_ASSIGN(bool const has_grown, follower->follow(path));
+    if (has_ended && !has_grown) DET_TRY(follower->settle());
+    return is_new || has_grown;
+}
+
+Result<bool> ExperimentFollower::follow_run(Trial& trial, std::uint32_t run) {
+    auto const id = trial.row.record.id;
+    auto const layout = trial_layout(id).run(run);
+    DET_TRY_ASSIGN(bool has_changed,
+                   follow_journal(trial, {id, run, index::JournalKey::chief}, layout.journal()));
+    auto const names = list_directory(layout.path());
+    if (!names) return has_changed;  // the chief's journal has the error
+    for (auto const& name : *names) {
+        auto const node = node_of_file(name);
+        if (!node) continue;
+        DET_TRY_ASSIGN(bool const has_grown, follow_journal(trial, {id, run, *node}, layout.path() / name));
+        has_changed |= has_grown;
+    }
+    return has_changed;
+}
+
+Result<bool> ExperimentFollower::follow_trial(Trial& trial, history::TrialRecord record) {
+    auto json = render(record);
+    bool has_changed = json != trial.stored;
+    bool const is_over = is_settled(record, stricter(experiment_.record.desired, record.desired));
+    if (has_changed) {
+        trial.row.record = std::move(record);
+        trial.stored = std::move(json);
+    }
+    for (std::uint32_t run = 0; run < trial.row.record.runs.size(); ++run) {
+        DET_TRY_ASSIGN(bool const has_grown, follow_run(trial, run));
+        has_changed |= has_grown;
+    }
+    bool const was_settled = std::exchange(trial.row.is_settled, is_over && !has_changed);
+    if (!has_changed && was_settled == trial.row.is_settled) return false;
+    auto best = index::find_best_validation(database_, trial.row.record, *experiment_.record.spec);
+    if (best) trial.row.best = *best;  // else a journal has an error, which readers get
+    DET_TRY(index::put_trial(database_, trial.row));
+    return has_changed;
+}
+
+Result<bool> ExperimentFollower::follow_trials() {
+    bool has_changed = false;
+    for (std::uint32_t index = 0; index < experiment_.record.trial_count(); ++index) {
+        auto& trial = trials_[index];
+        if (trial.row.is_settled) continue;
+        auto record = history_.load_trial(experiment_.record, index);
+        if (!record) return keep_error(record.error());
+        DET_TRY_ASSIGN(bool const trial_has_changed, follow_trial(trial, *std::move(record)));
+        has_changed |= trial_has_changed;
+    }
+    return has_changed;
+}
+
+Result<bool> ExperimentFollower::follow_rungs() {
+    bool has_changed = false;
+    auto const directory = ExperimentLayout(root_, id_).path() / "rungs";
+    auto const rungs = list_directory(directory);
+    if (!rungs) return false;
+    for (auto const& name : *rungs) {
+        auto const rung = parse_rung_name(name);
+        auto names = list_directory(directory / name);
+        if (!rung || !names || rungs_[*rung] == *names) continue;
+        DET_TRY(index::put_rung(database_, id_, rung->first, rung->second, *names));
+        rungs_[*rung] = *std::move(names);
+        has_changed = true;
+    }
+    return has_changed;
+}
+
+Result<FollowResult> ExperimentFollower::follow() {
+    DET_TRY(load_stored());
+    DET_TRY_ASSIGN(bool has_changed, follow_head());
+    if (experiment_.error && experiment_.error->code == codes::no_such_experiment) {
+        DET_TRY(index::remove_experiment(database_, id_));
+        return FollowResult{true, true, true};
+    }
+    if (experiment_.error) return FollowResult{has_changed, false, false};
+    DET_TRY_ASSIGN(bool const trials_have_changed, follow_trials());
+    DET_TRY_ASSIGN(bool const rungs_have_changed, follow_rungs());
+    has_changed |= trials_have_changed | rungs_have_changed;
+    bool const is_over =
+        !experiment_.error && !trials_.empty() && !has_changed &&
+        std::ranges::all_of(trials_, [](auto const& entry) { return entry.second.row.is_settled; });
+    if (is_over != experiment_.is_settled && !experiment_.error) {
+        experiment_.is_settled = is_over;
+        DET_TRY(index::put_experiment(database_, experiment_));
+    }
+    return FollowResult{has_changed, is_over, false};
+}
+
+}  // namespace det::tracker::ingest

@@ -1,0 +1,83 @@
+#include <det/tracker/index/records.hpp>
+#include <det/tracker/index/tables.hpp>
+#include <det/tracker/ingest/ingester.hpp>
+
+#include <algorithm>
+
+namespace det::tracker::ingest {
+
+/// Adds the experiments of the index and of the root to the schedule. A deleted one is due at once: its
+/// follower removes it.
+Status Ingester::list_new(TimePoint now) {
+    if (!knows_index_) {
+        DET_TRY(index_.for_each("SELECT experiment, is_settled FROM experiments", [&](index::Row const& row) {
+            schedule_.add({static_cast<std::uint32_t>(row.integer(0))}, row.integer(1) != 0, now);
+        }));
+        knows_index_ = true;
+    }
+    DET_TRY_ASSIGN(auto const ids, history_.list_experiments());
+    for (auto const id : ids) schedule_.add(id, false, now);
+    return Ok{};
+}
+
+Result<FollowResult> Ingester::follow_in_transaction(ExperimentId id) {
+    DET_TRY_ASSIGN(auto transaction, index::Transaction::begin(index_));
+    auto& follower = followers_.try_emplace(id, index_, root_, id).first->second;
+    DET_TRY_ASSIGN(auto const result, follower.follow());
+    if (result.has_changed) DET_TRY(index::increase_commit_number(index_));
+    DET_TRY(transaction.commit());
+    return result;
+}
+
+Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
+    auto const result = follow_in_transaction(id);
+    if (!result) {
+        followers_.erase(id);  // it is ahead of the index
+        return result.error();
+    }
+    if (result->is_settled) followers_.erase(id);
+    if (result->is_deleted) {
+        schedule_.remove(id);
+    } else {
+        schedule_.looked_at(id, result->has_changed, result->is_settled, now);
+    }
+    return result->has_changed;
+}
+
+Result<bool> Ingester::poll(TimePoint now) {
+    DET_TRY(list_new(now));
+    bool has_changed = false;
+    for (auto const id : schedule_.take_due(now)) {
+        DET_TRY_ASSIGN(bool const experiment_has_changed, follow(id, now));
+        has_changed |= experiment_has_changed;
+    }
+    return has_changed;
+}
+
+Result<bool> Ingester::refresh(ExperimentId id, TimePoint now) {
+    DET_TRY(list_new(now));
+    if (!schedule_.contains(id)) return false;
+    return follow(id, now);
+}
+
+Status Ingester::read_all() {
+    auto const now = TimePoint();
+    DET_TRY(list_new(now));
+    DET_TRY_ASSIGN(auto const of_root, history_.list_experiments());
+    DET_TRY_ASSIGN(auto ids, index::list_experiments(index_));
+    ids.insert(ids.end(), of_root.begin(), of_root.end());
+    std::ranges::sort(ids);
+    auto const repeated = std::ranges::unique(ids);
+    ids.erase(repeated.begin(), repeated.end());
+    for (auto const id : ids) {
+        // Journals that have ended are settled once a second reading finds nothing new.
+        for (bool has_changed = true; has_changed;) {
+            DET_TRY_ASSIGN(has_changed, follow(id, now));
+        }
+        DET_TRY(follow(id, now));
+        followers_.erase(id);
+    }
+    return Ok{};
+}
+
+}  // namespace det::tracker::ingest

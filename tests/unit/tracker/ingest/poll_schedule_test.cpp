@@ -1,0 +1,86 @@
+#include <det/tracker/ingest/poll_schedule.hpp>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+using namespace det;
+using namespace det::tracker::ingest;
+using std::chrono::seconds;
+
+namespace poll_schedule_test {
+
+struct Fixture {
+    PollSchedule schedule;
+    TimePoint start{};
+
+    bool is_due(std::uint32_t id, seconds when) {
+        auto const due = schedule.take_due(start + when);
+        return std::ranges::count(due, ExperimentId{id}) > 0;
+    }
+};
+
+}  // namespace poll_schedule_test
+
+BOOST_FIXTURE_TEST_SUITE(poll_schedule_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_new_experiment_is_due_at_once) {
+    schedule.add({1}, false, start);
+    BOOST_TEST(is_due(1, seconds(0)));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_changes_is_due_a_second_later) {
+    schedule.add({1}, false, start);
+    schedule.looked_at({1}, true, false, start);
+    BOOST_TEST(!schedule.take_due(start + std::chrono::milliseconds(999)).size());
+    BOOST_TEST(is_due(1, seconds(1)));
+}
+
+BOOST_AUTO_TEST_CASE(the_interval_doubles_up_to_a_minute_while_nothing_changes) {
+    schedule.add({1}, false, start);
+    seconds time(0);
+    for (int const interval : {2, 4, 8, 16, 32, 60, 60}) {
+        schedule.looked_at({1}, false, false, start + time);
+        BOOST_TEST(!is_due(1, time + seconds(interval - 1)));
+        time += seconds(interval);
+        BOOST_TEST(is_due(1, time));
+    }
+    schedule.looked_at({1}, true, false, start + time);
+    BOOST_TEST(is_due(1, time + seconds(1)));
+}
+
+BOOST_AUTO_TEST_CASE(settled_ones_are_looked_at_in_turn) {
+    for (std::uint32_t id = 1; id <= 6; ++id) schedule.add({id}, true, start);
+    std::vector<ExperimentId> seen;
+    for (int poll = 0; poll < 3; ++poll) {
+        auto const due = schedule.take_due(start);
+        BOOST_TEST(due.size() == PollSchedule::settled_per_poll);
+        seen.insert(seen.end(), due.begin(), due.end());
+    }
+    for (std::uint32_t id = 1; id <= 6; ++id) BOOST_TEST(std::ranges::count(seen, ExperimentId{id}) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_settled_one_that_has_changed_is_followed_again) {
+    schedule.add({1}, true, start);
+    schedule.looked_at({1}, true, false, start);
+    BOOST_TEST(!is_due(1, seconds(0)));
+    BOOST_TEST(is_due(1, seconds(1)));
+}
+
+BOOST_AUTO_TEST_CASE(a_request_makes_it_due) {
+    schedule.add({1}, false, start);
+    schedule.looked_at({1}, false, false, start);
+    schedule.make_due({1}, start);
+    BOOST_TEST(is_due(1, seconds(0)));
+    schedule.make_due({7}, start);  // is not known
+    BOOST_TEST(!schedule.contains({7}));
+}
+
+BOOST_AUTO_TEST_CASE(a_removed_one_is_not_due) {
+    schedule.add({1}, false, start);
+    schedule.add({2}, true, start);
+    schedule.remove({1});
+    schedule.remove({2});
+    BOOST_TEST(schedule.take_due(start + seconds(100)).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
