@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "../../../conformance/history_suite.hpp"
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
 
@@ -60,18 +61,13 @@ RunEnded finished() { return {UtcTime{99}, Cause::finished, NextAction::stop, 0,
 
 BOOST_FIXTURE_TEST_SUITE(journal_history_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(an_empty_root_has_no_experiments) {
-    BOOST_TEST(must(history.list_experiments()).empty());
-    BOOST_TEST((must_fail(history.load_experiment({1})).code == codes::no_such_experiment));
-}
-
-BOOST_AUTO_TEST_CASE(experiments_are_listed_by_number_and_other_files_ignored) {
-    for (std::uint32_t const id : {10, 2, 1}) create(id);
-    must(make_directory(root.experiments() / "notes"));
-    auto const ids = must(history.list_experiments());
-    BOOST_REQUIRE(ids.size() == 3u);
-    BOOST_TEST(ids[0].value == 1u);
-    BOOST_TEST(ids[2].value == 10u);
+BOOST_AUTO_TEST_CASE(the_journals_conform) {
+    for (auto const& test : history_cases()) {
+        TemporaryDirectory own_directory;
+        JournalHistory journals{RootLayout(own_directory.path())};
+        HistoryTarget target{RootLayout(own_directory.path()), journals};
+        BOOST_TEST_CONTEXT(test.name) must(test.run(target));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_passes_from_queued_to_completed) {
@@ -100,54 +96,6 @@ BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_shown) {
     auto const layout = create(4);
     must(remove_tree(layout.events()));
     BOOST_TEST(state(4, {}) == "SUBMITTING");
-}
-
-BOOST_AUTO_TEST_CASE(reports_come_run_by_run) {
-    auto const layout = create(1);
-    for (std::uint32_t number = 0; number < 2; ++number) {
-        run(layout, number, std::nullopt);
-        auto chief = must(journal::JournalWriter::create(layout.trial(0).run(number).journal()));
-        must(chief.append(MetricsReported{UtcTime{1}, "training", 10 * (number + 1), Json{{"loss", 0.5}}}));
-        must(chief.append(CheckpointCommitted{UtcTime{1}, "uuid", 10, {}, {}}));
-        must(chief.append(ProgressReported{UtcTime{1}, 0.5}));
-    }
-    auto const reports = must(history.load_reports({{1}, 0}));
-    BOOST_REQUIRE(reports.size() == 2u);
-    BOOST_TEST(reports[1].metrics.at(0).steps_completed == 20u);
-    BOOST_TEST(reports[1].checkpoints.size() == 1u);
-    BOOST_TEST(reports[1].progress.value() == 0.5);
-    BOOST_TEST((must_fail(history.load_reports({{1}, 1})).code == codes::no_such_trial));
-}
-
-BOOST_AUTO_TEST_CASE(reports_of_repeated_steps_are_superseded_and_never_the_best) {
-    auto const layout = create(1);
-    auto spec = must(parse_spec(must(read_file(layout.spec()))));
-    spec.searcher = {"single", "loss", true, Json::object()};
-    for (std::uint32_t number = 0; number < 2; ++number) {  // run 1 has no checkpoint of run 0
-        run(layout, number, std::nullopt);
-        auto chief = must(journal::JournalWriter::create(layout.trial(0).run(number).journal()));
-        for (std::uint64_t const step : {100, 200}) {
-            if (number == 1 && step == 100) continue;  // its own snapshot was of step 100
-            must(chief.append(MetricsReported{UtcTime{1}, "validation", step,
-                                              Json{{"loss", step == 200 && number == 0 ? 0.125 : 0.5}}}));
-        }
-    }
-    auto const reports = must(history.load_reports({{1}, 0}));
-    BOOST_TEST(!reports[0].is_superseded(reports[0].metrics.at(0)));
-    BOOST_TEST(reports[0].is_superseded(reports[0].metrics.at(1)));
-    BOOST_TEST(!reports[1].is_superseded(reports[1].metrics.at(0)));
-    auto const best = must(history.load_best_validation({{1}, 0}, spec));
-    BOOST_REQUIRE(best.has_value());
-    BOOST_TEST(best->value == 0.5);
-    BOOST_TEST(best->steps_completed == 100u);
-}
-
-BOOST_AUTO_TEST_CASE(a_damaged_spec_is_named) {
-    auto const layout = create(1);
-    must(write_file(layout.spec(), "{}"));
-    auto const error = must_fail(history.load_experiment({1}));
-    BOOST_TEST((error.code == codes::damaged));
-    BOOST_TEST(error.notes.at(0).find("spec.json") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,320 @@
+#include "history_suite.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/record_json.hpp>
+
+#include <array>
+
+#include "expectation.hpp"
+
+namespace det::tracker::history {
+namespace {
+
+ExperimentSpec example_spec(std::uint32_t id) {
+    ExperimentSpec spec;
+    spec.id = {id};
+    spec.name = "exämple";
+    spec.searcher = {"single", "loss", true, Json::object()};
+    return spec;
+}
+
+/// An experiment that was submitted as job 4711.
+Result<ExperimentLayout> create(HistoryTarget const& target, ExperimentSpec const& spec) {
+    ExperimentLayout const layout(target.root, spec.id);
+    DET_TRY(make_directories(layout.events()));
+    DET_TRY(write_file(layout.spec(), render_spec(spec)));
+    DET_TRY(
+        journal::append_event(layout.events(), {"created", UtcTime{1}, "me@here", Json{{"job_id", "4711"}}}));
+    return layout;
+}
+
+struct RunFiles {
+    journal::JournalWriter life;
+    journal::JournalWriter chief;
+};
+
+Result<RunFiles> begin_run(ExperimentLayout const& layout, std::uint32_t trial, std::uint32_t number,
+                           RunStarted started = {}) {
+    auto const run = layout.trial(trial).run(number);
+    DET_TRY(make_directories(run.path()));
+    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(run.life()));
+    DET_TRY_ASSIGN(auto chief, journal::JournalWriter::create(run.journal()));
+    started.time = UtcTime{10 * (number + 1)};
+    DET_TRY(life.append(started));
+    return RunFiles{std::move(life), std::move(chief)};
+}
+
+Status expect_error(Error const& error, ErrorCode code) {
+    return expect(error.code == code,
+                  fmt::format("the error {} instead of {}: {}", code.name, error.code.name, error.message));
+}
+
+template <class Record>
+Status expect_same(Record const& found, Record const& expected, std::string_view what) {
+    auto const text = to_json(found).dump();
+    auto const wanted = to_json(expected).dump();
+    return expect(text == wanted, fmt::format("{} {}, not {}", what, wanted, text));
+}
+
+/// Compares everything about an experiment with what its journals say.
+Status expect_as_in_journals(HistoryTarget& target, ExperimentId id) {
+    JournalHistory journals(target.root);
+    DET_TRY_ASSIGN(auto const expected, journals.load_experiment(id));
+    DET_TRY_ASSIGN(auto const found, target.history.load_experiment(id));
+    DET_TRY(expect_same(found, expected, "the experiment"));
+    for (auto const& trial : expected.trials) {
+        DET_TRY_ASSIGN(auto const expected_runs, journals.load_reports(trial.id));
+        DET_TRY_ASSIGN(auto const runs, target.history.load_reports(trial.id));
+        DET_TRY(expect(runs.size() == expected_runs.size(), "the same number of runs"));
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            DET_TRY(expect_same(runs[run], expected_runs[run], "the run"));
+            for (auto const& report : runs[run].metrics) {
+                DET_TRY(expect(
+                    runs[run].is_superseded(report) == expected_runs[run].is_superseded(report),
+                    fmt::format("the same cut-off for step {} of run {}", report.steps_completed, run)));
+            }
+        }
+    }
+    return Ok{};
+}
+
+Status an_empty_root_has_no_experiments(HistoryTarget& target) {
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const ids, target.history.list_experiments());
+    DET_TRY(expect(ids.empty(), "no experiments"));
+    auto const none = target.history.load_experiment({1});
+    DET_TRY(expect(!none, "no experiment 1"));
+    return expect_error(none.error(), codes::no_such_experiment);
+}
+
+Status experiments_are_listed_by_number(HistoryTarget& target) {
+    for (std::uint32_t const id : {10, 2, 1, 3}) DET_TRY(create(target, example_spec(id)));
+    DET_TRY(make_directories(target.root.experiments() / "notes"));
+    DET_TRY(write_file(ExperimentLayout(target.root, {3}).deleted(), ""));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const ids, target.history.list_experiments());
+    DET_TRY(expect(ids == std::vector<ExperimentId>{{1}, {2}, {10}},
+                   "1, 2, 10, without what is no number or deleted"));
+    auto const deleted = target.history.load_experiment({3});
+    DET_TRY(expect(!deleted, "a deleted experiment is absent"));
+    return expect_error(deleted.error(), codes::no_such_experiment);
+}
+
+Status an_experiment_that_is_being_created_has_no_specification(HistoryTarget& target) {
+    DET_TRY(make_directories(ExperimentLayout(target.root, {3}).path()));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const found, target.history.load_experiment({3}));
+    DET_TRY(expect(!found.spec && found.events.empty() && found.trials.empty(), "nothing but its id"));
+    return expect(found.id == ExperimentId{3}, "its id");
+}
+
+Status an_experiment_is_loaded_with_all_its_records(HistoryTarget& target) {
+    auto spec = example_spec(7);
+    spec.trial_count = 3;
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    DET_TRY(
+        journal::append_event(layout.events(), {"renamed", UtcTime{2}, "me@here", Json{{"name", "new"}}}));
+    DET_TRY(write_file(layout.desired(), render_desired(DesiredState::pause)));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 1, 0));
+    DET_TRY(
+        run.life.append(RunEnded{UtcTime{99}, Cause::failed, NextAction::restart_in_place, 3, "it failed"}));
+    DET_TRY_ASSIGN(auto next, begin_run(layout, 1, 1));
+    DET_TRY(make_directories(layout.trial(2).path()));
+    DET_TRY(write_file(layout.trial(2).desired(), render_desired(DesiredState::kill)));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const found, target.history.load_experiment({7}));
+    DET_TRY(expect(found.spec == spec, "the specification"));
+    DET_TRY(expect(found.events.size() == 2, "two events"));
+    DET_TRY(expect(found.desired == DesiredState::pause, "the desired state of the experiment"));
+    DET_TRY(expect(found.trials.size() == 3, "three trials"));
+    DET_TRY(expect(found.trials[2].desired == DesiredState::kill, "the desired state of a trial"));
+    DET_TRY(expect(found.trials[1].runs.size() == 2, "two runs"));
+    DET_TRY(expect(found.trials[1].runs[0].ended && found.trials[1].runs[0].ended->exit_code == 3,
+                   "an exit code"));
+    DET_TRY(expect(!found.trials[1].runs[1].ended, "a run that goes on"));
+    return expect_as_in_journals(target, {7});
+}
+
+Status claims_and_replacements_are_loaded(HistoryTarget& target) {
+    auto spec = example_spec(2);
+    spec.trial_count = 2;
+    spec.lanes = 2;
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    DET_TRY(make_directories(layout.trial(0).path()));
+    DET_TRY(write_file(layout.trial(0).claimed(), "4711_1\n"));
+    DET_TRY_ASSIGN(auto const replacement, journal::require_replacement(layout, 2, 1, "4711_0\n"));
+    DET_TRY(expect(replacement == 2, "a replacement after the last trial"));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const found, target.history.load_experiment({2}));
+    DET_TRY(expect(found.trials.size() == 3, "the replacement is a trial"));
+    DET_TRY(expect(found.trials[0].claimed_by == slurm::JobRef{4711, 1}, "the claim of a trial"));
+    DET_TRY(expect(found.replacements.at(2) == 1, "which trial it replaces"));
+    return expect_as_in_journals(target, {2});
+}
+
+Status reports_come_run_by_run(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    for (std::uint32_t number = 0; number < 2; ++number) {
+        DET_TRY_ASSIGN(auto run, begin_run(layout, 0, number));
+        DET_TRY(run.chief.append(FirstStep{UtcTime{2}}));
+        DET_TRY(run.chief.append(
+            MetricsReported{UtcTime{3}, "training", 10 * (number + 1),
+                            Json{{"loss", 0.1}, {"bad", "NaN"}, {"worse", "-Infinity"}, {"ä \"'", 3}}}));
+        DET_TRY(run.chief.append(CheckpointCommitted{UtcTime{4}, "uuid", 10, {}, {}}));
+        DET_TRY(run.chief.append(ProgressReported{UtcTime{5}, 0.5}));
+        DET_TRY(run.chief.append(StatusSet{UtcTime{6}, "busy"}));
+        DET_TRY(run.chief.append(AlertRaised{UtcTime{7}, "title", "text", "warn"}));
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports({{1}, 0}));
+    DET_TRY(expect(runs.size() == 2 && runs[1].run == 1, "two runs"));
+    DET_TRY(expect(runs[1].metrics.at(0).steps_completed == 20, "the report of run 1"));
+    DET_TRY(expect(runs[1].checkpoints.size() == 1 && runs[1].alerts.size() == 1, "its other records"));
+    DET_TRY(expect(runs[1].progress == 0.5 && runs[1].status == "busy", "its progress and status"));
+    DET_TRY(expect_as_in_journals(target, {1}));
+    auto const none = target.history.load_reports({{1}, 1});
+    DET_TRY(expect(!none, "no trial 1"));
+    DET_TRY(expect_error(none.error(), codes::no_such_trial));
+    auto const absent = target.history.load_reports({{2}, 0});
+    DET_TRY(expect(!absent, "no experiment 2"));
+    return expect_error(absent.error(), codes::no_such_experiment);
+}
+
+Status many_reports_are_complete_and_in_order(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 0, 0));
+    constexpr std::uint64_t count = 3000;
+    for (std::uint64_t step = 1; step <= count; ++step) {
+        DET_TRY(run.chief.append(MetricsReported{UtcTime{static_cast<std::int64_t>(step)},
+                                                 step % 10 == 0 ? "validation" : "training", step,
+                                                 Json{{"loss", 1.0 / static_cast<double>(step)}}}));
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports({{1}, 0}));
+    DET_TRY(expect(runs.size() == 1 && runs[0].metrics.size() == count, "all reports"));
+    return expect_as_in_journals(target, {1});
+}
+
+Status what_is_written_later_is_seen(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 0, 0));
+    DET_TRY(run.chief.append(MetricsReported{UtcTime{1}, "training", 1, Json{{"loss", 1.0}}}));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_as_in_journals(target, {1}));
+    DET_TRY(run.chief.append(MetricsReported{UtcTime{2}, "training", 2, Json{{"loss", 0.5}}}));
+    DET_TRY(run.life.append(RunEnded{UtcTime{99}, Cause::finished, NextAction::stop, 0, "done"}));
+    DET_TRY(journal::append_event(layout.events(), {"archived", UtcTime{100}, "me@here", Json::object()}));
+    DET_TRY(create(target, example_spec(2)));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const ids, target.history.list_experiments());
+    DET_TRY(expect(ids.size() == 2, "the new experiment"));
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports({{1}, 0}));
+    DET_TRY(expect(runs.at(0).metrics.size() == 2, "the new report"));
+    return expect_as_in_journals(target, {1});
+}
+
+Status repeated_steps_are_superseded_and_never_the_best(HistoryTarget& target) {
+    auto const spec = example_spec(1);
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    for (std::uint32_t number = 0; number < 2; ++number) {  // run 1 has no checkpoint of run 0
+        DET_TRY_ASSIGN(auto run, begin_run(layout, 0, number));
+        for (std::uint64_t const step : {100, 200}) {
+            if (number == 1 && step == 100) continue;  // its own snapshot was of step 100
+            double const loss = step == 200 && number == 0 ? 0.125 : 0.5;
+            DET_TRY(run.chief.append(MetricsReported{UtcTime{1}, "validation", step, Json{{"loss", loss}}}));
+        }
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports({{1}, 0}));
+    DET_TRY(expect(!runs.at(0).is_superseded(runs[0].metrics.at(0)), "step 100 of run 0 counts"));
+    DET_TRY(expect(runs[0].is_superseded(runs[0].metrics.at(1)), "step 200 of run 0 is superseded"));
+    DET_TRY(expect(!runs.at(1).is_superseded(runs[1].metrics.at(0)), "step 200 of run 1 counts"));
+    DET_TRY_ASSIGN(auto const best, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(best.has_value(), "there is a best validation"));
+    DET_TRY(expect(best->value == 0.5 && best->steps_completed == 100, "the best that is not superseded"));
+    return expect_as_in_journals(target, {1});
+}
+
+Status the_best_validation_is_by_the_metric_of_the_specification(HistoryTarget& target) {
+    auto spec = example_spec(1);
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 0, 0));
+    DET_TRY(run.chief.append(MetricsReported{UtcTime{1}, "training", 1, Json{{"loss", 0.01}}}));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const none, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(!none, "no validation yet"));
+    DET_TRY(
+        run.chief.append(MetricsReported{UtcTime{1}, "validation", 1, Json{{"loss", 0.4}, {"a b&c", 1.5}}}));
+    DET_TRY(run.chief.append(
+        MetricsReported{UtcTime{2}, "validation", 2, Json{{"loss", "NaN"}, {"a b&c", 2.5}}}));
+    DET_TRY(
+        run.chief.append(MetricsReported{UtcTime{3}, "validation", 3, Json{{"loss", 0.4}, {"a b&c", 0.5}}}));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const loss, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(loss == journal::BestValidation{0.4, 1}, "the first of the least losses"));
+    spec.searcher.metric = "a b&c";
+    spec.searcher.smaller_is_better = false;
+    DET_TRY_ASSIGN(auto const largest, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(largest == journal::BestValidation{2.5, 2}, "the largest of another metric"));
+    spec.searcher.metric = "absent";
+    DET_TRY_ASSIGN(auto const absent, target.history.load_best_validation({{1}, 0}, spec));
+    return expect(!absent, "none for a metric that was not reported");
+}
+
+Status rungs_are_sorted_by_trial(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    DET_TRY(make_directories(layout.rung(1, 0)));
+    for (auto const* entry : {"10@0.5", "2@0.25", "no entry"})
+        DET_TRY(write_file(layout.rung(1, 0) / entry, ""));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const entries, target.history.load_rung({1}, 1, 0));
+    JournalHistory journals(target.root);
+    DET_TRY_ASSIGN(auto const expected, journals.load_rung({1}, 1, 0));
+    DET_TRY(expect(entries.size() == 2, "two entries"));
+    for (std::size_t at = 0; at < entries.size(); ++at) {
+        DET_TRY(expect(search::render_rung_entry(entries[at]) == search::render_rung_entry(expected[at]),
+                       "the entries of the journals, in order"));
+    }
+    DET_TRY_ASSIGN(auto const empty, target.history.load_rung({1}, 0, 3));
+    return expect(empty.empty(), "no entries of a rung where no trial has arrived");
+}
+
+Status a_damaged_specification_is_named(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    DET_TRY(write_file(layout.spec(), "{}"));
+    DET_TRY(target.refresh());
+    auto const damaged = target.history.load_experiment({1});
+    DET_TRY(expect(!damaged, "an error"));
+    DET_TRY(expect_error(damaged.error(), codes::damaged));
+    return expect(
+        !damaged.error().notes.empty() && damaged.error().notes[0].find("spec.json") != std::string::npos,
+        "a note with the name of the file");
+}
+
+#define DET_CASE(name) \
+    HistoryCase { #name, name }
+constexpr std::array cases{
+    DET_CASE(an_empty_root_has_no_experiments),
+    DET_CASE(experiments_are_listed_by_number),
+    DET_CASE(an_experiment_that_is_being_created_has_no_specification),
+    DET_CASE(an_experiment_is_loaded_with_all_its_records),
+    DET_CASE(claims_and_replacements_are_loaded),
+    DET_CASE(reports_come_run_by_run),
+    DET_CASE(many_reports_are_complete_and_in_order),
+    DET_CASE(what_is_written_later_is_seen),
+    DET_CASE(repeated_steps_are_superseded_and_never_the_best),
+    DET_CASE(the_best_validation_is_by_the_metric_of_the_specification),
+    DET_CASE(rungs_are_sorted_by_trial),
+    DET_CASE(a_damaged_specification_is_named),
+};
+#undef DET_CASE
+
+}  // namespace
+
+std::span<HistoryCase const> history_cases() { return cases; }
+
+}  // namespace det::tracker::history
