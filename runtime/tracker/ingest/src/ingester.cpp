@@ -56,8 +56,15 @@ Result<bool> Ingester::poll(TimePoint now) {
 
 Result<bool> Ingester::refresh(ExperimentId id, TimePoint now) {
     DET_TRY(list_new(now));
-    if (!schedule_.contains(id)) return false;
-    return follow(id, now);
+    bool has_changed = false;
+    for (auto const other : schedule_.list_never_read()) {
+        if (other == id) continue;
+        DET_TRY_ASSIGN(bool const is_new, follow(other, now));
+        has_changed |= is_new;
+    }
+    if (!schedule_.contains(id)) return has_changed;
+    DET_TRY_ASSIGN(bool const experiment_has_changed, follow(id, now));
+    return has_changed || experiment_has_changed;
 }
 
 Status Ingester::read_all() {

@@ -7,15 +7,17 @@ namespace det::tracker::ingest {
 void PollSchedule::add(ExperimentId id, bool is_settled, TimePoint now) {
     if (contains(id)) return;
     if (is_settled) {
-        settled_[id] = true;
+        settled_.insert(id);
     } else {
         unsettled_[id] = {now, interval_min};
+        never_read_.insert(id);
     }
 }
 
 void PollSchedule::remove(ExperimentId id) {
     unsettled_.erase(id);
     settled_.erase(id);
+    never_read_.erase(id);
 }
 
 std::vector<ExperimentId> PollSchedule::take_due(TimePoint now) {
@@ -25,27 +27,23 @@ std::vector<ExperimentId> PollSchedule::take_due(TimePoint now) {
     for (std::size_t i = 0; i < std::min(settled_per_poll, settled_.size()); ++i) {
         auto next = settled_.upper_bound(last_settled_);
         if (next == settled_.end()) next = settled_.begin();
-        last_settled_ = next->first;
+        last_settled_ = *next;
         due.push_back(last_settled_);
     }
     return due;
 }
 
 void PollSchedule::looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now) {
+    never_read_.erase(id);
     if (is_settled) {
         unsettled_.erase(id);
-        settled_[id] = true;
+        settled_.insert(id);
         return;
     }
     settled_.erase(id);
     auto& entry = unsettled_.try_emplace(id, Unsettled{now, interval_min}).first->second;
     entry.interval = has_changed ? interval_min : std::min(2 * entry.interval, interval_max);
     entry.due = now + entry.interval;
-}
-
-void PollSchedule::make_due(ExperimentId id, TimePoint now) {
-    if (settled_.erase(id) > 0) unsettled_[id] = {now, interval_min};
-    if (auto const found = unsettled_.find(id); found != unsettled_.end()) found->second.due = now;
 }
 
 }  // namespace det::tracker::ingest

@@ -66,13 +66,15 @@ BOOST_AUTO_TEST_CASE(a_settled_one_that_has_changed_is_followed_again) {
     BOOST_TEST(is_due(1, seconds(1)));
 }
 
-BOOST_AUTO_TEST_CASE(a_request_makes_it_due) {
+BOOST_AUTO_TEST_CASE(those_that_were_never_looked_at_are_known) {
     schedule.add({1}, false, start);
+    schedule.add({2}, false, start);
+    schedule.add({3}, true, start);
+    BOOST_TEST((schedule.list_never_read() == std::vector<ExperimentId>{{1}, {2}}));
     schedule.looked_at({1}, false, false, start);
-    schedule.make_due({1}, start);
-    BOOST_TEST(is_due(1, seconds(0)));
-    schedule.make_due({7}, start);  // is not known
-    BOOST_TEST(!schedule.contains({7}));
+    schedule.add({1}, false, start);
+    schedule.remove({2});
+    BOOST_TEST(schedule.list_never_read().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_removed_one_is_not_due) {

@@ -18,7 +18,7 @@ public:
     /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
     /// \return whether the index has changed
     Result<bool> poll(TimePoint now);
-    /// Reads one experiment now.
+    /// Reads one experiment now, and new ones so that all experiments are in the index.
     Result<bool> refresh(ExperimentId id, TimePoint now);
     /// Reads everything that there is, until nothing changes any more.
     Status read_all();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace det::tracker::ingest {
@@ -26,8 +27,8 @@ public:
     /// The experiments to look at now: those that are due and a few settled ones. Call looked_at() for each.
     std::vector<ExperimentId> take_due(TimePoint now);
     void looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now);
-    /// A reader wants the newest records of an experiment.
-    void make_due(ExperimentId id, TimePoint now);
+    /// The experiments that were added unsettled and not looked at yet.
+    std::vector<ExperimentId> list_never_read() const { return {never_read_.begin(), never_read_.end()}; }
 
 private:
     struct Unsettled {
@@ -35,7 +36,8 @@ private:
         std::chrono::seconds interval;
     };
     std::map<ExperimentId, Unsettled> unsettled_;
-    std::map<ExperimentId, bool> settled_;
+    std::set<ExperimentId> settled_;
+    std::set<ExperimentId> never_read_;
     ExperimentId last_settled_;  // that was looked at
 };
 

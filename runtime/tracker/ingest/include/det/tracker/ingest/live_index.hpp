@@ -1,0 +1,65 @@
+#pragma once
+#include <det/protocol/directory_layout.hpp>
+#include <det/tracker/history/history.hpp>
+#include <det/tracker/index/index_history.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace det::tracker::ingest {
+
+/// The index of a root and the thread that keeps it up to date. A thread-safe History: each question about an
+/// experiment first lets the thread read what is new of it.
+class LiveIndex final : public history::History {
+public:
+    struct Settings {
+        std::filesystem::path path;  // of the index
+        RootLayout root;
+        /// A record may be this old when a reader gets it, and older if reading takes longer than `patience`.
+        std::chrono::milliseconds age_max{1000};
+        std::chrono::milliseconds patience{2000};
+        /// Called by the thread after each transaction that changed the index.
+        std::function<void(std::int64_t commit_number)> on_commit = [](std::int64_t) {};
+    };
+
+    /// Opens or creates the index; makes it anew if it is damaged, of another version or of another root.
+    /// Only one process at a time may do so. Starts the thread.
+    static Result<std::unique_ptr<LiveIndex>> open(Settings settings);
+    ~LiveIndex() override;
+
+    Result<std::vector<ExperimentId>> list_experiments() override;
+    Result<history::ExperimentRecord> load_experiment(ExperimentId id) override;
+    Result<std::vector<history::RunReports>> load_reports(TrialId id) override;
+    Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
+                                                     std::uint32_t rung) override;
+    Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
+                                                                        ExperimentSpec const& spec) override;
+
+    /// Calls `read(IndexHistory&)` with a connection that no other thread uses and returns its Result.
+    template <class Read>
+    auto with_index(Read&& read) -> decltype(read(std::declval<index::IndexHistory&>())) {
+        DET_TRY_ASSIGN(auto connection, take_connection());
+        auto result = read(*connection);
+        give_back(std::move(connection));
+        return result;
+    }
+
+    /// The number of the last transaction.
+    std::int64_t commit_number() const;
+    /// Why the thread could not write the index at its last attempt. It goes on trying.
+    std::optional<Error> last_error() const;
+
+private:
+    explicit LiveIndex(Settings settings);
+    Result<std::unique_ptr<index::IndexHistory>> take_connection();
+    void give_back(std::unique_ptr<index::IndexHistory> connection);
+
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace det::tracker::ingest

@@ -1,0 +1,187 @@
+#include <det/foundation/start_thread.hpp>
+#include <det/tracker/index/tables.hpp>
+#include <det/tracker/ingest/ingester.hpp>
+#include <det/tracker/ingest/live_index.hpp>
+#include <det/tracker/ingest/rebuild.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace det::tracker::ingest {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds poll_interval{1};
+
+bool must_be_made_anew(ErrorCode code) {
+    return code == codes::damaged || code == codes::newer_format || code == codes::misuse;
+}
+
+Result<index::Database> open_or_rebuild(std::filesystem::path const& path, RootLayout const& root) {
+    auto opened = index::open_index(path, root.path(), index::Access::write);
+    if (opened || !must_be_made_anew(opened.error().code)) return opened;
+    DET_TRY(rebuild_index(path, root));
+    return index::open_index(path, root.path(), index::Access::write);
+}
+
+}  // namespace
+
+/// What readers and the thread share.
+struct LiveIndex::State {
+    explicit State(Settings from) : settings(std::move(from)) {}
+
+    void run(std::stop_token const& stop);
+    void poll();
+    void refresh(ExperimentId id);
+    void publish(Result<bool> const& result);
+    /// Waits until the records of the experiment are not too old, or for the patience.
+    void wait_for(ExperimentId id);
+
+    Settings settings;
+    std::optional<Ingester> ingester;       // of the thread
+    std::optional<index::Database> reader;  // of the thread, for the commit number
+    std::atomic<std::int64_t> commit_number = 0;
+
+    mutable std::mutex mutex;
+    std::condition_variable_any has_request;
+    std::condition_variable has_read;
+    std::set<ExperimentId> requested;
+    std::map<ExperimentId, Clock::time_point> read_at;  // of those that readers asked for lately
+    std::optional<Error> last_error;
+    std::vector<std::unique_ptr<index::IndexHistory>> connections;  // that no reader uses
+
+    std::jthread thread;  // last: it ends before the rest is destroyed
+};
+
+void LiveIndex::State::publish(Result<bool> const& result) {
+    bool has_changed = false;
+    {
+        std::lock_guard const lock(mutex);
+        last_error = result ? std::nullopt : std::optional(result.error());
+    }
+    if (auto const number = index::load_commit_number(*reader)) {
+        has_changed = *number != commit_number.exchange(*number);
+    }
+    if (has_changed) settings.on_commit(commit_number);
+}
+
+void LiveIndex::State::poll() { publish(ingester->poll(Clock::now())); }
+
+void LiveIndex::State::refresh(ExperimentId id) {
+    auto const began = Clock::now();
+    publish(ingester->refresh(id, began));
+    std::lock_guard const lock(mutex);
+    read_at[id] = began;
+    has_read.notify_all();
+}
+
+void LiveIndex::State::run(std::stop_token const& stop) {
+    auto next_poll = Clock::now();
+    while (!stop.stop_requested()) {
+        std::set<ExperimentId> wanted;
+        {
+            std::unique_lock lock(mutex);
+            has_request.wait_until(lock, stop, next_poll, [&] { return !requested.empty(); });
+            wanted = std::exchange(requested, {});
+            auto const oldest = Clock::now() - settings.age_max;
+            std::erase_if(read_at, [&](auto const& entry) { return entry.second < oldest; });
+        }
+        if (stop.stop_requested()) return;
+        for (auto const id : wanted) refresh(id);
+        if (Clock::now() < next_poll) continue;
+        poll();
+        next_poll = Clock::now() + poll_interval;
+    }
+}
+
+void LiveIndex::State::wait_for(ExperimentId id) {
+    std::unique_lock lock(mutex);
+    auto const asked = Clock::now();
+    auto const is_fresh = [&] {
+        auto const found = read_at.find(id);
+        return found != read_at.end() && found->second + settings.age_max >= asked;
+    };
+    if (is_fresh()) return;
+    requested.insert(id);
+    has_request.notify_one();
+    has_read.wait_until(lock, asked + settings.patience, is_fresh);
+}
+
+LiveIndex::LiveIndex(Settings settings) : state_(std::make_unique<State>(std::move(settings))) {}
+
+LiveIndex::~LiveIndex() = default;
+
+Result<std::unique_ptr<LiveIndex>> LiveIndex::open(Settings settings) {
+    std::unique_ptr<LiveIndex> live(new LiveIndex(std::move(settings)));
+    auto& state = *live->state_;
+    auto const& [path, root, age_max, patience, on_commit] = state.settings;
+    DET_TRY_ASSIGN(auto index, open_or_rebuild(path, root));
+    state.ingester.emplace(std::move(index), root);
+    DET_TRY_ASSIGN(auto reader, index::open_index(path, root.path(), index::Access::read));
+    state.reader.emplace(std::move(reader));
+    DET_TRY_ASSIGN(auto const number, index::load_commit_number(*state.reader));
+    state.commit_number = number;
+    state.thread = start_thread("det-ingest", [&state](std::stop_token const& stop) { state.run(stop); });
+    return live;
+}
+
+Result<std::unique_ptr<index::IndexHistory>> LiveIndex::take_connection() {
+    {
+        std::lock_guard const lock(state_->mutex);
+        if (!state_->connections.empty()) {
+            auto connection = std::move(state_->connections.back());
+            state_->connections.pop_back();
+            return connection;
+        }
+    }
+    auto const& root = state_->settings.root.path();
+    DET_TRY_ASSIGN(auto index, index::open_index(state_->settings.path, root, index::Access::read));
+    return std::make_unique<index::IndexHistory>(std::move(index), root);
+}
+
+void LiveIndex::give_back(std::unique_ptr<index::IndexHistory> connection) {
+    std::lock_guard const lock(state_->mutex);
+    state_->connections.push_back(std::move(connection));
+}
+
+std::int64_t LiveIndex::commit_number() const { return state_->commit_number; }
+
+std::optional<Error> LiveIndex::last_error() const {
+    std::lock_guard const lock(state_->mutex);
+    return state_->last_error;
+}
+
+Result<std::vector<ExperimentId>> LiveIndex::list_experiments() {
+    state_->wait_for({0});  // which no experiment has: only looks for new ones
+    return with_index([](index::IndexHistory& index) { return index.list_experiments(); });
+}
+
+Result<history::ExperimentRecord> LiveIndex::load_experiment(ExperimentId id) {
+    state_->wait_for(id);
+    return with_index([&](index::IndexHistory& index) { return index.load_experiment(id); });
+}
+
+Result<std::vector<history::RunReports>> LiveIndex::load_reports(TrialId id) {
+    state_->wait_for(id.experiment);
+    return with_index([&](index::IndexHistory& index) { return index.load_reports(id); });
+}
+
+Result<std::vector<search::RungEntry>> LiveIndex::load_rung(ExperimentId id, std::uint32_t bracket,
+                                                            std::uint32_t rung) {
+    state_->wait_for(id);
+    return with_index([&](index::IndexHistory& index) { return index.load_rung(id, bracket, rung); });
+}
+
+Result<std::optional<journal::BestValidation>> LiveIndex::load_best_validation(TrialId id,
+                                                                               ExperimentSpec const& spec) {
+    state_->wait_for(id.experiment);
+    return with_index([&](index::IndexHistory& index) { return index.load_best_validation(id, spec); });
+}
+
+}  // namespace det::tracker::ingest
