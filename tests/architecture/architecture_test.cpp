@@ -21,9 +21,12 @@ struct OnlyThere {
     Folders where;
 };
 
-Folders const mains{"submitter/cli/main.cpp", "runtime/launch/det-launch/main.cpp",
-                    "runtime/launch/launchers/det-rsh/main.cpp", "runtime/launch/wrap_rank/src/main.cpp",
-                    "runtime/measure/src/main.cpp"};
+Folders const mains{"submitter/cli/main.cpp",
+                    "runtime/launch/det-launch/main.cpp",
+                    "runtime/launch/launchers/det-rsh/main.cpp",
+                    "runtime/launch/wrap_rank/src/main.cpp",
+                    "runtime/measure/src/main.cpp",
+                    "submitter/tracker/det-tracker/main.cpp"};
 
 Folders operator+(Folders a, Folders const& b) {
     a.insert(a.end(), b.begin(), b.end());

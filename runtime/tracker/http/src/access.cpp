@@ -1,3 +1,4 @@
+#include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
 #include <det/tracker/http/access.hpp>
 
@@ -53,14 +54,6 @@ Response refuse_stranger(Peer const& peer) {
 
 }  // namespace
 
-bool is_equal_secret(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned char volatile difference = 0;
-    for (std::size_t at = 0; at < a.size(); ++at)
-        difference = static_cast<unsigned char>(difference | (a[at] ^ b[at]));
-    return difference == 0;
-}
-
 std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRules const& rules) {
     if (request.headers.size() > rules.header_count_max) {
         return error_response(
@@ -90,7 +83,7 @@ bool is_owner(RawRequest const& request, Peer const& peer, AccessRules const& ru
     if (!header || rules.token.empty() ||
         to_lower(std::string_view(*header).substr(0, scheme.size())) != scheme)
         return false;
-    return is_equal_secret(std::string_view(*header).substr(scheme.size()), rules.token);
+    return equal_in_constant_time(std::string_view(*header).substr(scheme.size()), rules.token);
 }
 
 std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer const& peer,

@@ -24,9 +24,6 @@ struct AccessRules {
     std::size_t header_count_max = 64;
 };
 
-/// Compares in a time that depends on the lengths only.
-bool is_equal_secret(std::string_view a, std::string_view b);
-
 /// Checks what holds for every request, whatever its route: the number of headers, one valid Host, and that
 /// no other web site made a browser send it (Origin, Sec-Fetch-Site). Pure. \return the refusal, or nullopt
 std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRules const& rules);

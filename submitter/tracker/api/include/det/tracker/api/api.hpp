@@ -1,0 +1,43 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/foundation/environment.hpp>
+#include <det/protocol/directory_layout.hpp>
+#include <det/protocol/document.hpp>
+#include <det/slurm/client.hpp>
+#include <det/tracker/history/history.hpp>
+#include <det/tracker/http/routes.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+namespace det::tracker::api {
+
+/// What the routes read from. Several threads call the History and `describe_tracker` at a time.
+struct Sources {
+    history::History& history;
+    RootLayout root;
+    Environment environment;  // of det-submit's commands, with DET_ROOT
+    Clock& clock;
+    slurm::SlurmClient& slurm;                                               // used by one thread at a time
+    std::filesystem::path cache = {};                                        // as in experiment::Context
+    std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
+};
+
+/// The routes of the tracker's HTTP interface: all read, none changes anything. API.md describes them.
+class Api {
+public:
+    explicit Api(Sources sources);
+    ~Api();
+    Api(Api const&) = delete;
+    Api& operator=(Api const&) = delete;
+
+    /// The handlers refer to this object.
+    std::vector<http::Route> routes();
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace det::tracker::api

@@ -1,0 +1,53 @@
+#pragma once
+#include <det/protocol/json.hpp>
+#include <det/tracker/api/api.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace det::tracker::api {
+
+/// What the handlers of all routes share.
+class Api::State {
+public:
+    explicit State(Sources from) : sources(std::move(from)) {}
+    Sources sources;
+    std::mutex slurm_mutex;
+};
+
+using http::Request;
+using http::Response;
+using Routes = std::vector<http::Route>;
+
+/// A response with this JSON.
+Response json_response(Json const& json);
+
+/// Makes a handler of a function that returns JSON or an error.
+template <class Answer>
+http::Handler answer_with(Answer answer) {
+    return [answer = std::move(answer)](Request const& request) -> Response {
+        Result<Json> result = answer(request);
+        return result ? json_response(*result) : http::error_response(result.error());
+    };
+}
+
+template <class Answer>
+http::Route get_route(std::string pattern, Answer answer) {
+    return {http::Method::get, std::move(pattern), http::AuthClass::owner, answer_with(std::move(answer))};
+}
+
+/// Fails with codes::bad_request if the query has any other parameter.
+Status allow_parameters(Request const& request, std::vector<std::string_view> const& names);
+Result<std::optional<double>> number_parameter(Request const& request, std::string_view name);
+Result<std::optional<std::uint64_t>> integer_parameter(Request const& request, std::string_view name);
+/// "true" or "false"; false if it is absent.
+Result<bool> flag_parameter(Request const& request, std::string_view name);
+std::optional<std::string> text_parameter(Request const& request, std::string_view name);
+Result<std::string> require_parameter(Request const& request, std::string_view name);
+
+/// The values in the path. codes::bad_request if they are no ids.
+Result<ExperimentId> experiment_of(Request const& request);
+Result<TrialId> trial_of(Request const& request);
+Result<std::uint32_t> number_in_path(Request const& request, std::string_view name);
+
+}  // namespace det::tracker::api

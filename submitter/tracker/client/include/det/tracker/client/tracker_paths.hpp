@@ -1,0 +1,57 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/directory_layout.hpp>
+#include <det/protocol/document.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+namespace det::tracker::client {
+
+/// The files of the tracker of one root, in a directory of this host that only this user can enter. There is
+/// one tracker for each user, host and root.
+struct TrackerPaths {
+    std::filesystem::path directory;
+    std::string name;  // "tracker-" and a checksum of the root's path
+
+    std::filesystem::path socket() const { return directory / (name + ".sock"); }
+    std::filesystem::path lock() const { return directory / (name + ".lock"); }
+    std::filesystem::path state() const { return directory / (name + ".json"); }
+    std::filesystem::path log() const { return directory / (name + ".log"); }
+};
+
+/// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, else /tmp/det-UID. Each is created if it
+/// does not exist. codes::unsafe_owner if it is not a directory of this user with mode 0700.
+Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root);
+
+/// What a running tracker has written about itself. The file is readable by its user only, because of the
+/// token.
+struct TrackerState {
+    pid_t pid = 0;
+    std::string host;
+    std::string root;
+    std::uint16_t port = 0;  // 0: it listens at the unix socket only
+    std::string token;       // for the port
+};
+
+std::string render_state(TrackerState const& state);
+Result<TrackerState> parse_state(std::string_view text);
+/// nullopt if there is none.
+Result<std::optional<TrackerState>> find_state(TrackerPaths const& paths);
+
+/// The lock that a tracker holds as long as it runs.
+class TrackerLock {
+public:
+    /// Takes the lock; nullopt if another process holds it.
+    static Result<std::optional<TrackerLock>> try_take(TrackerPaths const& paths);
+
+private:
+    explicit TrackerLock(UniqueFd file) : file_(std::move(file)) {}
+    UniqueFd file_;
+};
+
+}  // namespace det::tracker::client

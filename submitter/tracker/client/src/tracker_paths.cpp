@@ -1,0 +1,81 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/sha256.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/client/tracker_paths.hpp>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace det::tracker::client {
+namespace {
+
+bool is_private(std::filesystem::path const& directory) {
+    struct stat found {};
+    return ::lstat(directory.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() &&
+           (found.st_mode & 0777) == 0700;
+}
+
+std::filesystem::path choose_directory(Environment const& environment) {
+    if (auto const named = environment.find_non_empty("XDG_RUNTIME_DIR"); named && is_private(*named))
+        return std::filesystem::path(*named) / "det";
+    std::filesystem::path const of_login = fmt::format("/run/user/{}", ::geteuid());
+    if (is_private(of_login)) return of_login / "det";
+    return fmt::format("/tmp/det-{}", ::geteuid());
+}
+
+}  // namespace
+
+Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root) {
+    auto const directory = choose_directory(environment);
+    DET_TRY(make_directory(directory, 0700));
+    if (!is_private(directory)) {
+        return Error{codes::unsafe_owner,
+                     fmt::format("'{}' is not a directory of yours with mode 0700", directory.string()),
+                     "set XDG_RUNTIME_DIR to a directory of yours on this host"};
+    }
+    Sha256 sha;
+    sha.update(root.path().lexically_normal().string());
+    auto const checksum = sha.finish();
+    return TrackerPaths{directory, "tracker-" + checksum.substr(0, 12)};
+}
+
+std::string render_state(TrackerState const& state) {
+    return Json{{"pid", state.pid},
+                {"host", state.host},
+                {"root", state.root},
+                {"port", state.port},
+                {"token", state.token}}
+               .dump(-1, ' ', false, Json::error_handler_t::replace) +
+           "\n";
+}
+
+Result<TrackerState> parse_state(std::string_view text) {
+    return decode_json("the state of the tracker", [&] {
+        auto const json = Json::parse(text);
+        return TrackerState{json.at("pid").get<pid_t>(), json.at("host").get<std::string>(),
+                            json.at("root").get<std::string>(), json.at("port").get<std::uint16_t>(),
+                            json.at("token").get<std::string>()};
+    });
+}
+
+Result<std::optional<TrackerState>> find_state(TrackerPaths const& paths) {
+    auto const text = read_file(paths.state());
+    if (!text && text.error().code == codes::no_such_file) return std::optional<TrackerState>();
+    if (!text) return text.error();
+    DET_TRY_ASSIGN(auto state, parse_state(*text));
+    return std::optional(std::move(state));
+}
+
+Result<std::optional<TrackerLock>> TrackerLock::try_take(TrackerPaths const& paths) {
+    UniqueFd file(::open(paths.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file) return os_error(fmt::format("open '{}'", paths.lock().string()), errno);
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return std::optional(TrackerLock(std::move(file)));
+    if (errno == EWOULDBLOCK) return std::optional<TrackerLock>();
+    return os_error(fmt::format("lock '{}'", paths.lock().string()), errno);
+}
+
+}  // namespace det::tracker::client

@@ -1,0 +1,47 @@
+#include <det/experiment/root_directory.hpp>
+#include <det/protocol/json.hpp>
+
+#include <array>
+#include <ostream>
+
+#include "command.hpp"
+
+namespace det::tracker::program {
+namespace {
+
+constexpr std::array commands{
+    CommandEntry{"serve", "serve the experiments over HTTP until stopped or unused", make_serve},
+    CommandEntry{"start", "start a tracker in the background, unless one runs", make_start},
+    CommandEntry{"status", "show whether a tracker runs, and where", make_status},
+    CommandEntry{"stop", "stop the tracker", make_stop},
+};
+
+}  // namespace
+
+std::span<CommandEntry const> command_table() { return commands; }
+
+Session::Session(Environment environment_of_user, std::ostream& answers, std::ostream& messages,
+                 Clock& clock_used, slurm::SlurmClient& client, std::filesystem::path cache_directory)
+    : Context(std::move(environment_of_user), clock_used, client, std::move(cache_directory)),
+      out(answers),
+      err(messages) {}
+
+void Session::on_warnings(Diagnostics const& warnings) const { print(err, warnings, {}); }
+void Session::on_message(std::string const& line) const { err << line << std::endl; }
+
+void Session::answer(JsonValue const& json, std::string_view text) const {
+    if (wants_json) {
+        out << json->dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    } else {
+        out << text;
+    }
+    out.flush();
+}
+
+Result<Tracker> find_tracker_of(Environment const& environment) {
+    DET_TRY_ASSIGN(auto root, experiment::find_root(environment));
+    DET_TRY_ASSIGN(auto paths, client::make_tracker_paths(environment, root));
+    return Tracker{std::move(root), std::move(paths)};
+}
+
+}  // namespace det::tracker::program

@@ -1,0 +1,158 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
+#include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/api/api.hpp>
+#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/http/server.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "command.hpp"
+
+namespace det::tracker::program {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// The file that says where the tracker listens, as long as it runs.
+class StateFile {
+public:
+    static Result<StateFile> write(client::TrackerPaths const& paths, client::TrackerState const& state) {
+        DET_TRY(write_file(paths.state(), client::render_state(state), 0600));
+        return StateFile(paths.state());
+    }
+    StateFile(StateFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    StateFile& operator=(StateFile&&) = delete;
+    ~StateFile() {
+        if (!path_.empty()) ::unlink(path_.c_str());
+    }
+
+private:
+    explicit StateFile(std::filesystem::path path) : path_(std::move(path)) {}
+    std::filesystem::path path_;
+};
+
+Error runs_already(client::TrackerPaths const& paths) {
+    return Error{
+        codes::name_taken,
+        fmt::format("a tracker of this root runs on this host already, at '{}'", paths.socket().string()),
+        "see 'det-tracker status'; 'det-tracker stop' stops it"};
+}
+
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+class Serve final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"--port",
+                 &port_,
+                 "listen at this TCP port of the loopback addresses too; 0: any free one",
+                 command_line::Need::optional,
+                 {},
+                 std::pair(0, 65535)},
+                {"--idle-limit", &idle_limit_, "end after this time without requests"},
+                {"--ready-fd", &ready_fd_, "write 'ready' to this descriptor once requests are answered"}};
+    }
+
+    Outcome run(Session& session) override {
+        auto served = serve(session);
+        // `start` waits for one of these words.
+        if (!served && ready_fd_) (void)write_all(*ready_fd_, "failed\n", "tell the parent process");
+        if (!served) return std::move(served).error();
+        return ExitCode::done;
+    }
+
+private:
+    Status serve(Session& session) {
+        auto const idle_limit_s = parse_duration_s(idle_limit_);
+        if (!idle_limit_s) {
+            return Error{codes::usage, fmt::format("--idle-limit '{}' is not a time", idle_limit_),
+                         "write it like 90s, 15m or 1h"};
+        }
+        if (ready_fd_) ::setsid();  // `start` made this process: it outlives the terminal
+        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
+        if (!lock) return runs_already(tracker.paths);
+        DET_TRY_ASSIGN(auto const signals, SignalReader::open(signal_set({SIGTERM, SIGINT, SIGHUP})));
+
+        client::TrackerState state{::getpid(), host_name(), tracker.root.path().string(), 0, {}};
+        history::JournalHistory history(tracker.root);
+        auto const started = session.clock.now();
+        auto environment = session.environment;
+        environment.set("DET_ROOT", tracker.root.path().string());
+        std::atomic<std::uint16_t> port = 0;  // known once the server has started
+        api::Api routes(
+            {history, tracker.root, environment, session.clock, session.slurm, session.cache, [&] {
+                 return JsonValue(Json{{"version", DET_VERSION},
+                                       {"pid", state.pid},
+                                       {"host", state.host},
+                                       {"root", state.root},
+                                       {"port", port == 0 ? Json(nullptr) : Json(port.load())},
+                                       {"started", format_utc(started)}});
+             }});
+        http::ServerSettings settings;
+        settings.unix_socket = tracker.paths.socket();
+        settings.access.owner = ::geteuid();
+        if (port_) {
+            settings.port = static_cast<std::uint16_t>(*port_);
+            settings.access.token = make_uuid() + make_uuid();
+        }
+        auto const token = settings.access.token;
+        DET_TRY_ASSIGN(auto const server,
+                       http::Server::start(std::move(settings), http::RouteTable(routes.routes())));
+        state.port = server->port();
+        state.token = token;
+        port = server->port();
+        DET_TRY_ASSIGN(auto const file, StateFile::write(tracker.paths, state));
+        announce(state, tracker.paths, session);
+        wait_for_end(signals, *server, std::chrono::duration<double>(*idle_limit_s));
+        return Ok{};
+    }
+
+    void announce(client::TrackerState const& state, client::TrackerPaths const& paths,
+                  Session const& session) const {
+        session.on_message(
+            fmt::format("det-tracker: serving '{}' at '{}'", state.root, paths.socket().string()));
+        if (state.port != 0) {
+            session.on_message(fmt::format("det-tracker: and at http://localhost:{}, with the token in '{}'",
+                                           state.port, paths.state().string()));
+        }
+        if (ready_fd_) {
+            (void)write_all(*ready_fd_, "ready\n", "tell the parent process");
+            ::close(*ready_fd_);
+        }
+    }
+
+    /// Returns after a signal, or when the server has been idle for this long.
+    static void wait_for_end(SignalReader const& signals, http::Server const& server,
+                             std::chrono::duration<double> idle_limit) {
+        auto const limit = std::chrono::duration_cast<SteadyClock::duration>(idle_limit);
+        for (;;) {
+            auto const now = SteadyClock::now();
+            auto const idle_since = server.idle_since();
+            if (idle_since && now >= *idle_since + limit) return;
+            pollfd query{signals.fd(), POLLIN, 0};
+            auto const ready = ::poll(&query, 1, poll_timeout_ms(idle_since.value_or(now) + limit, now));
+            if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+        }
+    }
+
+    std::optional<int> port_;
+    std::string idle_limit_ = "1h";
+    std::optional<int> ready_fd_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve() { return std::make_unique<Serve>(); }
+
+}  // namespace det::tracker::program

@@ -1,0 +1,52 @@
+#include <det/protocol/json.hpp>
+#include <det/tracker/client/require_tracker.hpp>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+
+namespace det::tracker::program {
+namespace {
+
+class ShowStatus final : public Command {
+public:
+    std::vector<Option> options() override { return {}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        auto const client = client::find_tracker(tracker.paths);
+        if (!client) {
+            session.answer(
+                Json{{"running", false}, {"root", tracker.root.path().string()}},
+                fmt::format("no tracker of '{}' runs on this host\n", tracker.root.path().string()));
+            return ExitCode::could_not;
+        }
+        DET_TRY_ASSIGN(auto const text, client->get("/v1/tracker"));
+        auto json = Json::parse(text, nullptr, false);
+        if (!json.is_object()) return Error{codes::transport, "the tracker's answer is not JSON"};
+        DET_TRY_ASSIGN(auto const state, client::find_state(tracker.paths));
+        json["running"] = true;
+        json["socket"] = tracker.paths.socket().string();
+        json["token_file"] = state && state->port != 0 ? Json(tracker.paths.state().string()) : Json(nullptr);
+        session.answer(json, as_text(json));
+        return ExitCode::done;
+    }
+
+private:
+    static std::string as_text(Json const& json) {
+        std::string text;
+        for (auto const* name : {"root", "socket", "port", "token_file", "pid", "started", "version"}) {
+            if (!json.contains(name) || json[name].is_null()) continue;
+            auto const& value = json[name];
+            text +=
+                fmt::format("{:<11} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+        }
+        return text;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_status() { return std::make_unique<ShowStatus>(); }
+
+}  // namespace det::tracker::program

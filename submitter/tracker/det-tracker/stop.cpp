@@ -1,0 +1,51 @@
+#include <det/foundation/polling.hpp>
+#include <det/foundation/spawn.hpp>
+#include <det/protocol/json.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "command.hpp"
+
+namespace det::tracker::program {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Stop final : public Command {
+public:
+    std::vector<Option> options() override { return {}; }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const state, client::find_state(tracker.paths));
+        auto const process = state ? open_pidfd(state->pid) : UniqueFd();
+        // As long as the lock is held, the pid is that of the tracker.
+        DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
+        if (lock) {
+            session.answer(Json{{"stopped", false}}, "no tracker runs\n");
+            return ExitCode::done;
+        }
+        if (!process || ::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0)
+            return os_error("signal the tracker", errno);
+        pollfd query{process.get(), POLLIN, 0};
+        constexpr auto time_limit = 30s;
+        auto const now = std::chrono::steady_clock::now();
+        if (::poll(&query, 1, poll_timeout_ms(now + time_limit, now)) <= 0) {
+            return Error{codes::timed_out, fmt::format("process {} did not end in 30 s", state->pid),
+                         fmt::format("end it with 'kill -9 {}'", state->pid)};
+        }
+        session.answer(Json{{"stopped", true}, {"pid", state->pid}}, "stopped\n");
+        return ExitCode::done;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_stop() { return std::make_unique<Stop>(); }
+
+}  // namespace det::tracker::program

@@ -1,0 +1,166 @@
+// det-tracker as a user runs it: the program, its files, its end.
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/client/require_tracker.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include "check_result.hpp"
+#include "temporary_directory.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace det::tracker;
+using namespace std::chrono_literals;
+
+namespace det_tracker_test {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// A root and a runtime directory of its own; a tracker that is left at the end is stopped.
+struct Fixture {
+    Fixture() {
+        environment.set("DET_ROOT", (directory / "root").string());
+        environment.set("XDG_RUNTIME_DIR", directory.path().string());
+        environment.unset("DET_SITE");
+        must(make_directory(root.path()));
+    }
+    ~Fixture() { (void)run({"stop"}); }
+
+    ProcessOutput run(std::vector<std::string> words) {
+        words.insert(words.begin(), program.string());
+        return must(runner.run({std::move(words), environment, 60s}));
+    }
+    Json status() { return Json::parse(run({"status", "--json"}).out); }
+    client::TrackerPaths paths() { return must(client::make_tracker_paths(environment, root)); }
+    /// Waits until no tracker holds the lock.
+    bool ends() {
+        auto const deadline = SteadyClock::now() + 30s;
+        while (SteadyClock::now() < deadline) {
+            if (must(client::TrackerLock::try_take(paths()))) return true;
+            std::this_thread::sleep_for(5ms);
+        }
+        return false;
+    }
+
+    TemporaryDirectory directory;
+    std::filesystem::path program = test::built_path("bin/det-tracker");
+    RootLayout root{directory / "root"};
+    Environment environment = Environment::of_this_process();
+    SystemProcessRunner runner;
+};
+
+}  // namespace det_tracker_test
+
+BOOST_FIXTURE_TEST_SUITE(det_tracker_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_tracker_is_started_asked_and_stopped) {
+    BOOST_TEST(run({"status"}).exit_code == 1);
+    BOOST_TEST(status()["running"] == false);
+    auto const started = run({"start", "--json"});
+    BOOST_REQUIRE_MESSAGE(started.exit_code == 0, started.err);
+    BOOST_TEST(Json::parse(started.out)["started"] == true);
+    BOOST_TEST(Json::parse(run({"start", "--json"}).out)["started"] == false);
+    auto const shown = status();
+    BOOST_TEST(shown["running"] == true);
+    BOOST_TEST(shown["root"] == root.path().string());
+    BOOST_TEST(shown["socket"] == paths().socket().string());
+    BOOST_TEST(shown["port"].is_null());
+    auto const second = run({"serve"});
+    BOOST_TEST(second.exit_code == 1);
+    BOOST_TEST(second.err.find("runs on this host already") != std::string::npos, second.err);
+    BOOST_TEST(Json::parse(run({"stop", "--json"}).out)["stopped"] == true);
+    BOOST_TEST(Json::parse(run({"stop", "--json"}).out)["stopped"] == false);
+    BOOST_TEST(!path_exists(paths().socket()));
+    BOOST_TEST(!path_exists(paths().state()));
+}
+
+BOOST_AUTO_TEST_CASE(a_port_needs_the_token_of_the_state_file) {
+    BOOST_REQUIRE(run({"start", "--port", "0"}).exit_code == 0);
+    struct stat found {};
+    BOOST_REQUIRE(::stat(paths().state().c_str(), &found) == 0);
+    BOOST_TEST((found.st_mode & 0777) == 0600u);
+    auto const state = must(client::find_state(paths())).value();
+    BOOST_TEST(status()["port"] == state.port);
+    BOOST_TEST(state.token.size() >= 64u);
+    auto const owner = http::Client::make(http::LoopbackEndpoint{state.port, state.token});
+    BOOST_TEST(must(owner->get("/v1/tracker")).find("version") != std::string::npos);
+    auto const stranger = http::Client::make(http::LoopbackEndpoint{state.port, ""});
+    BOOST_TEST(must_fail(stranger->get("/v1/tracker")).code.name == codes::unauthorized.name);
+}
+
+BOOST_AUTO_TEST_CASE(commands_start_a_tracker_when_they_need_one) {
+    auto const first = must(client::require_tracker(environment, root, {program}, runner));
+    auto const second = must(client::require_tracker(environment, root, {program}, runner));
+    BOOST_TEST(Json::parse(must(first->get("/v1/tracker")))["pid"] ==
+               Json::parse(must(second->get("/v1/tracker")))["pid"]);
+}
+
+BOOST_AUTO_TEST_CASE(several_commands_at_the_same_time_start_one_tracker) {
+    std::vector<Command> commands(4, Command{{program.string(), "start"}, environment, 60s});
+    for (auto const& output : runner.run_all(commands)) BOOST_TEST(must(output).exit_code == 0);
+    BOOST_TEST(status()["running"] == true);
+}
+
+BOOST_AUTO_TEST_CASE(a_tracker_that_is_not_used_ends) {
+    BOOST_REQUIRE(run({"start", "--idle-limit", "50ms"}).exit_code == 0);
+    BOOST_TEST(ends());
+    BOOST_TEST(!path_exists(paths().state()));
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_tracker_is_replaced) {
+    BOOST_REQUIRE(run({"start"}).exit_code == 0);
+    auto const killed = must(client::find_state(paths())).value();
+    BOOST_REQUIRE(::kill(killed.pid, SIGKILL) == 0);
+    BOOST_REQUIRE(ends());
+    BOOST_TEST(run({"status"}).exit_code == 1);
+    BOOST_REQUIRE(run({"start"}).exit_code == 0);
+    BOOST_TEST(must(client::find_state(paths())).value().pid != killed.pid);
+}
+
+BOOST_AUTO_TEST_CASE(a_tracker_that_cannot_start_says_why) {
+    must(remove_tree(root.path()));
+    must(make_directory(root.path(), 0777));
+    ::chmod(root.path().c_str(), 0777);
+    auto const started = run({"start"});
+    BOOST_TEST(started.exit_code != 0);
+    BOOST_TEST(started.err.find(root.path().string()) != std::string::npos, started.err);
+    ::chmod(root.path().c_str(), 0700);
+    BOOST_TEST(run({"serve", "--idle-limit", "soon"}).exit_code == 2);
+    BOOST_TEST(run({"serve", "--port", "65536"}).exit_code == 2);
+    BOOST_TEST(run({"sarve"}).err.find("use 'det-tracker serve'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(directories_that_others_can_enter_are_not_used) {
+    ::chmod(directory.path().c_str(), 0755);
+    BOOST_TEST(paths().directory != directory / "det");
+    ::chmod(directory.path().c_str(), 0700);
+    BOOST_TEST(paths().directory == directory / "det");
+    ::chmod((directory / "det").c_str(), 0755);
+    BOOST_TEST(must_fail(client::make_tracker_paths(environment, root)).code.name ==
+               codes::unsafe_owner.name);
+    ::chmod((directory / "det").c_str(), 0700);
+    auto const state = client::TrackerState{1, "host", "/root", 8080, "token"};
+    auto const copy = must(client::parse_state(client::render_state(state)));
+    BOOST_TEST(copy.port == 8080);
+    BOOST_TEST(copy.token == "token");
+    BOOST_TEST(!client::parse_state("{}").has_value());
+    BOOST_TEST(!client::parse_state("\xff").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(every_command_has_a_page) {
+    for (auto const* name : {"serve", "start", "status", "stop"}) {
+        auto const page = run({name, "--help"});
+        BOOST_TEST(page.exit_code == 0);
+        BOOST_TEST(page.out.starts_with("# det-tracker " + std::string(name)), page.out);
+        BOOST_TEST(run({"--help"}).out.find(name) != std::string::npos);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
