@@ -94,6 +94,16 @@ std::string join(std::span<std::string const> parts, std::string_view separator)
     return out;
 }
 
+std::string csv_field(std::string_view text) {
+    if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+    std::string quoted = "\"";
+    for (char const c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + '"';
+}
+
 std::string quote_for_shell(std::string_view text) {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";

@@ -1,5 +1,6 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/varint.hpp>
 #include <det/telemetry/event_file.hpp>
 
 #include <bit>
@@ -27,14 +28,6 @@ constexpr std::uint32_t value_tag = 1;
 constexpr std::uint32_t value_simple_value = 2;  // float
 constexpr std::uint32_t session_log_status = 1;
 constexpr std::uint64_t session_log_start = 1;
-
-void append_varint(std::string& out, std::uint64_t value) {
-    while (value >= 0x80) {
-        out += static_cast<char>(value | 0x80);
-        value >>= 7;
-    }
-    out += static_cast<char>(value);
-}
 
 void append_key(std::string& message, std::uint32_t field, WireType type) {
     append_varint(message, field << 3 | static_cast<std::uint32_t>(type));

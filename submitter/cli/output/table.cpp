@@ -21,16 +21,9 @@ void append_row(std::string& text, std::vector<std::string> const& row,
     text += '\n';
 }
 
-std::string csv_cell(std::string const& cell) {
-    if (cell.find_first_of(",\"") == std::string::npos) return cell;
-    std::string quoted = "\"";
-    for (char const c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
-    return quoted + "\"";
-}
-
 std::string csv_row(std::vector<std::string> const& row) {
     std::string line;
-    for (auto const& cell : row) line += (&cell == &row.front() ? "" : ",") + csv_cell(cell);
+    for (auto const& cell : row) line += (&cell == &row.front() ? "" : ",") + csv_field(cell);
     return line + "\n";
 }
 

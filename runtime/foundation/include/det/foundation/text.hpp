@@ -37,6 +37,8 @@ std::optional<double> parse_duration_s(std::string_view text);
 
 /// Quotes `text` as one word of a POSIX shell.
 std::string quote_for_shell(std::string_view text);
+/// Quotes `text` as a field of comma-separated values (RFC 4180), if it needs that.
+std::string csv_field(std::string_view text);
 /// Escapes control bytes and invalid UTF-8 (as \n, \x1b ...). The result is one line that is safe to print.
 std::string escape_control(std::string_view text);
 bool is_valid_utf8(std::string_view text);

@@ -1,0 +1,33 @@
+#pragma once
+#include <det/tracker/history/history.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace det::tracker {
+
+struct ExportOptions {
+    bool all_runs = false;  // also superseded reports
+};
+
+/// Takes a part of the text that is exported.
+using TextSink = std::function<Status(std::string_view text)>;
+
+/// A header and a row for each value: trial, run, group, steps_completed, time, metric, value; with all_runs
+/// also superseded. Texts are quoted as RFC 4180 says. `batch_metrics` are left out.
+Status export_csv(history::History& history, std::span<TrialId const> trials, ExportOptions const& options,
+                  TextSink const& sink);
+
+/// A JSON object a line for each report: {"trial": "7.0", "run": 0, "group": "training", "steps_completed":
+/// 1, "time": ..., "superseded": false, "metrics": {...}}.
+Status export_json_lines(history::History& history, std::span<TrialId const> trials,
+                         ExportOptions const& options, TextSink const& sink);
+
+/// An event file of TensorBoard for each run with reports: DIRECTORY/<trial>/events.out.tfevents.<run>.det.
+/// The directory is created; files in it are replaced. Values that are no numbers are left out.
+Status export_event_files(history::History& history, std::span<TrialId const> trials,
+                          ExportOptions const& options, std::filesystem::path const& directory);
+
+}  // namespace det::tracker

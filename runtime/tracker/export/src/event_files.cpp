@@ -1,0 +1,74 @@
+#include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
+#include <det/telemetry/event_file.hpp>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+#include "shown_reports.hpp"
+
+namespace det::tracker {
+namespace {
+
+std::optional<double> to_number(Json const& json) {
+    if (json.is_number()) return json.get<double>();
+    if (json.is_boolean()) return json.get<bool>() ? 1.0 : 0.0;
+    if (json == "NaN") return std::nan("");
+    if (json == "Infinity") return HUGE_VAL;
+    if (json == "-Infinity") return -HUGE_VAL;
+    return std::nullopt;
+}
+
+/// The event file of the run whose reports are being written.
+class RunFile {
+public:
+    explicit RunFile(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+    Result<telemetry::EventFile*> require(history::RunReports const& run, UtcTime time) {
+        if (file_ && run_ == run.run) return &*file_;
+        DET_TRY(close());
+        auto const path = directory_ / fmt::format("events.out.tfevents.{:06}.det", run.run);
+        DET_TRY(remove_tree(path));
+        DET_TRY_ASSIGN(auto file, telemetry::EventFile::create(path, time, run.beginning.resumed_from));
+        file_.emplace(std::move(file));
+        run_ = run.run;
+        return &*file_;
+    }
+    Status close() {
+        if (file_) DET_TRY(file_->flush());
+        file_.reset();
+        return Ok{};
+    }
+
+private:
+    std::filesystem::path directory_;
+    std::optional<telemetry::EventFile> file_;
+    std::uint32_t run_ = 0;
+};
+
+}  // namespace
+
+Status export_event_files(history::History& history, std::span<TrialId const> trials,
+                          ExportOptions const& options, std::filesystem::path const& directory) {
+    for (auto const& trial : trials) {
+        auto const own = directory / to_string(trial);
+        DET_TRY(make_directories(own));
+        RunFile file(own);
+        DET_TRY(
+            visit_reports(history, trial, options,
+                          [&](history::RunReports const& run, MetricsReported const& report, bool) -> Status {
+                              std::vector<Metric> metrics;
+                              for (auto const& entry : report.metrics->items())
+                                  if (auto const number = to_number(entry.value()))
+                                      metrics.push_back({entry.key(), *number});
+                              DET_TRY_ASSIGN(auto* const events, file.require(run, report.time));
+                              events->add(report.time, report.group, report.steps_completed, metrics);
+                              return Ok{};
+                          }));
+        DET_TRY(file.close());
+    }
+    return Ok{};
+}
+
+}  // namespace det::tracker
