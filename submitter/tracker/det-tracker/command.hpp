@@ -48,6 +48,9 @@ struct CommandEntry {
 std::span<CommandEntry const> command_table();
 
 // make_<name> is in <name>.cpp.
+std::unique_ptr<Command> make_check();
+std::unique_ptr<Command> make_export();
+std::unique_ptr<Command> make_rebuild();
 std::unique_ptr<Command> make_serve();
 std::unique_ptr<Command> make_start();
 std::unique_ptr<Command> make_status();
@@ -59,6 +62,9 @@ struct Tracker {
     client::TrackerPaths paths;
 };
 Result<Tracker> find_tracker_of(Environment const& environment);
+
+/// Makes this process the only one that writes the index. Fails if a tracker runs.
+Result<client::TrackerLock> lock_index(Tracker const& tracker);
 
 /// Returns the page of a command; empty if it has none.
 std::string_view find_page(std::string_view name);

@@ -1,5 +1,6 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
+#include <det/tracker/index/place.hpp>
 
 #include <array>
 #include <ostream>
@@ -10,6 +11,9 @@ namespace det::tracker::program {
 namespace {
 
 constexpr std::array commands{
+    CommandEntry{"check", "compare the index with the journals", make_check},
+    CommandEntry{"export", "write the metrics of trials as CSV, JSON lines or event files", make_export},
+    CommandEntry{"rebuild", "make the index anew from the journals", make_rebuild},
     CommandEntry{"serve", "serve the experiments over HTTP until stopped or unused", make_serve},
     CommandEntry{"start", "start a tracker in the background, unless one runs", make_start},
     CommandEntry{"status", "show whether a tracker runs, and where", make_status},
@@ -41,7 +45,16 @@ void Session::answer(JsonValue const& json, std::string_view text) const {
 Result<Tracker> find_tracker_of(Environment const& environment) {
     DET_TRY_ASSIGN(auto root, experiment::find_root(environment));
     DET_TRY_ASSIGN(auto paths, client::make_tracker_paths(environment, root));
+    DET_TRY(index::require_local_disk(paths.index_directory,
+                                      "set DET_INDEX_DIR to a directory on a disk of this host"));
     return Tracker{std::move(root), std::move(paths)};
+}
+
+Result<client::TrackerLock> lock_index(Tracker const& tracker) {
+    DET_TRY_ASSIGN(auto lock, client::TrackerLock::try_take(tracker.paths));
+    if (lock) return *std::move(lock);
+    return Error{codes::wrong_state, "a tracker runs, and only one process may write its index",
+                 "stop it first with 'det-tracker stop'"};
 }
 
 }  // namespace det::tracker::program

@@ -4,8 +4,8 @@
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/api/api.hpp>
-#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/server.hpp>
+#include <det/tracker/ingest/live_index.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -85,14 +85,19 @@ private:
         DET_TRY_ASSIGN(auto const signals, SignalReader::open(signal_set({SIGTERM, SIGINT, SIGHUP})));
 
         client::TrackerState state{::getpid(), host_name(), tracker.root.path().string(), 0, {}};
-        history::JournalHistory history(tracker.root);
+        DET_TRY_ASSIGN(auto const history,
+                       ingest::LiveIndex::open({.path = tracker.paths.index(), .root = tracker.root}));
         auto const started = session.clock.now();
         auto environment = session.environment;
         environment.set("DET_ROOT", tracker.root.path().string());
         std::atomic<std::uint16_t> port = 0;  // known once the server has started
         api::Api routes(
-            {history, tracker.root, environment, session.clock, session.slurm, session.cache, [&] {
+            {*history, tracker.root, environment, session.clock, session.slurm, session.cache, [&] {
+                 auto const problem = history->last_error();
                  return JsonValue(Json{{"version", DET_VERSION},
+                                       {"index", tracker.paths.index().string()},
+                                       {"commit_number", history->commit_number()},
+                                       {"index_error", problem ? Json(problem->message) : Json(nullptr)},
                                        {"pid", state.pid},
                                        {"host", state.host},
                                        {"root", state.root},

@@ -35,7 +35,8 @@ public:
 private:
     static std::string as_text(Json const& json) {
         std::string text;
-        for (auto const* name : {"root", "socket", "port", "token_file", "pid", "started", "version"}) {
+        for (auto const* name :
+             {"root", "socket", "port", "token_file", "pid", "started", "version", "index", "index_error"}) {
             if (!json.contains(name) || json[name].is_null()) continue;
             auto const& value = json[name];
             text +=

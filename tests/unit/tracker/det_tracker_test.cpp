@@ -4,6 +4,7 @@
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/index/tables.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "check_result.hpp"
+#include "ingest/example_root.hpp"
 #include "temporary_directory.hpp"
 #include "test_paths.hpp"
 
@@ -28,6 +30,7 @@ struct Fixture {
     Fixture() {
         environment.set("DET_ROOT", (directory / "root").string());
         environment.set("XDG_RUNTIME_DIR", directory.path().string());
+        environment.set("DET_INDEX_DIR", (directory / "index").string());
         environment.unset("DET_SITE");
         must(make_directory(root.path()));
     }
@@ -161,6 +164,55 @@ BOOST_AUTO_TEST_CASE(every_command_has_a_page) {
         BOOST_TEST(page.out.starts_with("# det-tracker " + std::string(name)), page.out);
         BOOST_TEST(run({"--help"}).out.find(name) != std::string::npos);
     }
+}
+
+BOOST_AUTO_TEST_CASE(an_index_is_rebuilt_and_checked) {
+    ExampleRoot example(root.path());
+    example.create(1, 1);
+    for (int step = 0; step < 20; ++step) example.step({{1}, 0});
+    BOOST_TEST(run({"rebuild"}).exit_code == 0);
+    auto const checked = run({"check"});
+    BOOST_TEST(checked.exit_code == 0, checked.err);
+    BOOST_TEST(checked.out == "1 experiments: the index has what the journals have\n");
+    auto index = must(index::open_index(paths().index(), root.path(), index::Access::write));
+    must(index.run("UPDATE trials SET best_value = 77, best_steps = 1"));
+    auto const differs = run({"check", "--json"});
+    BOOST_TEST(differs.exit_code == 1);
+    BOOST_TEST(Json::parse(differs.out)["different"] == Json::array({1}));
+    BOOST_TEST(run({"rebuild"}).exit_code == 0);
+    BOOST_TEST(run({"check"}).exit_code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_index_belongs_to_the_tracker_that_runs) {
+    BOOST_REQUIRE(run({"start"}).exit_code == 0);
+    for (auto const* const command : {"rebuild", "check"}) {
+        auto const refused = run({command});
+        BOOST_TEST(refused.exit_code == 1);
+        BOOST_TEST(refused.err.find("det-tracker stop") != std::string::npos, refused.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_export_has_what_is_in_the_journals_with_and_without_a_tracker) {
+    ExampleRoot example(root.path());
+    example.create(1, 2);
+    for (int step = 0; step < 40; ++step) example.step({{1}, static_cast<std::uint32_t>(step % 2)});
+    for (auto const* const format : {"csv", "jsonl"}) {
+        auto const alone = run({"export", "1", "--format", format, "--all-runs"});
+        BOOST_TEST(alone.exit_code == 0, alone.err);
+        BOOST_TEST(alone.out.find("validation") != std::string::npos);
+        BOOST_REQUIRE(run({"start"}).exit_code == 0);
+        BOOST_TEST(run({"export", "1.0", "1.1", "--format", format, "--all-runs"}).out == alone.out);
+        BOOST_REQUIRE(run({"stop"}).exit_code == 0);
+        auto const file = (directory / "file").string();
+        BOOST_TEST(run({"export", "1", "--format", format, "--all-runs", "--output", file}).out == "");
+        BOOST_TEST(must(read_file(file)) == alone.out);
+    }
+    auto const events = (directory / "events").string();
+    BOOST_TEST(run({"export", "1", "--format", "tensorboard"}).exit_code == 2);
+    BOOST_TEST(run({"export", "1", "--format", "tensorboard", "--output", events}).exit_code == 0);
+    BOOST_TEST(path_exists(directory / "events" / "1.0" / "events.out.tfevents.000000.det"));
+    BOOST_TEST(run({"export", "9"}).exit_code == 4);
+    BOOST_TEST(run({"export", "1", "--json"}).exit_code == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,17 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds poll_interval{1};
 
-bool must_be_made_anew(ErrorCode code) {
-    return code == codes::damaged || code == codes::newer_format || code == codes::misuse;
-}
-
-Result<index::Database> open_or_rebuild(std::filesystem::path const& path, RootLayout const& root) {
-    auto opened = index::open_index(path, root.path(), index::Access::write);
-    if (opened || !must_be_made_anew(opened.error().code)) return opened;
-    DET_TRY(rebuild_index(path, root));
-    return index::open_index(path, root.path(), index::Access::write);
-}
-
 }  // namespace
 
 /// What readers and the thread share.
@@ -121,7 +110,7 @@ Result<std::unique_ptr<LiveIndex>> LiveIndex::open(Settings settings) {
     std::unique_ptr<LiveIndex> live(new LiveIndex(std::move(settings)));
     auto& state = *live->state_;
     auto const& [path, root, age_max, patience, on_commit] = state.settings;
-    DET_TRY_ASSIGN(auto index, open_or_rebuild(path, root));
+    DET_TRY_ASSIGN(auto index, open_or_rebuild_index(path, root));
     state.ingester.emplace(std::move(index), root);
     DET_TRY_ASSIGN(auto reader, index::open_index(path, root.path(), index::Access::read));
     state.reader.emplace(std::move(reader));

@@ -18,6 +18,10 @@ Status sync(std::filesystem::path const& path) {
     return Ok{};
 }
 
+bool must_be_made_anew(ErrorCode code) {
+    return code == codes::damaged || code == codes::newer_format || code == codes::misuse;
+}
+
 }  // namespace
 
 Status rebuild_index(std::filesystem::path const& path, RootLayout const& root) {
@@ -33,6 +37,13 @@ Status rebuild_index(std::filesystem::path const& path, RootLayout const& root) 
     if (std::rename(fresh.c_str(), path.c_str()) != 0)
         return os_error(fmt::format("rename '{}'", fresh.string()), errno);
     return sync_directory(path.parent_path());
+}
+
+Result<index::Database> open_or_rebuild_index(std::filesystem::path const& path, RootLayout const& root) {
+    auto opened = index::open_index(path, root.path(), index::Access::write);
+    if (opened || !must_be_made_anew(opened.error().code)) return opened;
+    DET_TRY(rebuild_index(path, root));
+    return index::open_index(path, root.path(), index::Access::write);
 }
 
 }  // namespace det::tracker::ingest

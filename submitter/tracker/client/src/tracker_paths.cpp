@@ -27,20 +27,30 @@ std::filesystem::path choose_directory(Environment const& environment) {
     return fmt::format("/tmp/det-{}", ::geteuid());
 }
 
+std::filesystem::path choose_index_directory(Environment const& environment) {
+    if (auto const named = environment.find_non_empty("DET_INDEX_DIR")) return *named;
+    return fmt::format("/var/tmp/det-{}", ::geteuid());
+}
+
+Status require_private_directory(std::filesystem::path const& directory, std::string_view variable) {
+    DET_TRY(make_directory(directory, 0700));
+    if (is_private(directory)) return Ok{};
+    return Error{codes::unsafe_owner,
+                 fmt::format("'{}' is not a directory of yours with mode 0700", directory.string()),
+                 fmt::format("set {} to a directory of yours on this host", variable)};
+}
+
 }  // namespace
 
 Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root) {
     auto const directory = choose_directory(environment);
-    DET_TRY(make_directory(directory, 0700));
-    if (!is_private(directory)) {
-        return Error{codes::unsafe_owner,
-                     fmt::format("'{}' is not a directory of yours with mode 0700", directory.string()),
-                     "set XDG_RUNTIME_DIR to a directory of yours on this host"};
-    }
+    DET_TRY(require_private_directory(directory, "XDG_RUNTIME_DIR"));
+    auto const index_directory = choose_index_directory(environment);
+    DET_TRY(require_private_directory(index_directory, "DET_INDEX_DIR"));
     Sha256 sha;
     sha.update(root.path().lexically_normal().string());
     auto const checksum = sha.finish();
-    return TrackerPaths{directory, "tracker-" + checksum.substr(0, 12)};
+    return TrackerPaths{directory, index_directory, "tracker-" + checksum.substr(0, 12)};
 }
 
 std::string render_state(TrackerState const& state) {

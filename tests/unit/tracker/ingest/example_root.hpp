@@ -1,8 +1,10 @@
 #pragma once
 // A root with experiments whose trials run, report, fail, resume and end, step by step.
+#include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
 

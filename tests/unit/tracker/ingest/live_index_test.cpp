@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "../../../conformance/history_suite.hpp"
 #include "example_root.hpp"
 
 using namespace det;
@@ -38,6 +39,19 @@ struct Fixture {
 }  // namespace live_index_test
 
 BOOST_FIXTURE_TEST_SUITE(live_index_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_records_of_the_index_conform) {
+    for (auto const& test : history::history_cases()) {
+        TemporaryDirectory const own;
+        RootLayout const root(own.path() / "root");
+        auto chosen = settings();
+        chosen.path = own.path() / "index";
+        chosen.root = root;
+        auto const live = must(LiveIndex::open(chosen));
+        history::HistoryTarget target{root, *live};
+        BOOST_TEST_CONTEXT(test.name) must(test.run(target));
+    }
+}
 
 BOOST_AUTO_TEST_CASE(a_question_gets_what_was_written_before_it) {
     auto const live = must(LiveIndex::open(settings()));

@@ -16,16 +16,20 @@ namespace det::tracker::client {
 /// one tracker for each user, host and root.
 struct TrackerPaths {
     std::filesystem::path directory;
+    std::filesystem::path index_directory;
     std::string name;  // "tracker-" and a checksum of the root's path
 
     std::filesystem::path socket() const { return directory / (name + ".sock"); }
     std::filesystem::path lock() const { return directory / (name + ".lock"); }
     std::filesystem::path state() const { return directory / (name + ".json"); }
+    std::filesystem::path index() const { return index_directory / (name + ".index"); }
     std::filesystem::path log() const { return directory / (name + ".log"); }
 };
 
 /// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, else /tmp/det-UID. Each is created if it
-/// does not exist. codes::unsafe_owner if it is not a directory of this user with mode 0700.
+/// does not exist. codes::unsafe_owner if it is not a directory of this user with mode 0700. The index, which
+/// may be large and shall survive a restart of the host, is in DET_INDEX_DIR, else in /var/tmp/det-UID, with
+/// the same rules.
 Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root);
 
 /// What a running tracker has written about itself. The file is readable by its user only, because of the
