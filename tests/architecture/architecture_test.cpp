@@ -59,8 +59,9 @@ std::vector<OnlyThere> const rules{
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/foundation/include/det/foundation/start_thread.hpp", "runtime/foundation/src/start_thread.cpp",
       "runtime/liveness/", "runtime/telemetry/", "runtime/transport/", "runtime/collectives/",
-      "runtime/checkpoint/src/", "runtime/tracker/http/", "runtime/tracker/ingest/src/live_index.cpp",
-      "runtime/launch/wrap_rank/src/relay.cpp", "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
+      "runtime/checkpoint/src/", "runtime/tracker/http/", "submitter/tracker/api/src/",
+      "runtime/tracker/ingest/src/live_index.cpp", "runtime/launch/wrap_rank/src/relay.cpp",
+      "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };

@@ -43,11 +43,28 @@ Result<std::vector<NodeLog>> LogFollower::find_logs(std::uint32_t run) {
     for (auto const& name : names) {
         auto const node = node_of_log(name);
         if (node && only_node.value_or(*node) == *node)
-            known.try_emplace(*node, NodeLog{directory / name, *node, 0});
+            known.try_emplace(*node, NodeLog{directory / name, *node, resumed_offset(run, *node)});
     }
     std::vector<NodeLog> logs;
     for (auto const& [node, log] : known) logs.push_back(log);
     return logs;
+}
+
+std::size_t LogFollower::resumed_offset(std::uint32_t run, int node) const {
+    auto const found = resumed_.find({run, node});
+    return found == resumed_.end() ? 0 : found->second;
+}
+
+std::vector<LogPosition> LogFollower::positions() const {
+    std::vector<LogPosition> positions;
+    for (auto const& [run, logs] : runs_) {
+        for (auto const& [node, log] : logs.nodes) positions.push_back({run, node, log.offset});
+    }
+    return positions;
+}
+
+void LogFollower::resume_at(std::vector<LogPosition> const& positions) {
+    for (auto const& position : positions) resumed_[{position.run, position.node}] = position.offset;
 }
 
 Status LogFollower::skip_to_tail(std::size_t count) {

@@ -18,6 +18,14 @@ struct LogChoice {
     LogFilter filter;
 };
 
+/// How far a node's log of a run was read.
+struct LogPosition {
+    std::uint32_t run = 0;
+    int node = 0;
+    std::size_t offset = 0;
+    friend bool operator==(LogPosition const&, LogPosition const&) = default;
+};
+
 /// Reads the node logs of a trial repeatedly. Each reading finds new runs and logs and passes the new lines
 /// to a sink: one run after the other, the lines of a run ordered by time.
 class LogFollower {
@@ -29,6 +37,11 @@ public:
     Status skip_to_tail(std::size_t count);
     Result<Go> read_news(TornLine torn, LogSink const& sink);
 
+    /// The positions of all logs that were found, and a follower that goes on from there. A log without a
+    /// position is read from its beginning.
+    std::vector<LogPosition> positions() const;
+    void resume_at(std::vector<LogPosition> const& positions);
+
 private:
     struct RunLogs {
         std::map<int, NodeLog> nodes;
@@ -38,10 +51,12 @@ private:
     Result<std::vector<std::uint32_t>> list_runs() const;
     Result<std::vector<NodeLog>> find_logs(std::uint32_t run);
     Result<std::optional<int>> find_node(std::uint32_t run) const;
+    std::size_t resumed_offset(std::uint32_t run, int node) const;
 
     TrialLayout trial_;
     LogChoice choice_;
     std::map<std::uint32_t, RunLogs> runs_;
+    std::map<std::pair<std::uint32_t, int>, std::size_t> resumed_;  // offsets by run and node
 };
 
 /// Passes the log lines of a trial to `sink` until the trial has ended or is interrupted, or the sink stops.

@@ -32,6 +32,8 @@ std::optional<UtcTime> parse_ago(std::string_view text, UtcTime now) {
 
 constexpr std::size_t text_size_max = std::size_t{64} << 10;
 
+}  // namespace
+
 Json to_json(LogLine const& line) {
     auto const level = level_of(line);
     return {{"run", line.run},
@@ -41,8 +43,6 @@ Json to_json(LogLine const& line) {
             {"level", level ? Json(to_string(*level)) : Json(nullptr)},
             {"message", line.text}};
 }
-
-}  // namespace
 
 std::string_view to_string(LogLevel level) { return level_names[static_cast<std::size_t>(level)]; }
 

@@ -37,6 +37,9 @@ LogLine parse_log_line(std::string_view line);
 /// nothing if the text does not begin with a level.
 std::optional<LogLevel> level_of(LogLine const& line);
 
+/// The parts of the line and its level. `message` is its text.
+Json to_json(LogLine const& line);
+
 /// Returns 3 for "node-3.log"; nothing for names of another form.
 std::optional<int> node_of_log(std::string_view file_name);
 

@@ -151,7 +151,12 @@ Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter
         auto line = source.reader.line();
         line.run = run;
         line.node = source.log->node;
-        if (sink(line) == Go::stop) return Go::stop;
+        if (sink(line) == Go::stop) {
+            // The next lines of the other logs were read but not passed on.
+            heap.pop_back();
+            for (auto* const other : heap) other->log->offset = other->reader.line_offset();
+            return Go::stop;
+        }
         DET_TRY_ASSIGN(bool const has_line, source.reader.next());
         source.log->offset = source.reader.offset();
         if (has_line) {

@@ -91,19 +91,22 @@ private:
         auto environment = session.environment;
         environment.set("DET_ROOT", tracker.root.path().string());
         std::atomic<std::uint16_t> port = 0;  // known once the server has started
-        api::Api routes(
-            {*history, tracker.root, environment, session.clock, session.slurm, session.cache, [&] {
-                 auto const problem = history->last_error();
-                 return JsonValue(Json{{"version", DET_VERSION},
-                                       {"index", tracker.paths.index().string()},
-                                       {"commit_number", history->commit_number()},
-                                       {"index_error", problem ? Json(problem->message) : Json(nullptr)},
-                                       {"pid", state.pid},
-                                       {"host", state.host},
-                                       {"root", state.root},
-                                       {"port", port == 0 ? Json(nullptr) : Json(port.load())},
-                                       {"started", format_utc(started)}});
-             }});
+        api::Sources sources{*history,      tracker.root,  environment,
+                             session.clock, session.slurm, session.cache};
+        sources.change_number = [&] { return history->commit_number(); };
+        sources.describe_tracker = [&] {
+            auto const problem = history->last_error();
+            return JsonValue(Json{{"version", DET_VERSION},
+                                  {"index", tracker.paths.index().string()},
+                                  {"commit_number", history->commit_number()},
+                                  {"index_error", problem ? Json(problem->message) : Json(nullptr)},
+                                  {"pid", state.pid},
+                                  {"host", state.host},
+                                  {"root", state.root},
+                                  {"port", port == 0 ? Json(nullptr) : Json(port.load())},
+                                  {"started", format_utc(started)}});
+        };
+        api::Api routes(std::move(sources));
         http::ServerSettings settings;
         settings.unix_socket = tracker.paths.socket();
         settings.access.owner = ::geteuid();

@@ -32,6 +32,7 @@ struct Fixture {
         environment.set("XDG_RUNTIME_DIR", directory.path().string());
         environment.set("DET_INDEX_DIR", (directory / "index").string());
         environment.unset("DET_SITE");
+        environment.set("DET_CACHE", (directory / "cache").string());
         must(make_directory(root.path()));
     }
     ~Fixture() { (void)run({"stop"}); }

@@ -1,12 +1,19 @@
 #include <det/tracker/api/api.hpp>
 
+#include "changes.hpp"
+#include "commands.hpp"
+#include "experiments.hpp"
+#include "logs.hpp"
 #include "records.hpp"
+#include "series.hpp"
 #include "state.hpp"
 
 namespace det::tracker::api {
 
 Api::Api(Sources sources) : state_(std::make_unique<State>(std::move(sources))) {}
 Api::~Api() = default;
+
+void Api::on_change() { state_->waiters.wake(); }
 
 std::vector<http::Route> Api::routes() {
     Routes routes;
@@ -15,7 +22,12 @@ std::vector<http::Route> Api::routes() {
         if (!state->sources.describe_tracker) return Json::object();
         return Json(*state->sources.describe_tracker());
     }));
+    add_change_routes(routes, state_->sources, state_->waiters);
+    add_command_routes(routes, state_->sources, state_->slurm_mutex);
+    add_experiment_routes(routes, state_->sources, state_->slurm_mutex);
+    add_log_routes(routes, state_->sources, state_->waiters);
     add_record_routes(routes, state_->sources);
+    add_series_routes(routes, state_->sources);
     return routes;
 }
 

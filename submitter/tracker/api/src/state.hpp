@@ -5,6 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "waiters.hpp"
+
 namespace det::tracker::api {
 
 /// What the handlers of all routes share.
@@ -13,6 +15,7 @@ public:
     explicit State(Sources from) : sources(std::move(from)) {}
     Sources sources;
     std::mutex slurm_mutex;
+    Waiters waiters;
 };
 
 using http::Request;

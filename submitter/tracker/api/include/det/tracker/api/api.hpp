@@ -7,20 +7,23 @@
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/http/routes.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 
 namespace det::tracker::api {
 
-/// What the routes read from. Several threads call the History and `describe_tracker` at a time.
+/// What the routes read from. Several threads call the History and the functions at a time.
 struct Sources {
     history::History& history;
     RootLayout root;
     Environment environment;  // of det-submit's commands, with DET_ROOT
     Clock& clock;
-    slurm::SlurmClient& slurm;                                               // used by one thread at a time
-    std::filesystem::path cache = {};                                        // as in experiment::Context
+    slurm::SlurmClient& slurm;         // used by one thread at a time
+    std::filesystem::path cache = {};  // as in experiment::Context
+    /// A number that becomes another one when anything was recorded. Empty: it never does.
+    std::function<std::int64_t()> change_number = {};
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
 };
 
@@ -34,6 +37,9 @@ public:
 
     /// The handlers refer to this object.
     std::vector<http::Route> routes();
+    /// Answers the requests that wait for a change, if there is one. They are also checked twice a second.
+    /// Thread-safe.
+    void on_change();
 
 private:
     class State;

@@ -1,0 +1,105 @@
+// What commands of det-submit print with --json, over HTTP.
+#include "commands.hpp"
+
+#include <sstream>
+
+#include "arguments.hpp"
+
+namespace det::tracker::api {
+namespace {
+
+/// A parameter of the query that becomes an option of the command.
+struct Parameter {
+    std::string_view name;
+    std::string_view option;
+};
+
+struct CommandRoute {
+    std::string_view pattern;
+    std::vector<std::string> words;  // of the command; {experiment} and {trial} stand for the ids in the path
+    std::vector<Parameter> parameters;
+};
+
+std::vector<CommandRoute> const& command_routes() {
+    static std::vector<CommandRoute> const routes{
+        {"/v1/experiments/{experiment}", {"experiment", "describe", "{experiment}"}, {}},
+        {"/v1/experiments/{experiment}/checkpoints",
+         {"experiment", "list-checkpoints", "{experiment}"},
+         {{"best", "--best"}}},
+        {"/v1/experiments/{experiment}/search", {"experiment", "describe", "{experiment}", "--search"}, {}},
+        {"/v1/experiments/{experiment}/trials", {"experiment", "list-trials", "{experiment}"}, {}},
+        {"/v1/jobs",
+         {"job", "list"},
+         {{"pool", "--resource-pool"}, {"user", "--user"}, {"limit", "--limit"}}},
+        {"/v1/pools", {"resource-pool", "list"}, {}},
+        {"/v1/trials/{trial}", {"trial", "describe", "{trial}"}, {}},
+        {"/v1/trials/{trial}/profile", {"trial", "profile", "{trial}"}, {}},
+    };
+    return routes;
+}
+
+Result<std::vector<std::string>> arguments_of(CommandRoute const& route, Request const& request) {
+    std::vector<std::string_view> names;
+    for (auto const& parameter : route.parameters) names.push_back(parameter.name);
+    DET_TRY(allow_parameters(request, names));
+    std::vector<std::string> arguments;
+    for (auto const& word : route.words) {
+        if (word == "{experiment}") {
+            DET_TRY_ASSIGN(auto const id, experiment_of(request));
+            arguments.push_back(to_string(id));
+        } else if (word == "{trial}") {
+            DET_TRY_ASSIGN(auto const id, trial_of(request));
+            arguments.push_back(to_string(id));
+        } else {
+            arguments.push_back(word);
+        }
+    }
+    // One word each: a value can't become another option.
+    for (auto const& parameter : route.parameters) {
+        if (auto const value = text_parameter(request, parameter.name))
+            arguments.push_back(std::string(parameter.option) + "=" + *value);
+    }
+    arguments.push_back("--json");
+    return arguments;
+}
+
+Error first_error(Diagnostics const& problems) {
+    for (auto const& found : problems.sorted()) {
+        if (found.severity == Severity::error) return found.error;
+    }
+    return Error{codes::internal, "the command failed without an error"};
+}
+
+/// Runs a command that only reads, in this process. Its warnings are part of the answer.
+Result<Json> run_command(CommandRoute const& route, Sources& sources, Request const& request) {
+    DET_TRY_ASSIGN(auto const arguments, arguments_of(route, request));
+    auto invocation = cli::parse_command_line(arguments);
+    if (!invocation) {
+        auto error = std::move(invocation).error();
+        error.code = codes::bad_request;
+        error.hint = "see API.md";
+        return error;
+    }
+    std::ostringstream answer, messages;
+    cli::Session session(sources.environment, answer, messages, {}, sources.clock, sources.slurm,
+                         cli::Format::json, sources.cache);
+    auto const outcome = invocation->command->run(session);
+    if (!outcome) return first_error(outcome.error());
+    auto json = Json::parse(answer.str(), nullptr, false);
+    if (json.is_discarded()) return Error{codes::internal, "the command's answer is not JSON"};
+    return Json{{"answer", std::move(json)}, {"warnings", messages.str()}};
+}
+
+}  // namespace
+
+void add_command_routes(Routes& routes, Sources& sources, std::mutex& slurm_mutex) {
+    for (auto const& route : command_routes()) {
+        routes.push_back(
+            get_route(std::string(route.pattern), [&route, &sources, &slurm_mutex](Request const& request) {
+                std::lock_guard const lock(slurm_mutex);
+                return run_command(route, sources, request);
+            }));
+    }
+}
+
+}  // namespace det::tracker::api

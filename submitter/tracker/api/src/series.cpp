@@ -1,0 +1,242 @@
+// Metrics as curves, reduced to the pixels of a plot.
+#include "series.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
+#include <det/tracker/api/reduce.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "output/metric_value.hpp"
+
+namespace det::tracker::api {
+namespace {
+
+enum class Axis { steps, time };
+
+/// The points of one curve in the order of the reports.
+struct Curve {
+    std::optional<std::uint32_t> run;  // nullopt: of all runs, without superseded reports
+    std::vector<std::uint64_t> steps;
+    std::vector<UtcTime> times;
+    std::vector<double> values;
+};
+
+struct SeriesQuery {
+    std::string group;
+    std::string metric;
+    std::size_t width = 1000;
+    Axis axis = Axis::steps;
+    std::optional<double> from, to;
+    bool all_runs = false;
+};
+
+constexpr std::size_t width_max = 10000;
+
+Result<SeriesQuery> parse_series_query(Request const& request, Axis default_axis) {
+    SeriesQuery query;
+    query.axis = default_axis;
+    DET_TRY_ASSIGN(query.group, require_parameter(request, "group"));
+    DET_TRY_ASSIGN(query.metric, require_parameter(request, "metric"));
+    DET_TRY_ASSIGN(auto const width, integer_parameter(request, "width"));
+    if (width && (*width == 0 || *width > width_max))
+        return Error{codes::bad_request, "the parameter 'width' is not between 1 and 10000"};
+    query.width = width.value_or(query.width);
+    auto const axis = text_parameter(request, "axis");
+    if (axis && *axis != "steps" && *axis != "time")
+        return Error{codes::bad_request, "the parameter 'axis' is not 'steps' or 'time'"};
+    if (axis) query.axis = *axis == "time" ? Axis::time : Axis::steps;
+    DET_TRY_ASSIGN(query.from, number_parameter(request, "from"));
+    DET_TRY_ASSIGN(query.to, number_parameter(request, "to"));
+    DET_TRY_ASSIGN(query.all_runs, flag_parameter(request, "all_runs"));
+    return query;
+}
+
+void add(Curve& curve, MetricsReported const& report, std::string const& metric) {
+    auto const found = report.metrics->find(metric);
+    if (found == report.metrics->end()) return;
+    auto const number = cli::find_number(*found);
+    if (!number) return;
+    curve.steps.push_back(report.steps_completed);
+    curve.times.push_back(report.time);
+    curve.values.push_back(*number);
+}
+
+std::vector<Curve> curves_of(std::vector<history::RunReports> const& runs, SeriesQuery const& query) {
+    std::vector<Curve> curves;
+    if (!query.all_runs) curves.emplace_back();
+    for (auto const& run : runs) {
+        if (query.all_runs) curves.push_back({run.run, {}, {}, {}});
+        for (auto const& report : run.metrics) {
+            if (report.group == query.group && (query.all_runs || !run.is_superseded(report)))
+                add(curves.back(), report, query.metric);
+        }
+    }
+    return curves;
+}
+
+/// Numbers as JSON; NaN and infinities as the strings that journals have for them.
+Json number_json(double value) {
+    if (std::isfinite(value)) return value;
+    if (std::isnan(value)) return "NaN";
+    return value > 0 ? "Infinity" : "-Infinity";
+}
+
+std::vector<Point> points_of(Curve const& curve, Axis axis) {
+    std::vector<Point> points(curve.values.size());
+    for (std::size_t at = 0; at < points.size(); ++at) {
+        points[at] = {axis == Axis::steps ? static_cast<double>(curve.steps[at])
+                                          : static_cast<double>(curve.times[at].microseconds),
+                      curve.values[at]};
+    }
+    return points;
+}
+
+/// The range that the query asks for; by default that of all points.
+Range range_of(std::vector<std::vector<Point>> const& curves, SeriesQuery const& query) {
+    Range range{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+    for (auto const& points : curves) {
+        for (auto const& point : points) {
+            range.first = std::min(range.first, point.x);
+            range.last = std::max(range.last, point.x);
+        }
+    }
+    return {query.from.value_or(range.first), query.to.value_or(range.last)};
+}
+
+Json curves_json(std::vector<Curve> const& curves, SeriesQuery const& query) {
+    std::vector<std::vector<Point>> points;
+    for (auto const& curve : curves) points.push_back(points_of(curve, query.axis));
+    auto const range = range_of(points, query);
+    auto list = Json::array();
+    for (std::size_t at = 0; at < curves.size(); ++at) {
+        auto const& curve = curves[at];
+        auto steps = Json::array(), times = Json::array(), values = Json::array();
+        for (auto const index : reduce_to_pixels(points[at], query.width, range)) {
+            steps.push_back(curve.steps[index]);
+            times.push_back(curve.times[index].microseconds);
+            values.push_back(number_json(curve.values[index]));
+        }
+        list.push_back({{"run", curve.run ? Json(*curve.run) : Json(nullptr)},
+                        {"points", curve.values.size()},
+                        {"steps", std::move(steps)},
+                        {"times_us", std::move(times)},
+                        {"values", std::move(values)}});
+    }
+    return {{"group", query.group}, {"metric", query.metric}, {"curves", std::move(list)}};
+}
+
+Result<Json> trial_series(history::History& history, Request const& request) {
+    DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to", "all_runs"}));
+    DET_TRY_ASSIGN(auto const trial, trial_of(request));
+    DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::steps));
+    DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
+    return curves_json(curves_of(runs, query), query);
+}
+
+Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, Request const& request) {
+    DET_TRY_ASSIGN(auto const trial, trial_of(request));
+    DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
+    DET_TRY_ASSIGN(auto const node, number_in_path(request, "node"));
+    DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(trial.experiment));
+    if (trial.index >= record.trials.size() || run >= record.trials[trial.index].runs.size())
+        return Error{codes::no_such_trial, "there is no such run", "see /v1/trials/{trial}"};
+    auto const path = ExperimentLayout(sources.root, trial.experiment)
+                          .trial(trial.index)
+                          .run(run)
+                          .node_metrics(static_cast<int>(std::min<std::uint32_t>(node, 1'000'000)));
+    std::vector<MetricsReported> reports;
+    if (!path_exists(path)) return reports;
+    DET_TRY_ASSIGN(auto journal, journal::load_journal(path));
+    for (auto& found : journal.records) {
+        if (auto* report = std::get_if<MetricsReported>(&found)) reports.push_back(std::move(*report));
+    }
+    return reports;
+}
+
+Result<Json> node_series(Sources const& sources, Request const& request) {
+    DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
+    DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::time));
+    DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
+    DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
+    Curve curve{run, {}, {}, {}};
+    for (auto const& report : reports) {
+        if (report.group == query.group) add(curve, report, query.metric);
+    }
+    return curves_json({std::move(curve)}, query);
+}
+
+/// How many numbers a metric has, and the last one.
+struct Summary {
+    std::uint64_t points = 0;
+    std::uint64_t steps = 0;
+    double last = 0;
+};
+using Summaries = std::map<std::pair<std::string, std::string>, Summary>;
+
+void add(Summaries& summaries, MetricsReported const& report) {
+    for (auto const& [name, value] : report.metrics->items()) {
+        auto const number = cli::find_number(value);
+        if (!number) continue;
+        auto& summary = summaries[{report.group, name}];
+        ++summary.points;
+        summary.steps = report.steps_completed;
+        summary.last = *number;
+    }
+}
+
+Json summaries_json(Summaries const& summaries) {
+    auto list = Json::array();
+    for (auto const& [key, summary] : summaries) {
+        list.push_back({{"group", key.first},
+                        {"metric", key.second},
+                        {"points", summary.points},
+                        {"last_steps", summary.steps},
+                        {"last", number_json(summary.last)}});
+    }
+    return {{"metrics", std::move(list)}};
+}
+
+Result<Json> trial_metrics(history::History& history, Request const& request) {
+    DET_TRY(allow_parameters(request, {"all_runs"}));
+    DET_TRY_ASSIGN(auto const trial, trial_of(request));
+    DET_TRY_ASSIGN(auto const all_runs, flag_parameter(request, "all_runs"));
+    DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
+    Summaries summaries;
+    for (auto const& run : runs) {
+        for (auto const& report : run.metrics) {
+            if (all_runs || !run.is_superseded(report)) add(summaries, report);
+        }
+    }
+    return summaries_json(summaries);
+}
+
+Result<Json> node_metrics(Sources const& sources, Request const& request) {
+    DET_TRY(allow_parameters(request, {}));
+    DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
+    Summaries summaries;
+    for (auto const& report : reports) add(summaries, report);
+    return summaries_json(summaries);
+}
+
+}  // namespace
+
+void add_series_routes(Routes& routes, Sources& sources) {
+    auto& history = sources.history;
+    routes.push_back(get_route("/v1/trials/{trial}/metrics", [&history](Request const& request) {
+        return trial_metrics(history, request);
+    }));
+    routes.push_back(get_route("/v1/trials/{trial}/series", [&history](Request const& request) {
+        return trial_series(history, request);
+    }));
+    routes.push_back(
+        get_route("/v1/trials/{trial}/runs/{run}/nodes/{node}/metrics",
+                  [&sources](Request const& request) { return node_metrics(sources, request); }));
+    routes.push_back(get_route("/v1/trials/{trial}/runs/{run}/nodes/{node}/series",
+                               [&sources](Request const& request) { return node_series(sources, request); }));
+}
+
+}  // namespace det::tracker::api

@@ -1,0 +1,297 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "running_tracker.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace det::tracker;
+using namespace std::chrono_literals;
+
+namespace api_test {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// A tracker of experiment 1 (with reports of two runs and a log) and of experiment 2, which is archived.
+struct Fixture : RunningTracker {
+    Fixture() {
+        create(1, "first");
+        auto const archived = create(2, "second");
+        must(journal::append_event(archived.events(), {"archived", UtcTime{2}, "me@here", Json::object()}));
+        for (std::uint32_t run : {0u, 1u}) begin_run(run);
+    }
+
+    ExperimentLayout create(std::uint32_t id, std::string name) const {
+        ExperimentLayout const layout(root, {id});
+        must(make_directories(layout.events()));
+        ExperimentSpec spec;
+        spec.id = {id};
+        spec.name = std::move(name);
+        spec.owner = "me";
+        spec.searcher = {"single", "loss", true, Json::object()};
+        must(write_file(layout.spec(), render_spec(spec)));
+        must(journal::append_event(layout.events(),
+                                   {"created", UtcTime{1}, "me@here", Json{{"job_id", "4711"}}}));
+        return layout;
+    }
+
+    /// Run 0 reports steps 1 to 20, run 1 steps 11 to 30.
+    void begin_run(std::uint32_t number) const {
+        auto const run = trial().run(number);
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.life()));
+        RunStarted started;
+        started.hosts = "n[0-1]";
+        must(life.append(started));
+        must(life.append(RunEnded{UtcTime{99}, Cause::finished, NextAction::stop, 0, "done"}));
+        auto chief = must(journal::JournalWriter::create(run.journal()));
+        for (std::uint64_t step = 1 + 10 * number; step <= 20 + 10 * number; ++step) {
+            Json metrics{{"loss", 100.0 * (number + 1) + static_cast<double>(step)}};
+            if (step == 15 && number == 1) metrics["loss"] = "NaN";
+            must(chief.append(
+                MetricsReported{UtcTime{static_cast<std::int64_t>(1000 * step)}, "training", step, metrics}));
+        }
+    }
+
+    TrialLayout trial() const { return ExperimentLayout(root, {1}).trial(0); }
+    Json get(std::string const& target) const { return Json::parse(must(client()->get(target))); }
+    int status(std::string const& target) const { return must(client()->send({"GET", target})).status; }
+    void write_log(std::uint32_t run, int node, std::string const& text) const {
+        std::ofstream(trial().run(run).node_log(node), std::ios::app) << text;
+    }
+};
+
+std::vector<std::string> messages(Json const& answer) {
+    std::vector<std::string> texts;
+    for (auto const& line : answer.at("lines")) texts.push_back(line.at("message"));
+    return texts;
+}
+
+/// A path of the route with ids that exist.
+std::string example_path(std::string pattern) {
+    for (auto const& [name, value] : std::map<std::string, std::string>{{"{experiment}", "1"},
+                                                                        {"{trial}", "1.0"},
+                                                                        {"{run}", "0"},
+                                                                        {"{node}", "0"},
+                                                                        {"{bracket}", "0"},
+                                                                        {"{rung}", "0"}}) {
+        for (auto at = pattern.find(name); at != std::string::npos; at = pattern.find(name))
+            pattern.replace(at, name.size(), value);
+    }
+    return pattern;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace api_test
+
+BOOST_FIXTURE_TEST_SUITE(api_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_page_describes_every_route) {
+    std::set<std::string> routes, described;
+    for (auto const& route : api.routes())
+        routes.insert(std::string(http::method_name(route.method)) + " " + route.pattern);
+    auto const page = must(read_file(test::source_path("submitter/tracker/API.md")));
+    for (auto const line : split_lines(page)) {
+        if (line.starts_with("### ")) described.emplace(line.substr(4));
+    }
+    BOOST_TEST(routes == described, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(every_route_is_for_the_owner_and_only_reads) {
+    auto const stranger = http::Client::make(http::LoopbackEndpoint{server->port(), ""});
+    for (auto const& route : api.routes()) {
+        auto const path = example_path(route.pattern);
+        BOOST_TEST_CONTEXT(path) {
+            BOOST_TEST((route.method == http::Method::get));
+            BOOST_TEST((route.auth == http::AuthClass::owner));
+            BOOST_TEST(must(stranger->send({"GET", path})).status == 401);
+            BOOST_TEST(must(client()->send({"GET", path, {{"Host", "evil.example"}}})).status == 403);
+            BOOST_TEST(must(client()->send({"GET", path, {{"Origin", "http://evil.example"}}})).status ==
+                       403);
+            BOOST_TEST(must(client()->send({"GET", path, {{"Sec-Fetch-Site", "cross-site"}}})).status == 403);
+            BOOST_TEST(must(client()->send({"POST", path})).status == 405);
+            BOOST_TEST(status(path + "?nonsense=1") == 400);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(wrong_ids_are_refused_and_absent_ones_not_found) {
+    for (auto const& route : api.routes()) {
+        if (route.pattern.find("{experiment}") != std::string::npos) {
+            auto wrong = std::regex_replace(route.pattern, std::regex(R"(\{experiment\})"), "--all");
+            BOOST_TEST(status(example_path(wrong)) == 400, wrong);
+        }
+        if (route.pattern.find("{trial}") != std::string::npos && !route.pattern.ends_with("series") &&
+            !route.pattern.ends_with("best-validation")) {
+            auto absent = std::regex_replace(route.pattern, std::regex(R"(\{trial\})"), "77.0");
+            BOOST_TEST(status(example_path(absent)) == 404, absent);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(experiments_are_listed_and_filtered) {
+    auto const ids = [&](std::string const& query) {
+        std::vector<int> found;
+        auto const answer = get("/v1/experiments" + query);
+        for (auto const& experiment : answer.at("experiments")) found.push_back(experiment.at("id"));
+        return found;
+    };
+    using Ids = std::vector<int>;
+    BOOST_TEST(ids("") == Ids{1});
+    BOOST_TEST(ids("?archived=true") == (Ids{2, 1}));
+    BOOST_TEST(ids("?archived=true&limit=1") == Ids{2});
+    BOOST_TEST(ids("?archived=true&before=2") == Ids{1});
+    BOOST_TEST(ids("?state=completed") == Ids{1});
+    BOOST_TEST(ids("?state=running").empty());
+    BOOST_TEST(ids("?name=irs") == Ids{1});
+    BOOST_TEST(ids("?name=sec").empty());
+    BOOST_TEST(ids("?owner=you").empty());
+    BOOST_TEST(ids("?label=x").empty());
+    BOOST_TEST(status("/v1/experiments?limit=10000") == 200);
+    for (auto const* query : {"?limit=0", "?limit=10001", "?limit=-1", "?archived=yes", "?before=x"})
+        BOOST_TEST(status(std::string("/v1/experiments") + query) == 400, query);
+}
+
+BOOST_AUTO_TEST_CASE(commands_answer_as_with_json) {
+    BOOST_TEST(get("/v1/experiments/1").at("answer").at("name") == "first");
+    BOOST_TEST(get("/v1/trials/1.0").at("answer").at("name") == "1.0");
+    BOOST_TEST(get("/v1/trials/1000000").at("answer").at("name") == "1.0");
+    BOOST_TEST(get("/v1/jobs").at("answer").is_array());
+    BOOST_TEST(get("/v1/trials/1.0/profile").at("answer").empty());
+    // A value is never read as an option.
+    BOOST_TEST(status("/v1/jobs?user=--help") == 200);
+    BOOST_TEST(status("/v1/jobs?limit=x") == 400);
+    BOOST_TEST(status("/v1/experiments/9") == 404);
+}
+
+BOOST_AUTO_TEST_CASE(a_series_leaves_superseded_reports_out_unless_asked) {
+    auto const joined = get("/v1/trials/1.0/series?group=training&metric=loss");
+    BOOST_REQUIRE(joined.at("curves").size() == 1u);
+    auto const& curve = joined.at("curves")[0];
+    BOOST_TEST(curve.at("points") == 30);
+    BOOST_TEST(curve.at("steps").size() == 30u);
+    BOOST_TEST(curve.at("values")[9] == 110.0);   // step 10, of run 0
+    BOOST_TEST(curve.at("values")[10] == 211.0);  // step 11, of run 1
+    BOOST_TEST(curve.at("values")[14] == "NaN");
+    auto const all = get("/v1/trials/1.0/series?group=training&metric=loss&all_runs=true").at("curves");
+    BOOST_REQUIRE(all.size() == 2u);
+    BOOST_TEST(all[0].at("run") == 0);
+    BOOST_TEST(all[0].at("points") == 20);
+    BOOST_TEST(all[1].at("steps")[0] == 11);
+    auto const part = get("/v1/trials/1.0/series?group=training&metric=loss&from=5&to=7").at("curves")[0];
+    BOOST_TEST(part.at("steps") == (Json{5, 6, 7}));
+    auto const times =
+        get("/v1/trials/1.0/series?group=training&metric=loss&axis=time&from=5000&to=7000").at("curves")[0];
+    BOOST_TEST(times.at("steps") == (Json{5, 6, 7}));
+    BOOST_TEST(get("/v1/trials/1.0/series?group=training&metric=absent").at("curves")[0].at("points") == 0);
+    BOOST_TEST(
+        get("/v1/trials/1.0/series?group=training&metric=loss&width=1").at("curves")[0].at("steps").size() <=
+        5u);
+    BOOST_TEST(status("/v1/trials/1.0/series?group=training&metric=loss&width=10000") == 200);
+    for (auto const* query :
+         {"", "?group=training", "?group=g&metric=m&width=0", "?group=g&metric=m&width=10001",
+          "?group=g&metric=m&axis=depth", "?group=g&metric=m&from=nan", "?group=g&metric=m&from=1e999"})
+        BOOST_TEST(status(std::string("/v1/trials/1.0/series") + query) == 400, query);
+    BOOST_TEST(status("/v1/trials/1.1/series?group=g&metric=m") == 404);
+}
+
+BOOST_AUTO_TEST_CASE(the_metrics_of_a_trial_are_listed) {
+    auto const list = get("/v1/trials/1.0/metrics").at("metrics");
+    BOOST_REQUIRE(list.size() == 1u);
+    BOOST_TEST(list[0].at("metric") == "loss");
+    BOOST_TEST(list[0].at("points") == 30);
+    BOOST_TEST(list[0].at("last") == 230.0);
+    BOOST_TEST(get("/v1/trials/1.0/metrics?all_runs=true").at("metrics")[0].at("points") == 40);
+}
+
+BOOST_AUTO_TEST_CASE(system_metrics_of_a_node_are_curves_over_time) {
+    auto journal = must(journal::JournalWriter::create(trial().run(0).node_metrics(1)));
+    for (std::int64_t second = 0; second < 5; ++second)
+        must(journal.append(MetricsReported{UtcTime{second * 1'000'000}, "gpu", 0,
+                                            Json{{"gpu_util GPU-1", 10.0 * static_cast<double>(second)}}}));
+    auto const list = get("/v1/trials/1.0/runs/0/nodes/1/metrics").at("metrics");
+    BOOST_REQUIRE(list.size() == 1u);
+    BOOST_TEST(list[0].at("metric") == "gpu_util GPU-1");
+    auto const curve =
+        get("/v1/trials/1.0/runs/0/nodes/1/series?group=gpu&metric=gpu_util%20GPU-1").at("curves")[0];
+    BOOST_TEST(curve.at("times_us").size() == 5u);
+    BOOST_TEST(curve.at("values")[4] == 40.0);
+    BOOST_TEST(get("/v1/trials/1.0/runs/0/nodes/0/metrics").at("metrics").empty());
+    BOOST_TEST(status("/v1/trials/1.0/runs/2/nodes/0/metrics") == 404);
+    BOOST_TEST(status("/v1/trials/1.0/runs/x/nodes/0/metrics") == 400);
+}
+
+BOOST_AUTO_TEST_CASE(logs_come_in_pieces_without_gap_or_repetition) {
+    for (int line = 0; line < 10; ++line) {
+        auto const time = "2026-11-21T10:00:0" + std::to_string(line) + ".000000Z ";
+        write_log(0, line % 3,
+                  time + "[rank=" + std::to_string(line % 3) + "] line " + std::to_string(line) + "\n");
+    }
+    write_log(1, 0, "2026-11-21T10:01:00.000000Z [rank=0] later\nunfinished");
+    Lines all;
+    std::string after;
+    for (int piece = 0; piece < 20; ++piece) {
+        auto const answer = get("/v1/trials/1.0/logs?limit=2&after=" + http::percent_encode(after));
+        for (auto const& text : messages(answer)) all.push_back(text);
+        after = answer.at("after");
+        if (answer.at("complete") && messages(answer).empty()) break;
+    }
+    Lines expected;
+    for (int line = 0; line < 10; ++line) expected.push_back("line " + std::to_string(line));
+    expected.push_back("later");
+    BOOST_TEST(all == expected, boost::test_tools::per_element());
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?rank=1")) == (Lines{"line 1", "line 4", "line 7"}));
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?node=2&run=0")) == (Lines{"line 2", "line 5", "line 8"}));
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?grep=line%20%5B01%5D")) == (Lines{"line 0", "line 1"}));
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?until=2026-11-21T10:00:01Z")) ==
+               (Lines{"line 0", "line 1"}));
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?tail=2")) == (Lines{"line 9", "later"}));
+    for (auto const* query :
+         {"?after=x", "?after=0:0", "?after=0:0:-1", "?after=0:99999:1", "?limit=0", "?limit=10001",
+          "?tail=10001", "?tail=1&after=0:0:0", "?rank=-1", "?rank=4294967296", "?since=never", "?level=loud",
+          "?grep=%5B", "?wait=-1", "?wait=61", "?wait=x"})
+        BOOST_TEST(status(std::string("/v1/trials/1.0/logs") + query) == 400, query);
+    // A cursor of another file is harmless.
+    BOOST_TEST(status("/v1/trials/1.0/logs?after=0:0:99999999,7:7:7") == 200);
+}
+
+BOOST_AUTO_TEST_CASE(logs_are_followed) {
+    auto const after = get("/v1/trials/1.0/logs").at("after").get<std::string>();
+    std::jthread const writer([&] {
+        std::this_thread::sleep_for(50ms);
+        write_log(1, 0, "2026-11-21T10:01:00.000000Z [rank=0] news\n");
+    });
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?wait=30&after=" + after)) == Lines{"news"});
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?wait=0.05&grep=absent")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(changes_are_waited_for) {
+    BOOST_TEST(get("/v1/changes").at("number") == 1);
+    BOOST_TEST(get("/v1/changes?after=7&wait=30").at("number") == 1);
+    BOOST_TEST(get("/v1/changes?after=1").at("number") == 1);
+    auto const begin = SteadyClock::now();
+    BOOST_TEST(get("/v1/changes?after=1&wait=0.1").at("number") == 1);
+    BOOST_TEST((SteadyClock::now() - begin >= 100ms));
+    std::jthread const writer([&] {
+        std::this_thread::sleep_for(50ms);
+        changes = 2;
+        api.on_change();
+    });
+    BOOST_TEST(get("/v1/changes?after=1&wait=30").at("number") == 2);
+    for (auto const* query : {"?after=x", "?wait=60.1", "?wait=-0.1"})
+        BOOST_TEST(status(std::string("/v1/changes") + query) == 400, query);
+    BOOST_TEST(status("/v1/changes?wait=60") == 200);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
