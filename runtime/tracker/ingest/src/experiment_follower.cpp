@@ -58,7 +58,7 @@ Status ExperimentFollower::load_stored() {
     DET_TRY_ASSIGN(auto found, index::find_experiment(database_, id_));
     if (found) {
         experiment_ = *std::move(found);
-        if (!experiment_.error) stored_ = history::to_json_without_trials(experiment_.record).dump();
+        stored_ = history::to_json_without_trials(experiment_.record).dump();
     }
     DET_TRY_ASSIGN(auto rows, index::list_trials(database_, id_));
     for (auto& row : rows) {
@@ -75,25 +75,21 @@ Status ExperimentFollower::load_stored() {
     return Ok{};
 }
 
-/// Keeps why the experiment can't be read.
+/// Keeps why the experiment, or one of its trials, can't be read.
 Result<bool> ExperimentFollower::keep_error(Error error) {
     if (experiment_.error == error) return false;
-    stored_.clear();
-    experiment_ = {};
-    experiment_.record.id = id_;
     experiment_.error = std::move(error);
+    experiment_.is_settled = false;
     DET_TRY(index::put_experiment(database_, experiment_));
     return true;
 }
 
-Result<bool> ExperimentFollower::follow_head() {
-    auto head = history_.load_experiment_head(id_);
-    if (!head) return keep_error(head.error());
-    auto json = history::to_json_without_trials(*head).dump();
+Result<bool> ExperimentFollower::follow_head(history::ExperimentRecord head) {
+    auto json = history::to_json_without_trials(head).dump();
     if (json == stored_) return false;
     // A continued experiment runs trials that had ended.
     for (auto& [index, trial] : trials_) trial.row.is_settled = false;
-    experiment_ = {*std::move(head), {}, false};
+    experiment_ = {std::move(head), {}, false};
     stored_ = std::move(json);
     DET_TRY(index::put_experiment(database_, experiment_));
     return true;
@@ -164,7 +160,10 @@ Result<bool> ExperimentFollower::follow_trials() {
         DET_TRY_ASSIGN(bool const trial_has_changed, follow_trial(trial, *std::move(record)));
         has_changed |= trial_has_changed;
     }
-    return has_changed;
+    if (!experiment_.error) return has_changed;
+    experiment_.error.reset();
+    DET_TRY(index::put_experiment(database_, experiment_));
+    return true;
 }
 
 Result<bool> ExperimentFollower::follow_rungs() {
@@ -185,12 +184,21 @@ Result<bool> ExperimentFollower::follow_rungs() {
 
 Result<FollowResult> ExperimentFollower::follow() {
     DET_TRY(load_stored());
-    DET_TRY_ASSIGN(bool has_changed, follow_head());
-    if (experiment_.error && experiment_.error->code == codes::no_such_experiment) {
+    auto head = history_.load_experiment_head(id_);
+    if (!head && head.error().code == codes::no_such_experiment) {
+        // Its directory stays, so it is looked at again and again.
+        if (experiment_.record.id.value == 0) return FollowResult{false, true};
         DET_TRY(index::remove_experiment(database_, id_));
-        return FollowResult{true, true, true};
+        return FollowResult{true, true};
     }
-    if (experiment_.error) return FollowResult{has_changed, false, false};
+    if (!head) {
+        stored_.clear();
+        experiment_.record = {};
+        experiment_.record.id = id_;
+        DET_TRY_ASSIGN(bool const is_new_error, keep_error(std::move(head).error()));
+        return FollowResult{is_new_error, false};
+    }
+    DET_TRY_ASSIGN(bool has_changed, follow_head(*std::move(head)));
     DET_TRY_ASSIGN(bool const trials_have_changed, follow_trials());
     DET_TRY_ASSIGN(bool const rungs_have_changed, follow_rungs());
     has_changed |= trials_have_changed | rungs_have_changed;
@@ -201,7 +209,7 @@ Result<FollowResult> ExperimentFollower::follow() {
         experiment_.is_settled = is_over;
         DET_TRY(index::put_experiment(database_, experiment_));
     }
-    return FollowResult{has_changed, is_over, false};
+    return FollowResult{has_changed, is_over};
 }
 
 }  // namespace det::tracker::ingest

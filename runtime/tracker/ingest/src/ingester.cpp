@@ -1,13 +1,11 @@
-#include <det/tracker/index/records.hpp>
+#include <det/foundation/list_numeric_names.hpp>
 #include <det/tracker/index/tables.hpp>
 #include <det/tracker/ingest/ingester.hpp>
 
-#include <algorithm>
-
 namespace det::tracker::ingest {
 
-/// Adds the experiments of the index and of the root to the schedule. A deleted one is due at once: its
-/// follower removes it.
+/// Adds the experiments of the index and of the root to the schedule, with one listing of a directory. A
+/// deleted one keeps its directory; its follower finds out.
 Status Ingester::list_new(TimePoint now) {
     if (!knows_index_) {
         DET_TRY(index_.for_each("SELECT experiment, is_settled FROM experiments", [&](index::Row const& row) {
@@ -15,8 +13,9 @@ Status Ingester::list_new(TimePoint now) {
         }));
         knows_index_ = true;
     }
-    DET_TRY_ASSIGN(auto const ids, history_.list_experiments());
-    for (auto const id : ids) schedule_.add(id, false, now);
+    DET_TRY_ASSIGN(auto const numbers, list_numeric_names(root_.experiments()));
+    for (auto const number : numbers)
+        if (number != 0) schedule_.add({number}, false, now);
     return Ok{};
 }
 
@@ -36,11 +35,7 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
         return result.error();
     }
     if (result->is_settled) followers_.erase(id);
-    if (result->is_deleted) {
-        schedule_.remove(id);
-    } else {
-        schedule_.looked_at(id, result->has_changed, result->is_settled, now);
-    }
+    schedule_.looked_at(id, result->has_changed, result->is_settled, now);
     return result->has_changed;
 }
 
@@ -70,13 +65,7 @@ Result<bool> Ingester::refresh(ExperimentId id, TimePoint now) {
 Status Ingester::read_all() {
     auto const now = TimePoint();
     DET_TRY(list_new(now));
-    DET_TRY_ASSIGN(auto const of_root, history_.list_experiments());
-    DET_TRY_ASSIGN(auto ids, index::list_experiments(index_));
-    ids.insert(ids.end(), of_root.begin(), of_root.end());
-    std::ranges::sort(ids);
-    auto const repeated = std::ranges::unique(ids);
-    ids.erase(repeated.begin(), repeated.end());
-    for (auto const id : ids) {
+    for (auto const id : schedule_.list_all()) {
         // Journals that have ended are settled once a second reading finds nothing new.
         for (bool has_changed = true; has_changed;) {
             DET_TRY_ASSIGN(has_changed, follow(id, now));

@@ -17,7 +17,6 @@ namespace det::tracker::ingest {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds poll_interval{1};
 
 }  // namespace
 
@@ -83,9 +82,8 @@ void LiveIndex::State::run(std::stop_token const& stop) {
         }
         if (stop.stop_requested()) return;
         for (auto const id : wanted) refresh(id);
-        if (Clock::now() < next_poll) continue;
-        poll();
-        next_poll = Clock::now() + poll_interval;
+        if (Clock::now() >= next_poll) poll();
+        next_poll = ingester->next_poll(Clock::now());
     }
 }
 

@@ -14,10 +14,17 @@ void PollSchedule::add(ExperimentId id, bool is_settled, TimePoint now) {
     }
 }
 
-void PollSchedule::remove(ExperimentId id) {
-    unsettled_.erase(id);
-    settled_.erase(id);
-    never_read_.erase(id);
+TimePoint PollSchedule::next_poll(TimePoint now) const {
+    auto next = now + pause_max;
+    for (auto const& [id, entry] : unsettled_) next = std::min(next, entry.due);
+    return std::max(next, now + interval_min);
+}
+
+std::vector<ExperimentId> PollSchedule::list_all() const {
+    std::vector<ExperimentId> all(settled_.begin(), settled_.end());
+    for (auto const& [id, entry] : unsettled_) all.push_back(id);
+    std::ranges::sort(all);
+    return all;
 }
 
 std::vector<ExperimentId> PollSchedule::take_due(TimePoint now) {

@@ -143,6 +143,11 @@ BOOST_AUTO_TEST_CASE(a_deleted_experiment_disappears_with_all_its_rows) {
     must(write_file(layout.deleted(), ""));
     poll_until_quiet();
     check_same(1);
+    for (int i = 0; i < 10; ++i) BOOST_TEST(!must(ingester->poll(now += std::chrono::seconds(1))));
+    open();
+    must(ingester->poll(now));
+    BOOST_TEST(!must(ingester->poll(now)));
+    check_same(1);
     auto reader = must(index::open_index(path, example.root.path(), index::Access::read));
     for (auto const* const sql :
          {"SELECT count(*) FROM blocks", "SELECT count(*) FROM columns", "SELECT count(*) FROM schemas",
@@ -162,6 +167,26 @@ BOOST_AUTO_TEST_CASE(an_experiment_that_can_not_be_read_is_an_error_until_it_can
     must(write_file(layout.spec(), spec));
     must(ingester->refresh({1}, now));
     check_same(1);
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_can_not_be_read_is_one_change_and_one_error) {
+    auto const layout = example.create(1, 2);
+    example.step({{1}, 0});
+    example.step({{1}, 1});
+    must(ingester->refresh({1}, now));
+    auto const life = layout.trial(0).run(0).life();
+    auto const bytes = must(read_file(life));
+    must(write_file(life, "no journal at all"));
+    BOOST_TEST(must(ingester->refresh({1}, now)));
+    check_same(1);
+    BOOST_TEST(!must(ingester->refresh({1}, now)));
+    open();
+    BOOST_TEST(!must(ingester->refresh({1}, now)));
+    check_same(1);
+    must(write_file(life, bytes));
+    BOOST_TEST(must(ingester->refresh({1}, now)));
+    check_same(1);
+    BOOST_TEST(!must(ingester->refresh({1}, now)));
 }
 
 BOOST_AUTO_TEST_CASE(a_journal_with_an_unreadable_record_is_the_same_error_in_both) {

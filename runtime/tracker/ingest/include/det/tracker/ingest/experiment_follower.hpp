@@ -14,7 +14,6 @@ namespace det::tracker::ingest {
 struct FollowResult {
     bool has_changed = false;
     bool is_settled = false;  // nothing of it will change unless a user acts
-    bool is_deleted = false;
 };
 
 /// Copies an experiment with its trials and journals into the index, again and again while it runs.
@@ -36,7 +35,7 @@ private:
     };
 
     Status load_stored();
-    Result<bool> follow_head();
+    Result<bool> follow_head(history::ExperimentRecord head);
     Result<bool> follow_trials();
     Result<bool> follow_trial(Trial& trial, history::TrialRecord record);
     Result<bool> follow_run(Trial& trial, std::uint32_t run);

@@ -1,5 +1,4 @@
 #pragma once
-#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/index/database.hpp>
 #include <det/tracker/ingest/experiment_follower.hpp>
 #include <det/tracker/ingest/poll_schedule.hpp>
@@ -11,13 +10,13 @@ namespace det::tracker::ingest {
 /// Keeps an index up to date with the journals below a root. The only writer of its index. Not thread-safe.
 class Ingester {
 public:
-    Ingester(index::Database index, RootLayout root)
-        : index_(std::move(index)), root_(std::move(root)), history_(root_) {}
+    Ingester(index::Database index, RootLayout root) : index_(std::move(index)), root_(std::move(root)) {}
 
     /// Looks for new and deleted experiments and reads those that are due. Each experiment is one
     /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
     /// \return whether the index has changed
     Result<bool> poll(TimePoint now);
+    TimePoint next_poll(TimePoint now) const { return schedule_.next_poll(now); }
     /// Reads one experiment now, and new ones so that all experiments are in the index.
     Result<bool> refresh(ExperimentId id, TimePoint now);
     /// Reads everything that there is, until nothing changes any more.
@@ -30,7 +29,6 @@ private:
 
     index::Database index_;
     RootLayout root_;
-    history::JournalHistory history_;
     PollSchedule schedule_;
     bool knows_index_ = false;
     std::map<ExperimentId, ExperimentFollower> followers_;  // of those that are not settled

@@ -17,16 +17,19 @@ class PollSchedule {
 public:
     static constexpr std::chrono::seconds interval_min{1};
     static constexpr std::chrono::seconds interval_max{60};
-    static constexpr std::size_t settled_per_poll = 4;
+    static constexpr std::chrono::seconds pause_max{5};  // between two polls
+    static constexpr std::size_t settled_per_poll = 10;
 
     /// An experiment that is not known yet is due at once.
     void add(ExperimentId id, bool is_settled, TimePoint now);
-    void remove(ExperimentId id);
     bool contains(ExperimentId id) const { return unsettled_.contains(id) || settled_.contains(id); }
 
     /// The experiments to look at now: those that are due and a few settled ones. Call looked_at() for each.
     std::vector<ExperimentId> take_due(TimePoint now);
     void looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now);
+    /// When to call take_due() again: in 1 to 5 seconds, the latter if no experiment is due before.
+    TimePoint next_poll(TimePoint now) const;
+    std::vector<ExperimentId> list_all() const;
     /// The experiments that were added unsettled and not looked at yet.
     std::vector<ExperimentId> list_never_read() const { return {never_read_.begin(), never_read_.end()}; }
 
