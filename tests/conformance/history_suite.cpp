@@ -239,6 +239,51 @@ Status repeated_steps_are_superseded_and_never_the_best(HistoryTarget& target) {
     return expect_as_in_journals(target, {1});
 }
 
+Status expect_series(HistoryTarget& target, std::string const& metric, SupersededReports superseded) {
+    JournalHistory journals(target.root);
+    DET_TRY_ASSIGN(auto const expected, journals.load_series({{1}, 0}, "training", metric, superseded));
+    DET_TRY_ASSIGN(auto const found, target.history.load_series({{1}, 0}, "training", metric, superseded));
+    DET_TRY(expect(found.size() == expected.size(), "a series for each run"));
+    for (std::size_t run = 0; run < found.size(); ++run) {
+        DET_TRY(expect(found[run].run == expected[run].run, "the number of the run"));
+        DET_TRY(expect(found[run].steps == expected[run].steps, "the steps of " + metric));
+        DET_TRY(expect(found[run].times == expected[run].times, "the times of " + metric));
+        // As texts, because NaN differs from itself.
+        DET_TRY(expect(fmt::format("{}", fmt::join(found[run].values, " ")) ==
+                           fmt::format("{}", fmt::join(expected[run].values, " ")),
+                       "the values of " + metric));
+    }
+    return Ok{};
+}
+
+Status series_have_the_numbers_of_each_run(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    for (std::uint32_t number = 0; number < 2; ++number) {
+        DET_TRY_ASSIGN(auto run, begin_run(layout, 0, number));
+        for (std::uint64_t step = 1 + 10 * number; step <= 20 + 10 * number; ++step) {
+            Json metrics{{"loss", 1.0 / static_cast<double>(step)}, {"all", true}};
+            if (step % 7 == 0) metrics["loss"] = step % 2 == 0 ? "NaN" : "-Infinity";
+            if (step % 5 == 0) metrics["text"] = "none";
+            if (step % 3 == 0) metrics["rare"] = step;
+            DET_TRY(run.chief.append(MetricsReported{UtcTime{static_cast<std::int64_t>(100 * number + step)},
+                                                     "training", step, metrics}));
+            DET_TRY(run.chief.append(MetricsReported{UtcTime{5}, "validation", step, Json{{"loss", 7.0}}}));
+        }
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const joined,
+                   target.history.load_series({{1}, 0}, "training", "loss", SupersededReports::left_out));
+    DET_TRY(expect(joined.size() == 2 && joined[0].size() == 10 && joined[1].size() == 20,
+                   "30 numbers of two runs"));
+    for (auto const* metric : {"loss", "rare", "text", "all", "absent"}) {
+        DET_TRY(expect_series(target, metric, SupersededReports::left_out));
+        DET_TRY(expect_series(target, metric, SupersededReports::included));
+    }
+    auto const none = target.history.load_series({{1}, 1}, "training", "loss", SupersededReports::included);
+    DET_TRY(expect(!none, "no trial 1"));
+    return expect_error(none.error(), codes::no_such_trial);
+}
+
 Status the_best_validation_is_by_the_metric_of_the_specification(HistoryTarget& target) {
     auto spec = example_spec(1);
     DET_TRY_ASSIGN(auto const layout, create(target, spec));
@@ -307,6 +352,7 @@ constexpr std::array cases{
     DET_CASE(many_reports_are_complete_and_in_order),
     DET_CASE(what_is_written_later_is_seen),
     DET_CASE(repeated_steps_are_superseded_and_never_the_best),
+    DET_CASE(series_have_the_numbers_of_each_run),
     DET_CASE(the_best_validation_is_by_the_metric_of_the_specification),
     DET_CASE(rungs_are_sorted_by_trial),
     DET_CASE(a_damaged_specification_is_named),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace det::tracker::index {
 namespace {
@@ -43,6 +44,28 @@ void keep_best(std::optional<journal::BestValidation>& best, Series const& serie
         if (!best || is_better(series.values[i], best->value, smaller_is_better))
             best = journal::BestValidation{series.values[i], series.steps[i]};
     }
+}
+
+history::RunSeries run_series_of(Series series, history::RunReports const& run, std::string const& group,
+                                 history::SupersededReports superseded) {
+    history::RunSeries result{run.run, {}, {}, {}};
+    // Nothing below this step is superseded.
+    auto const first = superseded == history::SupersededReports::included
+                           ? std::numeric_limits<std::uint64_t>::max()
+                           : run.cut_off.first_superseded_step(group);
+    if (std::ranges::none_of(series.steps, [&](auto step) { return step >= first; })) {
+        result.steps = std::move(series.steps);
+        result.times = std::move(series.times);
+        result.values = std::move(series.values);
+        return result;
+    }
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        if (series.steps[i] >= first && run.cut_off.supersedes(group, series.steps[i])) continue;
+        result.steps.push_back(series.steps[i]);
+        result.times.push_back(series.times[i]);
+        result.values.push_back(series.values[i]);
+    }
+    return result;
 }
 
 }  // namespace
@@ -87,6 +110,25 @@ Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) 
         DET_TRY_ASSIGN(runs[i].metrics, index::load_reports(index_, journals[i].id));
     }
     return runs;
+}
+
+Result<std::vector<history::RunSeries>> IndexHistory::load_series(TrialId id, std::string const& group,
+                                                                  std::string const& metric,
+                                                                  history::SupersededReports superseded) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
+    if (!experiment) return history::no_such_experiment(id.experiment, root_);
+    if (experiment->error) return *experiment->error;
+    DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
+    if (!trial) return history::no_such_trial(id);
+    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index_, id));
+    auto const runs = reports_of(journals, trial->record);
+    std::vector<history::RunSeries> found;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        DET_TRY_ASSIGN(auto series, index::load_series(index_, journals[i].id, {group, metric}));
+        found.push_back(run_series_of(std::move(series), runs[i], group, superseded));
+    }
+    return found;
 }
 
 Result<std::vector<search::RungEntry>> IndexHistory::load_rung(ExperimentId id, std::uint32_t bracket,

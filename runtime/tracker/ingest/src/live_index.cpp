@@ -159,6 +159,14 @@ Result<std::vector<history::RunReports>> LiveIndex::load_reports(TrialId id) {
     return with_index([&](index::IndexHistory& index) { return index.load_reports(id); });
 }
 
+Result<std::vector<history::RunSeries>> LiveIndex::load_series(TrialId id, std::string const& group,
+                                                               std::string const& metric,
+                                                               history::SupersededReports superseded) {
+    state_->wait_for(id.experiment);
+    return with_index(
+        [&](index::IndexHistory& index) { return index.load_series(id, group, metric, superseded); });
+}
+
 Result<std::vector<search::RungEntry>> LiveIndex::load_rung(ExperimentId id, std::uint32_t bracket,
                                                             std::uint32_t rung) {
     state_->wait_for(id);

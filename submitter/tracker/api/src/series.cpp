@@ -65,14 +65,24 @@ void add(Curve& curve, MetricsReported const& report, std::string const& metric)
     curve.values.push_back(*number);
 }
 
-std::vector<Curve> curves_of(std::vector<history::RunReports> const& runs, SeriesQuery const& query) {
+void append(Curve& curve, history::RunSeries&& run) {
+    curve.steps.insert(curve.steps.end(), run.steps.begin(), run.steps.end());
+    curve.times.insert(curve.times.end(), run.times.begin(), run.times.end());
+    curve.values.insert(curve.values.end(), run.values.begin(), run.values.end());
+}
+
+/// One curve of all runs, or one for each run.
+std::vector<Curve> curves_of(std::vector<history::RunSeries> runs, bool all_runs) {
     std::vector<Curve> curves;
-    if (!query.all_runs) curves.emplace_back();
-    for (auto const& run : runs) {
-        if (query.all_runs) curves.push_back({run.run, {}, {}, {}});
-        for (auto const& report : run.metrics) {
-            if (report.group == query.group && (query.all_runs || !run.is_superseded(report)))
-                add(curves.back(), report, query.metric);
+    if (!all_runs) curves.emplace_back();
+    for (auto& run : runs) {
+        if (all_runs || runs.size() == 1) {
+            if (all_runs) curves.emplace_back().run = run.run;
+            curves.back().steps = std::move(run.steps);
+            curves.back().times = std::move(run.times);
+            curves.back().values = std::move(run.values);
+        } else {
+            append(curves.back(), std::move(run));
         }
     }
     return curves;
@@ -133,8 +143,10 @@ Result<Json> trial_series(history::History& history, Request const& request) {
     DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to", "all_runs"}));
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::steps));
-    DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
-    return curves_json(curves_of(runs, query), query);
+    auto const superseded =
+        query.all_runs ? history::SupersededReports::included : history::SupersededReports::left_out;
+    DET_TRY_ASSIGN(auto runs, history.load_series(trial, query.group, query.metric, superseded));
+    return curves_json(curves_of(std::move(runs), query.all_runs), query);
 }
 
 Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, Request const& request) {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det::tracker::history {
@@ -77,6 +78,22 @@ void find_superseded(std::vector<RunReports>& runs);
 Error no_such_experiment(ExperimentId id, std::filesystem::path const& root);
 Error no_such_trial(TrialId id);
 
+/// The numbers of one metric in the reports of a run, in order. NaN and infinities are numbers.
+struct RunSeries {
+    std::uint32_t run = 0;
+    std::vector<std::uint64_t> steps;
+    std::vector<UtcTime> times;
+    std::vector<double> values;
+
+    std::size_t size() const { return values.size(); }
+};
+
+enum class SupersededReports { left_out, included };
+
+/// Pure.
+RunSeries series_of(RunReports const& run, std::string_view group, std::string_view metric,
+                    SupersededReports superseded);
+
 /// Read access to the records of experiments: the journals themselves, or an index of them.
 class History {
 public:
@@ -94,6 +111,11 @@ public:
     /// \param spec of its experiment
     virtual Result<std::optional<journal::BestValidation>> load_best_validation(
         TrialId id, ExperimentSpec const& spec) = 0;
+    /// One metric of a trial: one entry per run, in order. Here it is taken from load_reports(); an index has
+    /// a faster way.
+    virtual Result<std::vector<RunSeries>> load_series(TrialId id, std::string const& group,
+                                                       std::string const& metric,
+                                                       SupersededReports superseded);
 };
 
 }  // namespace det::tracker::history

@@ -25,6 +25,10 @@ public:
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
 
+    Result<std::vector<history::RunSeries>> load_series(TrialId id, std::string const& group,
+                                                        std::string const& metric,
+                                                        history::SupersededReports superseded) override;
+
     /// For questions that only an index answers.
     Database& database() { return index_; }
 

@@ -38,6 +38,9 @@ public:
                                                      std::uint32_t rung) override;
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
+    Result<std::vector<history::RunSeries>> load_series(TrialId id, std::string const& group,
+                                                        std::string const& metric,
+                                                        history::SupersededReports superseded) override;
 
     /// Calls `read(IndexHistory&)` with a connection that no other thread uses and returns its Result.
     template <class Read>
