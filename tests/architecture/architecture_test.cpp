@@ -62,7 +62,8 @@ std::vector<OnlyThere> const rules{
       "runtime/checkpoint/src/", "runtime/tracker/http/", "submitter/tracker/api/src/",
       "runtime/tracker/ingest/src/live_index.cpp", "runtime/launch/wrap_rank/src/relay.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
-      "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/"}},
+      "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/",
+      "submitter/tracker/api/src/waiters"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 
