@@ -18,13 +18,14 @@ std::optional<Error> error_in(Row const& row, int column) {
     return row.is_null(column) ? std::nullopt : std::optional(parse_error(row.bytes(column)));
 }
 
-// Columns: record, error, is_settled.
+// Columns: record, error, is_settled, changed_ns.
 Result<ExperimentRow> experiment_in(Row const& row) {
     ExperimentRow experiment;
     DET_TRY_ASSIGN(auto const json, parse_json(row.bytes(0)));
     DET_TRY_ASSIGN(experiment.record, history::parse_experiment_record(json));
     experiment.error = error_in(row, 1);
     experiment.is_settled = row.integer(2) != 0;
+    experiment.changed_ns = row.integer(3);
     return experiment;
 }
 
@@ -96,16 +97,17 @@ constexpr char const* removals[] = {
 }  // namespace
 
 Status put_experiment(Database& index, ExperimentRow const& experiment) {
-    return index.run("INSERT OR REPLACE INTO experiments VALUES(?,?,?,?)", experiment.record.id.value,
+    return index.run("INSERT OR REPLACE INTO experiments VALUES(?,?,?,?,?)", experiment.record.id.value,
                      to_line(history::to_json_without_trials(experiment.record)),
-                     render_error(experiment.error), experiment.is_settled);
+                     render_error(experiment.error), experiment.is_settled, experiment.changed_ns);
 }
 
 Result<std::optional<ExperimentRow>> find_experiment(Database& index, ExperimentId id) {
-    DET_TRY_ASSIGN(auto rows,
-                   list_rows<ExperimentRow>(
-                       index, "SELECT record, error, is_settled FROM experiments WHERE experiment=?",
-                       experiment_in, id.value));
+    DET_TRY_ASSIGN(
+        auto rows,
+        list_rows<ExperimentRow>(
+            index, "SELECT record, error, is_settled, changed_ns FROM experiments WHERE experiment=?",
+            experiment_in, id.value));
     return first_of(std::move(rows));
 }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr char create_tables[] = R"sql(
 CREATE TABLE index_head(version INTEGER NOT NULL, root TEXT NOT NULL, commit_number INTEGER NOT NULL);
 CREATE TABLE experiments(
-  experiment INTEGER PRIMARY KEY, record TEXT NOT NULL, error TEXT, is_settled INTEGER NOT NULL);
+  experiment INTEGER PRIMARY KEY, record TEXT NOT NULL, error TEXT, is_settled INTEGER NOT NULL,
+  changed_ns INTEGER NOT NULL);
 CREATE TABLE trials(
   experiment INTEGER NOT NULL, trial INTEGER NOT NULL, record TEXT NOT NULL, is_settled INTEGER NOT NULL,
   best_value REAL, best_steps INTEGER, PRIMARY KEY(experiment, trial)) WITHOUT ROWID;

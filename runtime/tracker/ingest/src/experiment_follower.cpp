@@ -3,6 +3,7 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/record_json.hpp>
 #include <det/tracker/index/index_history.hpp>
+#include <det/tracker/ingest/change_times.hpp>
 #include <det/tracker/ingest/experiment_follower.hpp>
 
 #include <algorithm>
@@ -89,7 +90,7 @@ Result<bool> ExperimentFollower::follow_head(history::ExperimentRecord head) {
     if (json == stored_) return false;
     // A continued experiment runs trials that had ended.
     for (auto& [index, trial] : trials_) trial.row.is_settled = false;
-    experiment_ = {std::move(head), {}, false};
+    experiment_ = {std::move(head), {}, false, 0};
     stored_ = std::move(json);
     DET_TRY(index::put_experiment(database_, experiment_));
     return true;
@@ -183,20 +184,21 @@ Result<bool> ExperimentFollower::follow_rungs() {
 }
 
 Result<FollowResult> ExperimentFollower::follow() {
+    auto const changed_ns = ChangeTimes::read_if_past(ExperimentLayout(root_, id_));
     DET_TRY(load_stored());
     auto head = history_.load_experiment_head(id_);
     if (!head && head.error().code == codes::no_such_experiment) {
         // Its directory stays, so it is looked at again and again.
-        if (experiment_.record.id.value == 0) return FollowResult{false, true};
+        if (experiment_.record.id.value == 0) return FollowResult{false, true, changed_ns};
         DET_TRY(index::remove_experiment(database_, id_));
-        return FollowResult{true, true};
+        return FollowResult{true, true, changed_ns};
     }
     if (!head) {
         stored_.clear();
         experiment_.record = {};
         experiment_.record.id = id_;
         DET_TRY_ASSIGN(bool const is_new_error, keep_error(std::move(head).error()));
-        return FollowResult{is_new_error, false};
+        return FollowResult{is_new_error, false, changed_ns};
     }
     DET_TRY_ASSIGN(bool has_changed, follow_head(*std::move(head)));
     DET_TRY_ASSIGN(bool const trials_have_changed, follow_trials());
@@ -205,11 +207,13 @@ Result<FollowResult> ExperimentFollower::follow() {
     bool const is_over =
         !experiment_.error && !trials_.empty() && !has_changed &&
         std::ranges::all_of(trials_, [](auto const& entry) { return entry.second.row.is_settled; });
-    if (is_over != experiment_.is_settled && !experiment_.error) {
+    bool const has_other_time = is_over && changed_ns != experiment_.changed_ns;
+    if ((is_over != experiment_.is_settled || has_other_time) && !experiment_.error) {
         experiment_.is_settled = is_over;
+        experiment_.changed_ns = changed_ns;
         DET_TRY(index::put_experiment(database_, experiment_));
     }
-    return FollowResult{has_changed, is_over};
+    return FollowResult{has_changed, is_over, changed_ns};
 }
 
 }  // namespace det::tracker::ingest

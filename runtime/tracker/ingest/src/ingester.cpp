@@ -8,9 +8,13 @@ namespace det::tracker::ingest {
 /// deleted one keeps its directory; its follower finds out.
 Status Ingester::list_new(TimePoint now) {
     if (!knows_index_) {
-        DET_TRY(index_.for_each("SELECT experiment, is_settled FROM experiments", [&](index::Row const& row) {
-            schedule_.add({static_cast<std::uint32_t>(row.integer(0))}, row.integer(1) != 0, now);
-        }));
+        DET_TRY(index_.for_each("SELECT experiment, is_settled, changed_ns FROM experiments",
+                                [&](index::Row const& row) {
+                                    ExperimentId const id{static_cast<std::uint32_t>(row.integer(0))};
+                                    bool const is_settled = row.integer(1) != 0;
+                                    schedule_.add(id, is_settled, now);
+                                    if (is_settled) change_times_->set(id, row.integer(2));
+                                }));
         knows_index_ = true;
     }
     DET_TRY_ASSIGN(auto const numbers, list_numeric_names(root_.experiments()));
@@ -29,12 +33,16 @@ Result<FollowResult> Ingester::follow_in_transaction(ExperimentId id) {
 }
 
 Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
+    change_times_->forget(id);  // readers ask for it until it has been read
     auto const result = follow_in_transaction(id);
     if (!result) {
         followers_.erase(id);  // it is ahead of the index
         return result.error();
     }
-    if (result->is_settled) followers_.erase(id);
+    if (result->is_settled) {
+        followers_.erase(id);
+        change_times_->set(id, result->changed_ns);
+    }
     schedule_.looked_at(id, result->has_changed, result->is_settled, now);
     return result->has_changed;
 }
@@ -43,6 +51,7 @@ Result<bool> Ingester::poll(TimePoint now) {
     DET_TRY(list_new(now));
     bool has_changed = false;
     for (auto const id : schedule_.take_due(now)) {
+        if (change_times_->has(id, ChangeTimes::read(ExperimentLayout(root_, id)))) continue;
         DET_TRY_ASSIGN(bool const experiment_has_changed, follow(id, now));
         has_changed |= experiment_has_changed;
     }
@@ -50,7 +59,7 @@ Result<bool> Ingester::poll(TimePoint now) {
 }
 
 Result<bool> Ingester::refresh(ExperimentId id, TimePoint now) {
-    DET_TRY(list_new(now));
+    if (!schedule_.contains(id)) DET_TRY(list_new(now));
     bool has_changed = false;
     for (auto const other : schedule_.list_never_read()) {
         if (other == id) continue;

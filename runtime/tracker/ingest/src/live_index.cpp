@@ -32,6 +32,7 @@ struct LiveIndex::State {
     void wait_for(ExperimentId id);
 
     Settings settings;
+    std::shared_ptr<ChangeTimes> const change_times = std::make_shared<ChangeTimes>();
     std::optional<Ingester> ingester;       // of the thread
     std::optional<index::Database> reader;  // of the thread, for the commit number
     std::atomic<std::int64_t> commit_number = 0;
@@ -88,6 +89,7 @@ void LiveIndex::State::run(std::stop_token const& stop) {
 }
 
 void LiveIndex::State::wait_for(ExperimentId id) {
+    if (change_times->has(id, ChangeTimes::read(ExperimentLayout(settings.root, id)))) return;
     std::unique_lock lock(mutex);
     auto const asked = Clock::now();
     auto const is_fresh = [&] {
@@ -109,7 +111,7 @@ Result<std::unique_ptr<LiveIndex>> LiveIndex::open(Settings settings) {
     auto& state = *live->state_;
     auto const& [path, root, age_max, patience, on_commit] = state.settings;
     DET_TRY_ASSIGN(auto index, open_or_rebuild_index(path, root));
-    state.ingester.emplace(std::move(index), root);
+    state.ingester.emplace(std::move(index), root, state.change_times);
     DET_TRY_ASSIGN(auto reader, index::open_index(path, root.path(), index::Access::read));
     state.reader.emplace(std::move(reader));
     DET_TRY_ASSIGN(auto const number, index::load_commit_number(*state.reader));

@@ -24,7 +24,7 @@ Result<std::int64_t> count_experiments(Database& index) {
 }
 
 Status add_experiment(Database& index, int id) {
-    return index.run("INSERT INTO experiments VALUES(?,'{}',NULL,0)", id);
+    return index.run("INSERT INTO experiments VALUES(?,'{}',NULL,0,0)", id);
 }
 
 }  // namespace database_test

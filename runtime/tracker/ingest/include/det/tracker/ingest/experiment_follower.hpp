@@ -13,7 +13,8 @@ namespace det::tracker::ingest {
 /// What an ExperimentFollower found.
 struct FollowResult {
     bool has_changed = false;
-    bool is_settled = false;  // nothing of it will change unless a user acts
+    bool is_settled = false;      // nothing of it will change unless a user acts
+    std::int64_t changed_ns = 0;  // see ChangeTimes
 };
 
 /// Copies an experiment with its trials and journals into the index, again and again while it runs.

@@ -1,16 +1,21 @@
 #pragma once
 #include <det/tracker/index/database.hpp>
+#include <det/tracker/ingest/change_times.hpp>
 #include <det/tracker/ingest/experiment_follower.hpp>
 #include <det/tracker/ingest/poll_schedule.hpp>
 
 #include <map>
+#include <memory>
 
 namespace det::tracker::ingest {
 
 /// Keeps an index up to date with the journals below a root. The only writer of its index. Not thread-safe.
 class Ingester {
 public:
-    Ingester(index::Database index, RootLayout root) : index_(std::move(index)), root_(std::move(root)) {}
+    /// \param change_times those of the settled experiments of the index
+    Ingester(index::Database index, RootLayout root,
+             std::shared_ptr<ChangeTimes> change_times = std::make_shared<ChangeTimes>())
+        : index_(std::move(index)), root_(std::move(root)), change_times_(std::move(change_times)) {}
 
     /// Looks for new and deleted experiments and reads those that are due. Each experiment is one
     /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
@@ -29,6 +34,7 @@ private:
 
     index::Database index_;
     RootLayout root_;
+    std::shared_ptr<ChangeTimes> change_times_;
     PollSchedule schedule_;
     bool knows_index_ = false;
     std::map<ExperimentId, ExperimentFollower> followers_;  // of those that are not settled
