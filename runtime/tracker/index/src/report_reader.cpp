@@ -1,4 +1,5 @@
 #include <det/protocol/json.hpp>
+#include <det/tracker/index/report_blocks.hpp>
 #include <det/tracker/index/report_reader.hpp>
 
 #include <algorithm>
@@ -40,8 +41,25 @@ Status visit_other_reports(Database& index, std::int64_t journal, Visit&& visit)
         journal);
 }
 
+/// Space for the points of so many blocks is reserved at once: 8 million points.
+constexpr std::size_t blocks_reserved_max = 1024;
+
+void reserve(Series& series, std::size_t size) {
+    series.numbers.reserve(size);
+    series.steps.reserve(size);
+    series.times.reserve(size);
+    series.values.reserve(size);
+}
+
 void append(Series& series, ReportColumns const& reports, std::vector<double> const& values,
             StepRange const& range) {
+    if (std::ranges::all_of(reports.steps, [&](auto step) { return range.contains(step); })) {
+        series.numbers.insert(series.numbers.end(), reports.numbers.begin(), reports.numbers.end());
+        series.steps.insert(series.steps.end(), reports.steps.begin(), reports.steps.end());
+        for (auto const time : reports.times) series.times.push_back({static_cast<std::int64_t>(time)});
+        series.values.insert(series.values.end(), values.begin(), values.end());
+        return;
+    }
     for (std::size_t i = 0; i < reports.size(); ++i) {
         if (!range.contains(reports.steps[i])) continue;
         series.numbers.push_back(reports.numbers[i]);
@@ -54,6 +72,7 @@ void append(Series& series, ReportColumns const& reports, std::vector<double> co
 Status load_from_blocks(Database& index, SchemaRow const& schema, std::size_t column, StepRange const& range,
                         Series& series) {
     DET_TRY_ASSIGN(auto const blocks, list_blocks(index, schema.id));
+    reserve(series, series.size() + std::min(blocks.size(), blocks_reserved_max) * reports_per_block);
     for (auto const& block : blocks) {
         if (block.last_step < range.first || block.first_step > range.last) continue;
         ReportColumns reports;

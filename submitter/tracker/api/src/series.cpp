@@ -95,32 +95,16 @@ Json number_json(double value) {
     return value > 0 ? "Infinity" : "-Infinity";
 }
 
-std::vector<Point> points_of(Curve const& curve, Axis axis) {
-    std::vector<Point> points(curve.values.size());
-    for (std::size_t at = 0; at < points.size(); ++at) {
-        points[at] = {axis == Axis::steps ? static_cast<double>(curve.steps[at])
-                                          : static_cast<double>(curve.times[at].microseconds),
-                      curve.values[at]};
-    }
-    return points;
-}
-
-/// The range that the query asks for; by default that of all points.
-Range range_of(std::vector<std::vector<Point>> const& curves, SeriesQuery const& query) {
-    Range range{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
-    for (auto const& points : curves) {
-        for (auto const& point : points) {
-            range.first = std::min(range.first, point.x);
-            range.last = std::max(range.last, point.x);
-        }
-    }
-    return {query.from.value_or(range.first), query.to.value_or(range.last)};
+Columns columns_of(Curve const& curve, Axis axis) {
+    if (axis == Axis::steps) return {std::span<std::uint64_t const>(curve.steps), curve.values};
+    return {std::span<UtcTime const>(curve.times), curve.values};
 }
 
 Json curves_json(std::vector<Curve> const& curves, SeriesQuery const& query) {
-    std::vector<std::vector<Point>> points;
-    for (auto const& curve : curves) points.push_back(points_of(curve, query.axis));
-    auto const range = range_of(points, query);
+    std::vector<Columns> points;
+    for (auto const& curve : curves) points.push_back(columns_of(curve, query.axis));
+    auto range = extent_of(points);
+    range = {query.from.value_or(range.first), query.to.value_or(range.last)};
     auto list = Json::array();
     for (std::size_t at = 0; at < curves.size(); ++at) {
         auto const& curve = curves[at];
