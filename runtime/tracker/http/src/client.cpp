@@ -9,6 +9,7 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 #include <sys/un.h>
+#include <thread>
 
 namespace det::tracker::http {
 namespace client {
@@ -66,15 +67,23 @@ private:
             address = asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(),
                                               std::get<LoopbackEndpoint>(endpoint_).port);
         }
-        stream_.emplace(io_.get_executor());
-        buffer_.clear();
-        SystemError outcome;
-        stream_->expires_after(limits_.connect_time);
-        stream_->async_connect(address, [&](SystemError problem) { outcome = problem; });
-        run();
-        if (!outcome) return Ok{};
-        stream_.reset();
-        return failure("connect to", outcome);
+        auto const deadline = std::chrono::steady_clock::now() + limits_.connect_time;
+        for (;;) {
+            stream_.emplace(io_.get_executor());
+            buffer_.clear();
+            SystemError outcome;
+            stream_->expires_at(deadline);
+            stream_->async_connect(address, [&](SystemError problem) { outcome = problem; });
+            run();
+            if (!outcome) return Ok{};
+            stream_.reset();
+            // The server has not yet accepted as many connections as its queue takes. Nothing tells when
+            // there is room again.
+            bool const is_queue_full = outcome == asio::error::no_buffer_space;
+            if (!is_queue_full || std::chrono::steady_clock::now() >= deadline)
+                return failure("connect to", outcome);
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
     }
 
     Result<Response> exchange(RawRequest const& request, Deadline deadline) {

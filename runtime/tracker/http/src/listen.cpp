@@ -12,7 +12,7 @@
 namespace det::tracker::http {
 namespace {
 
-constexpr int backlog = 64;
+constexpr int backlog = 1024;
 constexpr int socket_flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 Status check_private(std::filesystem::path const& directory) {

@@ -445,6 +445,25 @@ BOOST_AUTO_TEST_CASE(a_server_stops_while_requests_wait) {
     BOOST_TEST(must_fail(client()->get("/hello")).code.name == codes::transport.name);
 }
 
+BOOST_AUTO_TEST_CASE(a_client_waits_while_the_queue_of_connections_is_full) {
+    UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    (directory / "full").native().copy(address.sun_path, sizeof address.sun_path - 1);
+    BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0);
+    BOOST_REQUIRE(::listen(listener.get(), 0) == 0);
+    RawConnection const first(directory / "full");  // nothing accepts it
+    auto const hasty = Client::make(UnixEndpoint{directory / "full"}, {50ms, 50ms, 1000});
+    BOOST_TEST(!hasty->get("/hello").has_value());
+    auto const patient = Client::make(UnixEndpoint{directory / "full"}, {20s, 100ms, 1000});
+    std::jthread const server_thread([&] {
+        ::poll(nullptr, 0, 50);
+        UniqueFd const accepted(::accept(listener.get(), nullptr, nullptr));
+    });
+    // It gets into the queue, where nothing answers.
+    BOOST_TEST(must_fail(patient->get("/hello")).message.find("did not answer in time") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_client_has_limits_of_its_own) {
     start();
     auto const small = Client::make(UnixEndpoint{directory / "s"}, {5s, 60s, 1000});
