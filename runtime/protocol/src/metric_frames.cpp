@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> type_names{"real", "integer", "boolean
 // begin again from 0, and a schema replaces the one with the same id.
 constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size
-constexpr std::size_t column_limit = 1 << 20;
+[[maybe_unused]] constexpr std::size_t column_limit = 1 << 20;  // asserted
 
 std::string render_schema(std::uint32_t id, std::string_view group, std::span<Metric const> metrics) {
     auto columns = Json::array();
