@@ -1,5 +1,6 @@
 // Trials that use the Core API in Python, on a real Slurm.
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -54,6 +55,14 @@ struct Site : LoopbackCluster {
     }
 };
 
+/// Whether a line of the log has both texts.
+bool has_line(std::string const& log, std::string_view label, std::string_view text) {
+    auto const lines = split_lines(log);
+    return std::ranges::any_of(lines, [&](auto const line) {
+        return line.find(label) != std::string_view::npos && line.find(text) != std::string_view::npos;
+    });
+}
+
 }  // namespace python_trial
 
 BOOST_FIXTURE_TEST_SUITE(python_trial, Site)
@@ -98,6 +107,26 @@ BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
     auto const described = shell(fmt::format("det-submit trial describe {}.0", id));
     BOOST_TEST(described.find("rank 2 on n1 failed first") != std::string::npos, described);
     BOOST_TEST(described.find("ValueError: the hyperparameters say so") != std::string::npos, described);
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_run_that_hangs_shows_the_stack_of_each_rank_and_the_trial_continues_from_its_checkpoint) {
+    must(write_file(home() / "code/hang_once.py",
+                    must(read_file(det::test::source_path("tests/cluster/programs/hang_once.py"))), 0644));
+    auto const id = create(
+        "--config slurm.hang_timeout=10 --config max_restarts=1 "
+        "--config 'entrypoint=det-launch python3 hang_once.py'");
+    wait_for_state(id, "COMPLETED");
+    auto const runs = ask(fmt::format("experiment describe {}", id)).at("trials").at(0).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs[0].at("cause") == "hung", runs.dump(2));
+    BOOST_TEST(runs[0].at("follow") == "restart-in-place", runs.dump(2));
+    BOOST_TEST(runs[1].at("cause") == "finished", runs.dump(2));
+    BOOST_TEST(runs[1].at("steps_completed") == 5, runs.dump(2));
+    auto const log = shell(fmt::format("det-submit trial logs {}.0 --run 0", id));
+    BOOST_TEST(has_line(log, "[rank=3] ", "in wait_for_nothing"), log);
+    for (auto const* waiting : {"[rank=0] ", "[rank=1] ", "[rank=2] "})
+        BOOST_TEST(has_line(log, waiting, "in allgather"), log);
 }
 
 BOOST_AUTO_TEST_CASE(a_script_of_the_older_api_trains_up_to_the_rungs_of_its_search) {

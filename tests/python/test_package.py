@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -36,6 +37,21 @@ class Package(Case):
     def test_an_old_python_is_an_import_error(self):
         done = self.python("import sys; sys.version_info = (3, 6, 8); import determined")
         self.assertRegex(done.stderr, "ImportError: determined needs Python 3.8 or newer, and .*python3.* is 3.6")
+
+    def test_in_a_run_a_signal_prints_the_stack_unless_it_has_another_meaning(self):
+        send = "import determined, os, signal; os.kill(os.getpid(), signal.SIGUSR1); print('alive')"
+        done = self.python(send, DET_RUN_PATH="/run")
+        self.assertEqual((done.returncode, done.stdout), (0, "alive\n"), done.stderr)
+        self.assertIn('File "<string>", line 1 in <module>', done.stderr)
+        self.assertEqual(self.python(send).returncode, -signal.SIGUSR1)
+        notices = self.python(send, DET_RUN_PATH="/run", DET_FORWARD_SIGNALS="TERM,USR1")
+        self.assertEqual(notices.returncode, -signal.SIGUSR1)
+        own = "import signal; signal.signal(signal.SIGUSR1, lambda *_: print('mine')); " + send
+        self.assertEqual(self.python(own, DET_RUN_PATH="/run").stdout, "mine\nalive\n")
+
+    def test_without_standard_error_the_package_is_imported(self):
+        done = self.python("import sys; sys.stderr = None; import determined; print('ok')", DET_RUN_PATH="/run")
+        self.assertEqual(done.stdout, "ok\n")
 
     def test_a_package_of_the_users_environment_wins(self):
         os.mkdir(f"{self.directory}/determined")

@@ -13,6 +13,10 @@ std::string describe_exit(RunFacts const& facts) {
     auto const exit_code = facts.step_exit_code;
     if (!facts.silent_host.empty())
         return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
+    if (facts.hung_for)
+        return fmt::format(
+            "was killed: it had reported no step for {} s; the stacks of its ranks are in the log",
+            facts.hung_for->count());
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
     if (exit_code == 0) return "ended";
@@ -205,13 +209,17 @@ std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
 
+Cause failure_of(RunFacts const& facts) {
+    return facts.hung_for && facts.silent_host.empty() ? Cause::hung : Cause::failed;
+}
+
 // A limit this high does not cause rapid restarts: each run waits until a node answers or the job starts.
 constexpr std::uint32_t slurm_failures_max = 30;
 
 /// The outcome if the next run must not use some of the nodes.
 RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const& bad = facts.bad_nodes;
-    auto const cause = bad.is_failure_of_trial ? Cause::failed : Cause::node_failed;
+    auto const cause = bad.is_failure_of_trial ? failure_of(facts) : Cause::node_failed;
     auto const message = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
     if (bad.is_enough_here)
         return {cause, NextAction::restart_in_place, message + "; restarted on other nodes", bad.hosts};
@@ -241,32 +249,32 @@ bool can_restart_here(RunFacts const& facts) {
 }
 
 RunOutcome classify_by_exit_code(RunFacts const& facts) {
-    if (facts.step_exit_code == 0 && facts.silent_host.empty())
+    if (facts.step_exit_code == 0 && facts.silent_host.empty() && !facts.hung_for)
         return {Cause::finished, NextAction::stop, "the trainer finished"};
     auto const what = describe_exit(facts);
     bool const is_node_failure = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (is_node_failure) return without_bad_nodes(facts, what);
     if (auto refused = if_refused(facts)) return *std::move(refused);
     if (!facts.cancels_retries.empty()) {
-        return {Cause::failed, NextAction::stop,
+        return {failure_of(facts), NextAction::stop,
                 fmt::format("the trainer {}; the log policy '{}' allows no restart", what,
                             facts.cancels_retries)};
     }
     if (facts.restarts >= facts.restarts_max) {
-        return {Cause::failed, NextAction::stop,
+        return {failure_of(facts), NextAction::stop,
                 facts.restarts_max == 0
                     ? fmt::format("the trainer {}", what)
                     : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
     }
     bool const is_stuck = facts.is_progress_visible && !facts.has_progressed;
     if (is_stuck && facts.failures_without_progress >= failures_without_progress_max) {
-        return {Cause::failed, NextAction::stop,
+        return {failure_of(facts), NextAction::stop,
                 fmt::format("the trainer {}, {} times in a row without having saved anything new: no restart",
                             what, facts.failures_without_progress + 1)};
     }
     auto const restart = fmt::format("{}; restart {} of {}", what, facts.restarts + 1, facts.restarts_max);
     if (!facts.bad_nodes.hosts.empty()) return without_bad_nodes(facts, restart);
-    return {Cause::failed, can_restart_here(facts) ? NextAction::restart_in_place : NextAction::requeue,
+    return {failure_of(facts), can_restart_here(facts) ? NextAction::restart_in_place : NextAction::requeue,
             "the trainer " + restart};
 }
 

@@ -131,6 +131,7 @@ Json to_json(ExperimentSpec const& spec) {
     if (!spec.persist.empty()) body["persist"] = spec.persist;
     if (!spec.preempted_exit_codes.empty()) body["preempted_exit_codes"] = spec.preempted_exit_codes;
     if (!spec.progress_globs.empty()) body["progress_globs"] = spec.progress_globs;
+    if (spec.hang_timeout_s) body["hang_timeout_s"] = *spec.hang_timeout_s;
     if (spec.tensorboard) body["tensorboard"] = true;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
@@ -187,6 +188,7 @@ Result<ExperimentSpec> spec_from_json(Json const& body) {
         spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
         spec.preempted_exit_codes = body.value("preempted_exit_codes", std::vector<int>());
         spec.progress_globs = body.value("progress_globs", std::vector<std::string>());
+        if (auto const hang = body.find("hang_timeout_s"); hang != body.end()) spec.hang_timeout_s = *hang;
         spec.tensorboard = body.value("tensorboard", false);
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");

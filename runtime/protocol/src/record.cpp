@@ -10,7 +10,7 @@
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 13> cause_names{"finished",
+constexpr std::array<std::string_view, 14> cause_names{"finished",
                                                        "preempted",
                                                        "paused",
                                                        "canceled",
@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 13> cause_names{"finished",
                                                        "interrupted",
                                                        "stopped-by-search",
                                                        "invalid-hyperparameters",
+                                                       "hung",
                                                        "unknown"};
 constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue",
                                                             "left-to-slurm", "requeue-held"};

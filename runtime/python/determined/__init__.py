@@ -1,6 +1,9 @@
 """Determined's Python API for experiments of det-submit."""
 
+import faulthandler
 import importlib
+import os
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,19 @@ class InvalidHP(Exception):
         super().__init__(msg)
         self.msg = msg
 
+
+def _show_stack_on_signal() -> None:
+    """Lets SIGUSR1 print the stacks of all threads, by which det-submit shows where a rank hangs (slurm.hang_timeout)."""
+    is_notice = "USR1" in os.environ.get("DET_FORWARD_SIGNALS", "").split(",")
+    if "DET_RUN_PATH" not in os.environ or is_notice or signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
+        return
+    try:
+        faulthandler.register(signal.SIGUSR1, all_threads=True)
+    except (AttributeError, OSError, RuntimeError, ValueError):
+        pass  # standard error is closed or replaced
+
+
+_show_stack_on_signal()
 
 _REFUSED = {
     "ExperimentConfig": "get_cluster_info().trial._config is the configuration as a dict",

@@ -108,6 +108,8 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.preempted_exit_codes = {config.slurm.preempted_exit_codes.begin(),
                                  config.slurm.preempted_exit_codes.end()};
     spec.progress_globs = config.slurm.progress_globs;
+    if (auto const seconds = config.slurm.hang_timeout_seconds)
+        spec.hang_timeout_s = static_cast<std::uint32_t>(*seconds);
     spec.tensorboard = config.slurm.tensorboard;
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;

@@ -39,7 +39,7 @@ environment:
   add_capabilities: [SYS_NICE]
 bind_mounts: [{host_path: /h, container_path: /c, read_only: true}]
 slurm: {slots_per_node: 4, gpu_type: a100, sbatch_args: [--mem=8G], launch: rank, mpi: pmix,
-        forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt'}
+        forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt', hang_timeout: 600}
 checkpoint_policy: none
 min_validation_period: {epochs: 2}
 min_checkpoint_period: {records: 3}
@@ -84,6 +84,7 @@ debug: true
     BOOST_TEST((config.slurm.mpi == Mpi::pmix));
     BOOST_TEST((config.slurm.forward_signals == std::vector<std::string>{"USR1"}));
     BOOST_TEST((config.slurm.preempted_exit_codes == std::vector<std::int64_t>{85, 3}));
+    BOOST_TEST(config.slurm.hang_timeout_seconds.value() == 600);
     BOOST_TEST((config.slurm.progress_globs == std::vector<std::string>{"ckpt/*.pt"}));
     BOOST_TEST((read_with("slurm: {progress_glob: [a, /b/*]}").slurm.progress_globs ==
                 std::vector<std::string>{"a", "/b/*"}));

@@ -97,13 +97,14 @@ BOOST_AUTO_TEST_CASE(priorities_sizes_divisors_and_lengths_have_their_limits) { 
 BOOST_AUTO_TEST_CASE(exit_codes_and_progress_patterns_have_their_limits) {
     for (auto const* good :
          {"{preempted_exit_codes: [1, 125]}", "{preempted_exit_codes: []}", "{progress_glob: 'a/*.pt'}",
-          "{progress_glob: [a, '/b/?']}", "{forward_signals: [TERM, USR1]}"}) {
+          "{progress_glob: [a, '/b/?']}", "{forward_signals: [TERM, USR1]}", "{hang_timeout: 10}"}) {
         auto const found = check_sanity(layer("slurm: " + std::string(good)));
         BOOST_TEST(!found.has_errors(), explain(found));
     }
-    for (auto const* bad : {"{preempted_exit_codes: [0]}", "{preempted_exit_codes: [126]}",
-                            "{preempted_exit_codes: 85}", "{progress_glob: ''}", "{progress_glob: 'a/**/b'}",
-                            "{progress_glob: [a, '']}", "{forward_signals: [KILL]}"}) {
+    for (auto const* bad :
+         {"{preempted_exit_codes: [0]}", "{preempted_exit_codes: [126]}", "{preempted_exit_codes: 85}",
+          "{progress_glob: ''}", "{progress_glob: 'a/**/b'}", "{progress_glob: [a, '']}",
+          "{forward_signals: [KILL]}", "{hang_timeout: 9}", "{hang_timeout: 10m}"}) {
         BOOST_TEST(check_sanity(layer("slurm: " + std::string(bad))).has_errors(), bad);
     }
 }

@@ -67,6 +67,27 @@ BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
     BOOST_TEST((mistaken.on_search_end(start) == RunAction::wait));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_hangs_is_killed_after_its_stacks_were_written) {
+    RunStateMachine machine(60s);
+    BOOST_TEST((machine.on_hang(start) == RunAction::show_stacks));
+    BOOST_TEST((machine.on_hang(start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 15s - 1ms) == RunAction::wait));
+    BOOST_TEST(!machine.was_hung());  // a program that ends by itself until then has not hung
+    BOOST_TEST((machine.on_time(start + 15s) == RunAction::kill));
+    BOOST_TEST(machine.was_hung());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_was_asked_to_stop_or_killed_does_not_hang) {
+    RunStateMachine paused(60s);
+    paused.on_desired(DesiredState::pause, start);
+    BOOST_TEST((paused.on_hang(start + 1s) == RunAction::wait));
+    BOOST_TEST((paused.wakes_at() == start + 60s));
+    RunStateMachine killed(60s);
+    killed.on_silence("n1", start);
+    BOOST_TEST((killed.on_hang(start + 1s) == RunAction::wait));
+    BOOST_TEST(!killed.was_hung());
+}
+
 BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {
     RunStateMachine machine(60s);
     BOOST_TEST((machine.on_task_notice() == RunAction::query_job));

@@ -6,6 +6,7 @@
 #include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/rank_end.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -125,6 +126,55 @@ BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exis
         exit $code)sh"));
     BOOST_TEST(output.exit_code == 0, output.err);
     BOOST_TEST(output.out == "node-0.log\n", output.out);
+}
+
+BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_its_stack_into_the_log) {
+    be_the_first_task_of_a_run();
+    auto const output = shell(until + std::string(R"sh(
+        mkdir -p runs/0
+        "$WRAP" 3 /usr/bin/python3 -c '
+import faulthandler, signal, threading
+faulthandler.register(signal.SIGUSR1)
+open("'"$DIR"'/ready", "w")
+def wait_for_no_one():
+    threading.Event().wait()
+wait_for_no_one()' >/dev/null 2>&1 &
+        wrapper=$!
+        until_there ready
+        kill -USR2 $wrapper  # without the file it is for another run
+        touch runs/0/hung
+        kill -USR2 $wrapper
+        until grep -q 'in wait_for_no_one' runs/0/node-0.log; do sleep 0.01; done
+        kill -KILL $wrapper
+        wait $wrapper
+        cat runs/0/node-0.log)sh"));
+    BOOST_TEST(output.out.find("prints its stack on SIGUSR1") != std::string::npos, output.out);
+    BOOST_TEST(
+        output.out.find("[rank=3]   File \"<string>\", line 6 in wait_for_no_one") != std::string::npos,
+        output.out);
+}
+
+BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_without_a_handler_has_a_stack_or_a_reason_and_lives_on) {
+    be_the_first_task_of_a_run();
+    constexpr char script[] = R"sh(
+        rm -rf runs ready stop; mkdir -p runs/0; touch runs/0/hung
+        "$WRAP" 3 bash -c 'cd "$0"; touch ready; until [ -e stop ]; do sleep 0.01; done; exit 7' "$DIR" >/dev/null 2>&1 &
+        until_there ready
+        kill -USR2 $!
+        until grep -q 'stack of process' runs/0/node-0.log; do sleep 0.01; done
+        touch stop
+        wait $!
+        code=$?
+        cat runs/0/node-0.log
+        exit $code)sh";
+    auto const with_debugger = shell(std::string(until) + script);
+    BOOST_TEST(with_debugger.exit_code == 7, with_debugger.err);
+    environment.set("PATH", directory.path().string());  // the programs of the script, but no debugger
+    auto const without = shell(
+        "for name in rm mkdir touch bash sleep grep cat; do /bin/ln -s /bin/$name $name; done 2>/dev/null\n" +
+        std::string(until) + script);
+    BOOST_TEST(without.exit_code == 7, without.err);
+    BOOST_TEST(without.out.find("neither gdb nor eu-stack is installed") != std::string::npos, without.out);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_samples_its_metrics_if_the_run_is_profiled) {

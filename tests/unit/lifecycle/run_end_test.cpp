@@ -382,6 +382,36 @@ constexpr Row table[] = {
          f.silent_host = "n1";
      },
      Cause::failed, NextAction::restart_in_place},
+    {"a run that hung counts against max_restarts, whatever srun says",
+     [](RunFacts& f) {
+         f.was_killed = true;
+         f.hung_for = std::chrono::seconds(60);
+     },
+     Cause::hung, NextAction::restart_in_place},
+    {"a run that hung after the last restart ends the trial",
+     [](RunFacts& f) {
+         f.was_killed = true;
+         f.step_exit_code = 137;
+         f.hung_for = std::chrono::seconds(60);
+         f.restarts = f.restarts_max;
+     },
+     Cause::hung, NextAction::stop},
+    {"a run that hung on a node that a log policy excludes",
+     [](RunFacts& f) {
+         f.was_killed = true;
+         f.step_exit_code = 137;
+         f.hung_for = std::chrono::seconds(60);
+         f.bad_nodes = {{"n1"}, "the log policy 'ECC' excludes", false, true, true};
+     },
+     Cause::hung, NextAction::requeue},
+    {"a run that hung and that the user has paused since",
+     [](RunFacts& f) {
+         f.was_killed = true;
+         f.step_exit_code = 137;
+         f.hung_for = std::chrono::seconds(60);
+         f.desired = DesiredState::pause;
+     },
+     Cause::paused, NextAction::requeue_held},
     {"a lost step that shares its node blocks a lane until the job ends",
      [](RunFacts& f) {
          f.silent_host = "n1";

@@ -75,6 +75,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     preemptible.forward_signals = {"TERM"};
     preemptible.preempted_exit_codes = {85};
     preemptible.progress_globs = {"*.pt"};
+    preemptible.hang_timeout_s = 600;
     preemptible.tensorboard = true;
     BOOST_TEST((must(parse_spec(render_spec(preemptible))) == preemptible));
     auto persistent = example_spec();

@@ -17,6 +17,7 @@ std::vector<Record> one_of_each() {
     return {
         RunStarted{noon, "123_4", 1, "n0", "n[0-1]", 2, "0a1b2c3d-0000-4000-8000-000000000000", 500, noon},
         RunEnded{noon, Cause::preempted, NextAction::requeue, 0, "Slurm wanted the nodes"},
+        RunEnded{noon, Cause::hung, NextAction::restart_in_place, 137, "no step"},
         MetricsReported{noon, "training", 10, Json{{"loss", 0.25}}},
         CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}},
         PreemptionAcknowledged{noon},

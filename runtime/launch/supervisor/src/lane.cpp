@@ -66,6 +66,11 @@ std::string describe_failure(Error const& error) {
     return text;
 }
 
+std::optional<std::chrono::seconds> hang_timeout(ExperimentSpec const& spec) {
+    if (!spec.hang_timeout_s) return std::nullopt;
+    return std::chrono::seconds(*spec.hang_timeout_s);
+}
+
 /// A TCP port that was free on this host a moment ago; 0 if none was found.
 std::uint16_t find_free_port() {
     UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -134,6 +139,7 @@ Status Lane::begin(std::uint32_t trial) {
                      std::move(record),
                      watch,
                      std::move(heartbeats),
+                     HangDetector(hang_timeout(assignment_.spec), context_.clock.steady_now()),
                      std::move(notice),
                      std::move(search),
                      {},
@@ -160,6 +166,14 @@ std::optional<std::string> Lane::find_silent_host(bool on_time) {
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
 }
 
+RunAction Lane::check_hang(RunStateMachine::Time now) {
+    auto const due = run_->hang.next_check();
+    if (!due || now < *due) return RunAction::wait;
+    auto const progress = read_progress(assignment_.experiment.trial(id().trial.index), run_->record.layout(),
+                                        assignment_.spec.progress_globs);
+    return run_->hang.check(progress, now) ? run_->machine.on_hang(now) : RunAction::wait;
+}
+
 RunAction Lane::follow_search() {
     if (!run_->search) return RunAction::wait;
     auto& search = *run_->search;
@@ -184,6 +198,15 @@ void Lane::ask_to_stop() {
     context_.log(fmt::format("run {} is asked to stop ({})", to_string(id()),
                              lifecycle::to_string(run_->machine.stop_reason())));
     run_->step->signal(SIGUSR2);  // srun passes it to every task of this step only
+}
+
+void Lane::show_stacks() {
+    context_.log(fmt::format("run {} hangs: no step was reported for {} s", to_string(id()),
+                             *assignment_.spec.hang_timeout_s));
+    if (!run_->step) return;
+    if (auto const asked = run_->record.ask_for_stacks(); !asked)
+        context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));
+    run_->step->signal(SIGUSR2);
 }
 
 void Lane::kill_step() {
@@ -257,7 +280,7 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
 /// What the other trials of the search see of the end of this one.
 Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
     bool const has_failed = outcome.next_action == NextAction::stop &&
-                            (outcome.cause == Cause::failed || outcome.cause == Cause::not_launched);
+                            (is_failure(outcome.cause) || outcome.cause == Cause::not_launched);
     if (has_failed && run_->search) return run_->search->add_failure();
     if (outcome.cause != Cause::invalid_hyperparameters) return Ok{};
     if (run_->search) DET_TRY(run_->search->remove_entries());

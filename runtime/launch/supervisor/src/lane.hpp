@@ -1,5 +1,6 @@
 #pragma once
 #include <det/launch/supervisor/claims.hpp>
+#include <det/launch/supervisor/hang_detector.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
 #include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
@@ -38,6 +39,9 @@ public:
     DesiredState desired() const;
     /// A node of the run whose heartbeat is overdue. `on_time`: the previous check was made when it was due.
     std::optional<std::string> find_silent_host(bool on_time);
+    std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
+    /// Compares the progress of the run with the last one, if that is due.
+    RunAction check_hang(RunStateMachine::Time now);
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
     /// Nodes that later runs of the trial must not use.
     std::vector<std::string> bad_hosts() const;
@@ -46,6 +50,8 @@ public:
     RunAction follow_search();
 
     void ask_to_stop();
+    /// Asks the wrappers for the stacks of all ranks.
+    void show_stacks();
     void kill_step();
     /// Kills srun and asks Slurm to end the step. Needed if srun does not notice that a part of its step is
     /// gone.
@@ -69,6 +75,7 @@ private:
         RunRecord record;
         RunStateMachine machine;
         HeartbeatMonitor heartbeats;
+        HangDetector hang;
         NoticeWatch notice;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;

@@ -30,7 +30,7 @@ struct PastRun {
         // Slurm ends the job after the record. It can't do that on a node that does not answer.
         return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
     }
-    bool has_failed() const { return ended && ended->cause == Cause::failed; }
+    bool has_failed() const { return ended && is_failure(ended->cause); }
     bool was_failed_by_slurm() const {
         return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
     }

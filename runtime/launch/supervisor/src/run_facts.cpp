@@ -78,6 +78,7 @@ public:
         facts.stop_reason = run_.machine.stop_reason();
         facts.was_killed = run_.machine.was_killed();
         facts.silent_host = run_.machine.silent_host();
+        if (run_.machine.was_hung()) facts.hung_for = std::chrono::seconds(*assignment_.spec.hang_timeout_s);
         facts.shares_node = assignment_.spec.lanes > 1;
         facts.notice_received = run_.machine.notice_received();
         facts.preemption_acknowledged = run_.record.was_acknowledged();

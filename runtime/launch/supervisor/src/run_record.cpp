@@ -68,6 +68,8 @@ Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
     return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
 }
 
+Status RunRecord::ask_for_stacks() { return write_file(layout_.hung(), ""); }
+
 Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
 
 bool RunRecord::was_acknowledged() const {

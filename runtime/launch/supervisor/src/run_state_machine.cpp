@@ -14,6 +14,8 @@ using slurm::JobState;
 constexpr auto wait_after_notice = 3s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
+// The wrappers give a debugger 10 s for the stacks.
+constexpr auto time_for_stacks = 15s;
 constexpr auto between_grace_queries = 2s;
 constexpr int grace_queries_max = 3;
 constexpr auto limit_that_matters = std::chrono::hours(24) * 366;  // Slurm reports "UNLIMITED" as a year
@@ -58,6 +60,13 @@ RunAction RunStateMachine::on_silence(std::string const& host, Time now) {
     if (was_killed_) return RunAction::wait;
     silent_host_ = host;
     return kill(now);
+}
+
+RunAction RunStateMachine::on_hang(Time now) {
+    if (was_killed_ || hangs_ || stop_reason_ != StopReason::none) return RunAction::wait;
+    hangs_ = true;
+    advance<Time>(kill_at_, now + time_for_stacks);
+    return RunAction::show_stacks;
 }
 
 RunAction RunStateMachine::on_other_trial(Time now) {

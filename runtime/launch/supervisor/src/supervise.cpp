@@ -98,6 +98,7 @@ private:
             polled.push_back({lane.pidfd(), POLLIN, 0});
             polled.push_back({lane.notice_fd(), POLLIN, 0});
             wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
+            wake = std::min(wake, lane.next_hang_check().value_or(wake));
         }
         ::poll(polled.data(), polled.size(), poll_timeout_ms(wake, context_.clock.steady_now()));
     }
@@ -119,6 +120,7 @@ private:
             for_running_lanes([&](Lane& lane) { return lane.machine().on_desired(lane.desired(), now); });
         }
         if (is_woken || now >= next_search_at_) follow_searches(now);
+        for_running_lanes([&](Lane& lane) { return lane.check_hang(now); });
         for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
     }
 
@@ -153,6 +155,7 @@ private:
 
     void perform(Lane& lane, RunAction act) {
         if (act == RunAction::ask_to_stop) lane.ask_to_stop();
+        if (act == RunAction::show_stacks) lane.show_stacks();
         if (act == RunAction::kill) lane.kill_step();
         if (act == RunAction::abandon) lane.abandon_step();
         if (act == RunAction::finish_run) end_run(lane, 128 + SIGTERM);
@@ -196,7 +199,7 @@ private:
                 if (!is_draining_) begin(lane, trial);
                 return;
             case NextAction::stop:
-                if (outcome.cause == Cause::failed || outcome.cause == Cause::not_launched) exit_code_ = 1;
+                if (is_failure(outcome.cause) || outcome.cause == Cause::not_launched) exit_code_ = 1;
                 // If the step still runs, Slurm ends the job; if no step can be started here, the next one
                 // can't either.
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();

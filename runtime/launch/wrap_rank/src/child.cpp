@@ -1,6 +1,7 @@
 #include "child.hpp"
 
 #include <det/foundation/polling.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -112,6 +113,7 @@ Result<int> ChildMonitor::wait_for_exit() {
         if (::poll(&polled, 1, poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 && errno != EINTR)
             return os_error("wait", errno);
         take_signals(signals);
+        if (stack_helper_ > 0 && ::waitpid(stack_helper_, nullptr, WNOHANG) != 0) stack_helper_ = -1;
         deliver_notice();
         if (kill_at_ && clock_.steady_now() >= *kill_at_) {
             child_.signal(SIGKILL);
@@ -147,6 +149,7 @@ void ChildMonitor::take_signals(SignalReader const& signals) {
         }
         auto const use = command_.handle_signal ? command_.handle_signal(number) : SignalUse::forward;
         if (use == SignalUse::notice) begin_notice(number);
+        if (use == SignalUse::show_stacks) show_stacks();
         if (use != SignalUse::forward) continue;
         if (info->ssi_code == SI_KERNEL) {
             child_.signal_by_terminal(number);
@@ -154,6 +157,23 @@ void ChildMonitor::take_signals(SignalReader const& signals) {
             child_.signal(number);
         }
     }
+}
+
+/// Errors are ignored: the run ends without stacks. The pipe is opened for writing only now, because the
+/// output of a command ends when all writers have closed it.
+void ChildMonitor::show_stacks() {
+    if (command_.stack_helper.empty() || stack_helper_ > 0) return;
+    UniqueFd const output(
+        ::open(fmt::format("/proc/self/fd/{}", error_pipe_.get()).c_str(), O_WRONLY | O_CLOEXEC));
+    if (!output) return;
+    auto argv = command_.stack_helper;
+    argv.push_back(std::to_string(child_.pid()));
+    SpawnSettings settings;
+    settings.in_own_group();
+    settings.without_input();
+    settings.connect(output, STDOUT_FILENO);
+    settings.connect(output, STDERR_FILENO);
+    if (auto const started = spawn(argv, command_.environment, settings)) stack_helper_ = *started;
 }
 
 void ChildMonitor::begin_notice(int signal) {

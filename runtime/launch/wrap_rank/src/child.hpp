@@ -45,8 +45,10 @@ private:
 /// Forwards signals to the command, and sends heartbeats, until the command ends.
 class ChildMonitor {
 public:
-    ChildMonitor(RelayedCommand const& command, Child const& child, Clock const& clock)
-        : command_(command), child_(child), clock_(clock) {}
+    /// \param error_pipe the pipe of the command's standard error, opened for reading
+    ChildMonitor(RelayedCommand const& command, Child const& child, UniqueFd const& error_pipe,
+                 Clock const& clock)
+        : command_(command), child_(child), error_pipe_(error_pipe), clock_(clock) {}
 
     /// Returns the status of waitpid(2).
     Result<int> wait_for_exit();
@@ -59,6 +61,7 @@ private:
     void begin_notice(int signal);
     void deliver_notice();
     void take_signals(SignalReader const& signals);
+    void show_stacks();
     /// Whether the launcher that started this wrapper has sent the SIGTERM. Inside a run, any other SIGTERM
     /// is Slurm's preemption notice.
     bool is_from_launcher(pid_t sender) const;
@@ -66,10 +69,12 @@ private:
 
     RelayedCommand const& command_;
     Child const& child_;
+    UniqueFd const& error_pipe_;
     Clock const& clock_;
     pid_t const parent_ = ::getppid();
     std::optional<TimePoint> kill_at_, beat_at_, deliver_at_;
     std::optional<NoticeDelivery> notice_;
+    pid_t stack_helper_ = -1;
 };
 
 }  // namespace det::launch::wrap_rank

@@ -12,6 +12,8 @@
 #include <iostream>
 #include <sys/resource.h>
 
+#include "stacks.hpp"
+
 namespace {
 
 using namespace det;
@@ -121,6 +123,12 @@ int main(int argc, char** argv) try {
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
         std::cout << help_text;
+        return 0;
+    }
+    if (argc == 3 && !is_wrapped && argv[1] == std::string_view("--stacks")) {
+        // Called by the wrapper of a run that hangs.
+        if (auto const process = parse_integer<pid_t>(argv[2]))
+            print_stacks(*process, std::move(environment));
         return 0;
     }
     auto request = parse_arguments({argv + 1, argv + argc}, environment);

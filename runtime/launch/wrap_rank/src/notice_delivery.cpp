@@ -49,11 +49,14 @@ bool contains(std::string_view mask, int signal) {
     return (value >> ((signal - 1) % 4) & 1) != 0;
 }
 
-Reaction reaction_of(std::string_view status, int signal) {
-    // These programs block the signals that they forward.
+/// These programs block the signals that they forward.
+bool is_own_program(std::string_view name) {
     constexpr std::array<std::string_view, 3> launchers{"det-wrap-rank", "det-launch", "det-rsh"};
-    auto const name = find_field(status, "Name");
-    if (std::find(launchers.begin(), launchers.end(), name) != launchers.end()) return Reaction::none;
+    return std::find(launchers.begin(), launchers.end(), name) != launchers.end();
+}
+
+Reaction reaction_of(std::string_view status, int signal) {
+    if (is_own_program(find_field(status, "Name"))) return Reaction::none;
     if (contains(find_field(status, "SigBlk"), signal)) return Reaction::blocked;
     return contains(find_field(status, "SigCgt"), signal) ? Reaction::caught : Reaction::none;
 }
@@ -75,7 +78,9 @@ std::optional<ProcessView> read_process(pid_t process, int signal) {
     if (!status) return std::nullopt;
     auto const parent = parse_integer<pid_t>(find_field(*status, "PPid"));
     if (!parent) return std::nullopt;
-    return ProcessView{process, *parent, reaction_of(*status, signal), false};
+    auto const name = find_field(*status, "Name");
+    return ProcessView{process, *parent,           reaction_of(*status, signal),
+                       false,   std::string(name), is_own_program(name)};
 }
 
 Children children_of(std::span<ProcessView const> processes) {
@@ -115,7 +120,7 @@ std::vector<ProcessView> read_process_tree(pid_t root, int signal) {
     std::vector<ProcessView> tree;
     auto const add = [&](auto const& self, ProcessView const& process) -> void {
         tree.push_back(process);
-        if (process.reaction != Reaction::none) tree.back().is_rank = is_rank(process.pid);
+        tree.back().is_rank = is_rank(process.pid);
         auto const below = children.find(process.pid);
         if (below == children.end()) return;
         for (auto const* child : below->second) self(self, *child);

@@ -1,6 +1,7 @@
 #pragma once
 #include <set>
 #include <span>
+#include <string>
 #include <sys/types.h>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct ProcessView {
     pid_t pid = 0, parent = 0;
     Reaction reaction = Reaction::none;
     bool is_rank = false;  // a launcher has set LOCAL_RANK or a similar variable
+    std::string name = {};
+    bool is_ours = false;  // one of det-submit's programs
 };
 
 struct Receivers {

@@ -4,6 +4,7 @@
 #include <det/launch/wrap_rank/relay.hpp>
 
 #include <atomic>
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sstream>
@@ -104,6 +105,8 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
     DET_TRY_ASSIGN(auto const child, Child::start(command, out, err));
+    UniqueFd error_pipe;
+    if (!command.stack_helper.empty()) error_pipe = UniqueFd(::fcntl(err.read_end.get(), F_DUPFD_CLOEXEC, 0));
     out.write_end.reset();
     err.write_end.reset();
     OutputStream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
@@ -111,7 +114,7 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     EndEvent ending;
     // A separate thread forwards the output, so that a blocked reader does not delay a notice.
     std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });
-    auto const status = ChildMonitor(command, child, clock).wait_for_exit();
+    auto const status = ChildMonitor(command, child, error_pipe, clock).wait_for_exit();
     auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();

@@ -1,3 +1,4 @@
+#include <det/foundation/executable.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -77,7 +78,7 @@ public:
         fs::path const run_dir = environment.find(variables::run_dir).value_or("");
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
         RunLayout const run(environment.find(variables::run_path).value_or(""));
-        return RunSignals(std::move(page), run.asked(),
+        return RunSignals(std::move(page), run,
                           parse_notice_signals(environment.find(variables::forward_signals).value_or("")));
     }
 
@@ -87,9 +88,13 @@ public:
             return SignalUse::notice;
         }
         if (signal != SIGUSR2) return SignalUse::forward;
-        // The signal is for this run if the supervisor has created the file; otherwise it was meant for
-        // another run but sent to every process of the job.
-        if (!path_exists(asked_)) return SignalUse::withhold;
+        // The signal is for this run if the supervisor has created one of the files; otherwise it was meant
+        // for another run but sent to every process of the job.
+        if (!has_shown_stacks_ && path_exists(run_.hung())) {
+            has_shown_stacks_ = true;
+            return SignalUse::show_stacks;
+        }
+        if (!path_exists(run_.asked())) return SignalUse::withhold;
         page_.raise(clock, preemption::NoticePage::By::supervisor);
         return SignalUse::notice;
     }
@@ -105,11 +110,12 @@ public:
     }
 
 private:
-    RunSignals(preemption::NoticePage page, fs::path asked, std::vector<int> forwarded)
-        : page_(std::move(page)), asked_(std::move(asked)), forwarded_(std::move(forwarded)) {}
+    RunSignals(preemption::NoticePage page, RunLayout run, std::vector<int> forwarded)
+        : page_(std::move(page)), run_(std::move(run)), forwarded_(std::move(forwarded)) {}
 
     preemption::NoticePage page_;
-    fs::path asked_;
+    RunLayout run_;
+    bool has_shown_stacks_ = false;
     std::vector<int> forwarded_;
 };
 
@@ -182,6 +188,7 @@ private:
         signals_->set_mask(command_.signal_mask);
         command_.handle_signal = [this](int signal) { return signals_->take(signal, clock_); };
         if (is_outermost()) deliver_notices();
+        if (is_outermost()) command_.stack_helper = {own_executable(), "--stacks"};
         return Ok{};
     }
 

@@ -172,6 +172,8 @@ yaml::Node pattern_as_list(yaml::Node const& value) {
 constinit Type const progress_glob{
     .shape = Shape::either, .alternatives = progress_glob_alternatives, .normalise = pattern_as_list};
 
+constinit Type const hang_timeout = integer_between(10, 31'536'000);
+
 /// Refuses the options that det-submit sets itself.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
     std::vector<std::string> items;
@@ -225,6 +227,11 @@ constexpr Key slurm_keys[] = {
      "the "
      "Core API",
      into<&Slurm::progress_globs>},
+    {"hang_timeout", hang_timeout, "",
+     "seconds without a reported step after which a run is ended as hung, with the stacks of its ranks in "
+     "the "
+     "log; default: off",
+     into<&Slurm::hang_timeout_seconds>},
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",
      into<&Slurm::tensorboard>},

@@ -3,6 +3,7 @@
 #include <det/protocol/record.hpp>
 #include <det/slurm/job.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,8 +58,10 @@ struct RunFacts {
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // the supervisor received SIGTERM
     StopReason stop_reason = StopReason::none;
-    bool was_killed = false;           // the supervisor killed the step
-    std::string silent_host = {};      // a node whose heartbeat was overdue, so that the step was killed
+    bool was_killed = false;       // the supervisor killed the step
+    std::string silent_host = {};  // a node whose heartbeat was overdue, so that the step was killed
+    // The run was killed because it had reported no step for so long; nullopt: it was not
+    std::optional<std::chrono::seconds> hung_for = {};
     bool shares_node = false;          // the run shares its node with other trials of the job
     std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
     BadNodes bad_nodes = {};

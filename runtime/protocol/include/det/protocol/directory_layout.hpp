@@ -33,6 +33,8 @@ public:
     std::filesystem::path journal() const { return run_ / "journal"; }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path asked() const { return run_ / "asked"; }
+    /// Created when the supervisor asks the wrappers for the stacks of the ranks, because the run hangs.
+    std::filesystem::path hung() const { return run_ / "hung"; }
     /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run
     /// there.
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }

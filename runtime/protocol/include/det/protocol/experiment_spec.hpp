@@ -95,9 +95,10 @@ struct ExperimentSpec {
     std::vector<LogPolicySpec> log_policies;
     // Signals that deliver a notice to the program, names without SIG
     std::vector<std::string> forward_signals = {};
-    std::vector<int> preempted_exit_codes = {};    // of a program that stopped because of a notice
-    std::vector<std::string> progress_globs = {};  // files whose newest change shows progress
-    bool tensorboard = false;  // metrics are also written as event files
+    std::vector<int> preempted_exit_codes = {};        // of a program that stopped because of a notice
+    std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
+    std::optional<std::uint32_t> hang_timeout_s = {};  // without a step a run hangs; nullopt: never
+    bool tensorboard = false;                          // metrics are also written as event files
     std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued

@@ -24,6 +24,7 @@ enum class Cause {
     interrupted,   // the job was signalled, and slurmctld could not be asked for the reason or for a requeue
     stopped_by_search,        // the searcher ended the trial
     invalid_hyperparameters,  // the program reported that it can't train with them
+    hung,                     // no step was reported for slurm.hang_timeout
     unknown,                  // a newer program has recorded it: see RunEnded::unknown_cause
 };
 
@@ -38,6 +39,8 @@ enum class NextAction {
 
 std::string_view to_string(Cause cause);
 std::string_view to_string(NextAction next_action);
+/// Whether a run with this cause counts against max_restarts: failed or hung.
+constexpr bool is_failure(Cause cause) { return cause == Cause::failed || cause == Cause::hung; }
 
 // The record types. In the journal `life` of a run, written by its supervisor:
 

@@ -227,6 +227,7 @@ struct Slurm {
     std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
     std::vector<std::int64_t> preempted_exit_codes;
     std::vector<std::string> progress_globs;
+    std::optional<std::int64_t> hang_timeout_seconds;
     bool tensorboard = false;
 };
 

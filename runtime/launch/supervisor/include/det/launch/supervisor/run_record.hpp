@@ -29,6 +29,8 @@ public:
     Status record_decision(SearchDecision const& decision);
     /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
     Status ask_to_stop(lifecycle::StopReason why);
+    /// Creates the file that tells wrappers that the next USR2 asks for the stacks of the ranks.
+    Status ask_for_stacks();
 
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();

@@ -15,6 +15,7 @@ enum class RunAction {
     wait,
     query_job,    // ask Slurm about the job and pass the answer to on_job()
     ask_to_stop,  // ask its ranks to save their work and exit
+    show_stacks,  // ask its wrappers for the stacks of its ranks
     kill,         // end its step
     abandon,      // give up its step, which did not end when it was killed
     finish_run,   // record the end of the run now, although its step has not ended: Slurm will end it
@@ -39,6 +40,9 @@ public:
     RunAction on_task_notice();
     /// The heartbeat of a node is overdue.
     RunAction on_silence(std::string const& host, Time now);
+    /// No step was reported for too long. The stacks of the ranks are written before the step is killed. Has
+    /// no effect on a run that was asked to stop.
+    RunAction on_hang(Time now);
     /// The job will be requeued because of another trial in it.
     RunAction on_other_trial(Time now);
     /// The search has ended the trial. Replaces the reason of an earlier request to stop.
@@ -54,6 +58,8 @@ public:
     lifecycle::StopReason stop_reason() const { return stop_reason_; }
     bool was_killed() const { return was_killed_; }
     std::string const& silent_host() const { return silent_host_; }
+    /// Whether the step was killed because the run hung.
+    bool was_hung() const { return hangs_ && was_killed_; }
     bool notice_received() const { return notice_received_; }
 
 private:
@@ -67,6 +73,7 @@ private:
     std::optional<std::chrono::seconds> grace_;
     lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
     bool was_killed_ = false;
+    bool hangs_ = false;
     std::string silent_host_;
     bool notice_received_ = false;
     int grace_queries_left_ = 0;

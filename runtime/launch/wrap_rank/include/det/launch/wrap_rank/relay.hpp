@@ -25,9 +25,10 @@ enum class StartedBy { slurm, launcher };
 
 /// What happens with a signal that a wrapper has received.
 enum class SignalUse {
-    forward,   // the command's process group gets it
-    withhold,  // the command does not get it
-    notice,    // it is the notice, which the command gets as `notice_signals`
+    forward,      // the command's process group gets it
+    withhold,     // the command does not get it
+    notice,       // it is the notice, which the command gets as `notice_signals`
+    show_stacks,  // the command does not get it; `stack_helper` is started
 };
 
 struct RelayedCommand {
@@ -45,6 +46,9 @@ struct RelayedCommand {
     bool signals_reach_all = false;
     /// Called after a notice was delivered, with the signal that brought it.
     std::function<void(int)> record_notice = {};
+    /// A program that prints the stacks of the command's processes as lines of the command's standard error.
+    /// It gets the number of the command's process as its last argument.
+    std::vector<std::string> stack_helper = {};
     /// Called once at the start and then at this interval while the command runs. The command is killed if it
     /// returns false.
     std::function<bool()> beat = {};

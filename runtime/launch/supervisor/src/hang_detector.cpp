@@ -1,0 +1,51 @@
+#include <det/foundation/files.hpp>
+#include <det/launch/supervisor/hang_detector.hpp>
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "progress_files.hpp"
+
+namespace det::launch::supervisor {
+namespace {
+
+/// Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
+std::uint64_t size_bytes_of(std::filesystem::path const& file) {
+    UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat info {};
+    return fd && ::fstat(fd.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+}  // namespace
+
+ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run,
+                               std::vector<std::string> const& progress_globs) {
+    return {size_bytes_of(run.journal()), newest_change(progress_globs, trial)};
+}
+
+HangDetector::HangDetector(std::optional<std::chrono::seconds> timeout, Time begin)
+    : timeout_(timeout), changed_at_(begin), next_check_at_(timeout ? begin + interval() : begin) {}
+
+std::chrono::milliseconds HangDetector::interval() const {
+    return std::max<std::chrono::milliseconds>(std::chrono::milliseconds(*timeout_) / 10,
+                                               std::chrono::seconds(1));
+}
+
+std::optional<HangDetector::Time> HangDetector::next_check() const {
+    return timeout_ ? std::optional(next_check_at_) : std::nullopt;
+}
+
+bool HangDetector::check(ReportedProgress const& progress, Time now) {
+    if (!timeout_) return false;
+    bool const is_late = now > next_check_at_ + interval();
+    next_check_at_ = now + interval();
+    if (is_late || progress != progress_) {
+        progress_ = progress;
+        changed_at_ = now;
+        return false;
+    }
+    return now - changed_at_ >= *timeout_;
+}
+
+}  // namespace det::launch::supervisor
