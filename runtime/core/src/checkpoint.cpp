@@ -23,8 +23,7 @@ Status Checkpoint::commit(Draft const& draft) {
                    data_.store->commit({draft.uuid, data_.run_name(), draft.steps_completed,
                                         data_.clock.now(), data_.distributed.size(), draft.metadata},
                                        [this] { return data_.require_newest(); }));
-    measure(draft.begun);
-    return report(manifest);
+    return report(manifest, measure(draft.begun));
 }
 
 Status Checkpoint::discard(Draft const& draft) { return data_.store->remove(draft.uuid); }
@@ -77,8 +76,7 @@ Status Checkpoint::upload_as(std::string const& uuid, std::uint64_t steps_comple
                                                distributed.size(), Json::object()},
                                               [this] { return data_.require_newest(); }));
     if (!manifest) return Ok{};
-    measure(begun);
-    return report(*manifest);
+    return report(*manifest, measure(begun));
 }
 
 Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint::Upload upload) {
@@ -126,16 +124,19 @@ Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_complet
     return data_.reporter->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
 
-Status Checkpoint::report(CheckpointManifest const& manifest) {
+Status Checkpoint::report(CheckpointManifest const& manifest, Duration blocked) {
     if (!data_.reporter) return Ok{};
     return data_.reporter->append(
         CheckpointCommitted{data_.clock.now(), manifest.uuid, manifest.steps_completed,
-                            resources_of(manifest), manifest.metadata},
+                            resources_of(manifest), manifest.metadata,
+                            std::chrono::duration<double>(blocked).count()},
         Durability::power_loss);
 }
 
-void Checkpoint::measure(std::chrono::steady_clock::time_point begun) {
-    cost_ = std::chrono::duration_cast<std::chrono::microseconds>(data_.clock.steady_now() - begun);
+Checkpoint::Duration Checkpoint::measure(std::chrono::steady_clock::time_point begun) {
+    auto const passed = data_.clock.steady_now() - begun;
+    cost_ = std::chrono::duration_cast<std::chrono::microseconds>(passed);
+    return passed;
 }
 
 Result<bool> Checkpoint::has_time_to_save() {

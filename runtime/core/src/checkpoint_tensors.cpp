@@ -63,7 +63,11 @@ struct Checkpoint::Tensors {
 
     CollectivePeers peers;
     checkpoint::Saver saver;
-    std::map<std::string, std::chrono::steady_clock::time_point> begun;  // of saves in flight, by UUID
+    struct SaveInFlight {
+        std::chrono::steady_clock::time_point begun;
+        Duration blocked;  // how long the training waited when the save began
+    };
+    std::map<std::string, SaveInFlight> in_flight;  // by UUID
 };
 
 Checkpoint::Checkpoint(ContextData& data) : data_(data) {}
@@ -74,11 +78,13 @@ Checkpoint::Tensors& Checkpoint::tensors() {
     return *tensors_;
 }
 
-Status Checkpoint::report(Outcomes const& outcomes) {
+Status Checkpoint::report(Outcomes const& outcomes, Duration blocked) {
     for (auto const& outcome : outcomes) {
-        auto const begun = tensors_->begun.extract(outcome.uuid);
-        if (begun && !outcome.error) measure(begun.mapped());
-        if (outcome.manifest) DET_TRY(report(*outcome.manifest));
+        auto const save = tensors_->in_flight.extract(outcome.uuid);
+        if (save && !outcome.error) measure(save.mapped().begun);
+        if (!outcome.manifest) continue;
+        DET_TRY(report(*outcome.manifest, blocked + (save ? save.mapped().blocked : Duration())));
+        blocked = {};  // it is counted once
     }
     return Ok{};
 }
@@ -99,7 +105,7 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({data_.run_name(), steps_completed, data_.clock.now(),
                                                      std::move(metadata)},
                                                     state, after));
-    tensors().begun[begun.uuid] = begin;
+    tensors().in_flight[begun.uuid] = {begin, data_.clock.steady_now() - begin};
     DET_TRY(announce(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
     return begun;
@@ -122,8 +128,9 @@ Result<Checkpoint::Outcomes> Checkpoint::poll() {
 
 Result<Checkpoint::Outcomes> Checkpoint::finish() {
     if (!tensors_) return Outcomes();
+    auto const begin = data_.clock.steady_now();
     DET_TRY_ASSIGN(auto ended, tensors().saver.finish());
-    DET_TRY(report(ended));
+    DET_TRY(report(ended, data_.clock.steady_now() - begin));
     return ended;
 }
 

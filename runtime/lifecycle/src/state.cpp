@@ -94,11 +94,13 @@ void RunView::add(Record const& record) {
     if (auto const* end = std::get_if<RunEnded>(&record)) ended = *end;
     if (auto const* requeued = std::get_if<JobRequeued>(&record)) queued_again = requeued->time;
     if (auto const* decision = std::get_if<SearchDecision>(&record)) decisions.push_back(*decision);
+    if (auto const* allocated = std::get_if<JobAllocated>(&record)) allocation = *allocated;
 }
 
 std::vector<Record> RunView::records() const {
     std::vector<Record> records;
     if (started) records.push_back(*started);
+    if (allocation) records.push_back(*allocation);
     for (auto const& decision : decisions) records.push_back(decision);
     if (ended) records.push_back(*ended);
     if (queued_again) records.push_back(JobRequeued{*queued_again});

@@ -110,16 +110,20 @@ Record metrics_from_json(Json const& json) {
 
 Json checkpoint_to_json(Record const& record) {
     auto const& r = std::get<CheckpointCommitted>(record);
-    return {{"time", format_utc(r.time)},
-            {"uuid", r.uuid},
-            {"steps_completed", r.steps_completed},
-            {"resources", r.resources},
-            {"metadata", r.metadata}};
+    Json json{{"time", format_utc(r.time)},
+              {"uuid", r.uuid},
+              {"steps_completed", r.steps_completed},
+              {"resources", r.resources},
+              {"metadata", r.metadata}};
+    if (r.blocked_s) json["blocked_s"] = *r.blocked_s;
+    return json;
 }
 
 Record checkpoint_from_json(Json const& json) {
-    return CheckpointCommitted{time_from(json), json.at("uuid"), json.at("steps_completed"),
-                               json.at("resources"), json.at("metadata")};
+    CheckpointCommitted committed{time_from(json), json.at("uuid"), json.at("steps_completed"),
+                                  json.at("resources"), json.at("metadata")};
+    if (json.contains("blocked_s")) committed.blocked_s = json.at("blocked_s").get<double>();
+    return committed;
 }
 
 Json begun_to_json(Record const& record) {
@@ -239,6 +243,21 @@ Record dropped_from_json(Json const& json) {
     return ReportsDropped{time_from(json), json.at("count"), json.at("reason")};
 }
 
+Json allocation_to_json(Record const& record) {
+    auto const& r = std::get<JobAllocated>(record);
+    Json json{{"time", format_utc(r.time)}, {"started", format_utc(r.started)}, {"nodes", r.nodes}};
+    if (r.submitted) json["submitted"] = format_utc(*r.submitted);
+    if (r.ended) json["ended"] = format_utc(*r.ended);
+    return json;
+}
+
+Record allocation_from_json(Json const& json) {
+    JobAllocated allocated{time_from(json), time_from(json, "started"), {}, {}, json.at("nodes")};
+    if (json.contains("submitted")) allocated.submitted = time_from(json, "submitted");
+    if (json.contains("ended")) allocated.ended = time_from(json, "ended");
+    return allocated;
+}
+
 /// In the order of the alternatives of the variant.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
@@ -257,6 +276,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::operation_completed, "operation-completed", operation_to_json, operation_from_json},
     {RecordType::search_decision, "search-decision", decision_to_json, decision_from_json},
     {RecordType::reports_dropped, "reports-dropped", dropped_to_json, dropped_from_json},
+    {RecordType::allocation, "allocation", allocation_to_json, allocation_from_json},
 }};
 
 }  // namespace

@@ -22,6 +22,44 @@ BOOST_AUTO_TEST_CASE(a_successful_step_finishes_the_trial) {
     BOOST_TEST(started.hosts == "n[0-1]");
 }
 
+BOOST_AUTO_TEST_CASE(the_jobs_times_are_recorded_once_for_each_run) {
+    step_is("[ \"$DET_TRIAL_RUN_ID\" = 1 ]");
+    slurm.job->submit_time = UtcTime{3'000'000};
+    slurm.job->start_time = UtcTime{5'000'000};
+    slurm.job->nodes = 2;
+    BOOST_TEST(supervise() == 0);
+    for (std::uint32_t const run : {0u, 1u}) {
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        BOOST_TEST(std::ranges::count_if(life.records, [](Record const& record) {
+                       return std::holds_alternative<JobAllocated>(record);
+                   }) == 1);
+        auto const allocated = last_of<JobAllocated>(life.records).value();
+        BOOST_TEST((allocated.started == UtcTime{5'000'000}));
+        BOOST_TEST((allocated.submitted == UtcTime{3'000'000}));
+        BOOST_TEST(!allocated.ended);  // what Slurm shows is the end of the time limit
+        BOOST_TEST(allocated.nodes == 2u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_job_is_recorded_if_slurm_has_ended_it) {
+    step_is("exit 0");
+    slurm.job->state = JobState::completing;
+    slurm.job->start_time = UtcTime{5'000'000};
+    slurm.job->end_time = UtcTime{9'000'000};
+    supervise();
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    BOOST_TEST((last_of<JobAllocated>(life.records).value().ended == UtcTime{9'000'000}));
+}
+
+BOOST_AUTO_TEST_CASE(the_times_of_another_execution_of_the_job_are_not_recorded) {
+    step_is("exit 0");
+    slurm.job->restarts = 1;
+    slurm.job->start_time = UtcTime{5'000'000};
+    supervise();
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    BOOST_TEST(!last_of<JobAllocated>(life.records));
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_step_is_restarted_in_place_until_max_restarts) {
     step_is("exit 3");
     BOOST_TEST(supervise() == 1);

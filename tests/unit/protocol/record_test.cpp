@@ -33,7 +33,10 @@ std::vector<Record> one_of_each() {
         OperationCompleted{noon, 900, 0.25},
         OperationCompleted{noon, 900, std::numeric_limits<double>::quiet_NaN()},
         SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"},
-        ReportsDropped{noon, 7, "the queue of reports was full"}};
+        ReportsDropped{noon, 7, "the queue of reports was full"},
+        CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}, 0.5},
+        JobAllocated{noon, UtcTime{1'000'000}, {}, {}, 2},
+        JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2}};
 }
 
 }  // namespace record_test

@@ -233,7 +233,17 @@ void Lane::clear_step() {
                                  cleared.error().message));
 }
 
+void Lane::note_allocation(std::optional<slurm::JobStatus> const& job) {
+    if (!job || !lifecycle::is_same_incarnation(assignment_.incarnation, *job)) return;
+    bool const has_ended = job->state == slurm::JobState::completing || slurm::is_over(job->state);
+    if (run_->has_allocation && !has_ended) return;
+    run_->has_allocation = true;
+    auto const recorded = run_->record.record_allocation(context_.clock.now(), *job);
+    if (!recorded) context_.log(fmt::format("run {}: {}", to_string(id()), recorded.error().message));
+}
+
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
+    note_allocation(job);
     if (!run_->machine.silent_host().empty()) mark_abandoned();
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts(assignment_, context_,

@@ -58,6 +58,8 @@ public:
     void abandon_step();
     /// Exit code of the step; empty while it runs.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
+    /// Records the times that Slurm shows for the job: once while the job runs, and when it has ended.
+    void note_allocation(std::optional<slurm::JobStatus> const& job);
     /// Determines why the run ended and what follows, and records it, unless a newer incarnation owns the
     /// trial.
     Status finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
@@ -83,6 +85,7 @@ private:
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         std::string search_error = {};         // the last one that was logged
+        bool has_allocation = false;           // the job's times are recorded
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;

@@ -62,6 +62,14 @@ Status RunRecord::record_decision(SearchDecision const& decision) {
     return life_.append(decision, Durability::power_loss);
 }
 
+Status RunRecord::record_allocation(UtcTime now, slurm::JobStatus const& job) {
+    if (!job.start_time) return Ok{};
+    JobAllocated allocated{now, *job.start_time, job.submit_time, {}, static_cast<std::uint32_t>(job.nodes)};
+    // For a job that runs, Slurm shows the end of its time limit.
+    if (job.state == slurm::JobState::completing || slurm::is_over(job.state)) allocated.ended = job.end_time;
+    return life_.append(allocated);
+}
+
 Status RunRecord::record_requeued(UtcTime now) { return life_.append(JobRequeued{now}); }
 
 Status RunRecord::ask_to_stop(lifecycle::StopReason why) {

@@ -166,7 +166,9 @@ private:
         auto const now = context_.clock.steady_now();
         auto const now_utc = context_.clock.now();
         for (auto& lane : lanes_) {
-            if (lane.is_running()) perform(lane, lane.machine().on_job(snapshot.job, now_utc, now));
+            if (!lane.is_running()) continue;
+            lane.note_allocation(snapshot.job);
+            perform(lane, lane.machine().on_job(snapshot.job, now_utc, now));
         }
     }
 

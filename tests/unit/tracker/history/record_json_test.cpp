@@ -26,6 +26,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_survives_the_way_through_json) {
     run.started.emplace().job = "123_4";
     run.ended = RunEnded{UtcTime{9}, Cause::unknown, NextAction::requeue, 3, "words", "n1", "eaten"};
     run.queued_again = UtcTime{11};
+    run.allocation = JobAllocated{UtcTime{6}, UtcTime{5}, UtcTime{4}, UtcTime{10}, 2};
     run.decisions.emplace_back().entry = "0@0.5";
     run.decisions.emplace_back().entry = "0@0.25";
     trial.runs.emplace_back();
@@ -37,6 +38,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_survives_the_way_through_json) {
     BOOST_TEST(copy.trials.at(0).runs.size() == 2u);
     BOOST_TEST(copy.trials.at(0).runs.at(0).ended->cause_name() == "eaten");
     BOOST_TEST(copy.trials.at(0).runs.at(0).decisions.at(1).entry == "0@0.25");
+    BOOST_TEST((copy.trials.at(0).runs.at(0).allocation->ended == UtcTime{10}));
     BOOST_TEST((copy.trials.at(0).claimed_by == trial.claimed_by));
     BOOST_TEST(copy.replacements.at(2) == 1u);
     BOOST_TEST(must(parse_experiment_record(to_json_without_trials(experiment))).trials.empty());

@@ -169,15 +169,19 @@ private:
                                                checkpoint::State const& state,
                                                checkpoint::TrainingAfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
-    Status report(CheckpointManifest const& manifest);
-    Status report(Outcomes const& outcomes);
+    using Duration = std::chrono::steady_clock::duration;
+    /// \param blocked how long the training waited for the save
+    Status report(CheckpointManifest const& manifest, Duration blocked);
+    /// \param blocked how long the training waited for the outcomes, beyond the calls that began the saves
+    Status report(Outcomes const& outcomes, Duration blocked = {});
     /// Names a checkpoint of all ranks and announces it.
     Result<std::string> begin_upload(std::uint64_t steps_completed);
     Status upload_as(std::string const& uuid, std::uint64_t steps_completed,
                      checkpoint::Upload const& upload);
     /// The chief decides; all ranks get its answer.
     Result<bool> has_time_to_save();
-    void measure(std::chrono::steady_clock::time_point begun);
+    /// Keeps the time since `begun` as that of the last committed checkpoint, and returns it.
+    Duration measure(std::chrono::steady_clock::time_point begun);
 
     ContextData& data_;
     std::unique_ptr<Tensors> tensors_;               // created by the first save, load or prepare

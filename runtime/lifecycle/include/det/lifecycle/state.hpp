@@ -32,8 +32,9 @@ bool is_terminal(State state);
 struct RunView {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
-    std::optional<UtcTime> queued_again = {};    // when its job was requeued
-    std::vector<SearchDecision> decisions = {};  // of the search about the trial, in this run
+    std::optional<UtcTime> queued_again = {};     // when its job was requeued
+    std::vector<SearchDecision> decisions = {};   // of the search about the trial, in this run
+    std::optional<JobAllocated> allocation = {};  // the newest one
 
     /// Takes a record of the run's `life` into account. Records come in order.
     void add(Record const& record);

@@ -85,6 +85,8 @@ struct CheckpointCommitted {
     std::uint64_t steps_completed = 0;
     JsonValue resources;
     JsonValue metadata;
+    /// Seconds for which the chief's training waited for the save; empty in journals of older programs.
+    std::optional<double> blocked_s = {};
 };
 
 /// Written when the chief begins a checkpoint. If the chief dies after it has stored the manifest, the store
@@ -152,6 +154,16 @@ struct JobRequeued {
     UtcTime time;
 };
 
+/// In `life`: the job's times as Slurm shows them, in whole seconds. A run may have several; the last one
+/// counts.
+struct JobAllocated {
+    UtcTime time;
+    UtcTime started;
+    std::optional<UtcTime> submitted = {};  // or queued again
+    std::optional<UtcTime> ended = {};      // empty while the job runs
+    std::uint32_t nodes = 0;
+};
+
 /// In `life`: the trial has arrived at a rung of its search, and the supervisor has decided whether it trains
 /// on. The decision follows from the names of the rung's entries that `trials` lists.
 struct SearchDecision {
@@ -174,10 +186,10 @@ struct ReportsDropped {
     std::string reason;
 };
 
-using Record =
-    std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted, PreemptionAcknowledged,
-                 ProgressReported, CheckpointBegun, FirstStep, JobRequeued, EarlyExitReported, StatusSet,
-                 AlertRaised, TrialMetadataSet, OperationCompleted, SearchDecision, ReportsDropped>;
+using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
+                            PreemptionAcknowledged, ProgressReported, CheckpointBegun, FirstStep, JobRequeued,
+                            EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet, OperationCompleted,
+                            SearchDecision, ReportsDropped, JobAllocated>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -199,6 +211,7 @@ enum class RecordType : std::uint16_t {
     metric_schema = 16,  // 16 and 17: metric_frames.hpp
     metric_values = 17,
     reports_dropped = 18,
+    allocation = 19,
 };
 
 struct EncodedRecord {

@@ -23,6 +23,8 @@ public:
     RunLayout const& layout() const { return layout_; }
 
     Status end(UtcTime now, lifecycle::RunOutcome const& outcome, int exit_code);
+    /// Records the times that Slurm shows for the job, if it shows a start.
+    Status record_allocation(UtcTime now, slurm::JobStatus const& job);
     /// Records that Slurm has requeued the job.
     Status record_requeued(UtcTime now);
     /// Records a decision of the search about the trial.
