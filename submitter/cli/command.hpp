@@ -91,6 +91,7 @@ std::unique_ptr<Command> make_experiment_label_remove();
 std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_list_trials();
+std::unique_ptr<Command> make_experiment_report();
 std::unique_ptr<Command> make_experiment_set_description();
 std::unique_ptr<Command> make_experiment_set_gc_policy();
 std::unique_ptr<Command> make_experiment_set_max_concurrent_trials();

@@ -15,6 +15,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
     {"experiment", "best", "its best trials, with hyperparameters and checkpoint", make_experiment_best},
     {"experiment", "compare", "experiments side by side", make_experiment_compare},
+    {"experiment", "report", "what the slots of its jobs were used for", make_experiment_report},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"experiment", "pause", "free its nodes; its trials save their work", make_experiment_pause},

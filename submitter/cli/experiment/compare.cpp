@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "experiment/ranked_trials.hpp"
+#include "output/duration_text.hpp"
 #include "output/metric_value.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
@@ -60,13 +61,6 @@ std::optional<double> duration_s_of(ExperimentView const& view, UtcTime now) {
     if (!started) return std::nullopt;
     auto const until = view.ended().value_or(now);
     return static_cast<double>(until.microseconds - started->microseconds) / 1e6;
-}
-
-/// "2:03:04", in hours, minutes and seconds.
-std::string duration_text(std::optional<double> duration_s) {
-    if (!duration_s) return "";
-    auto const seconds = static_cast<std::int64_t>(std::max(0.0, *duration_s));
-    return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 /// The numbers of the trial's last report of that step in the group of validations.
@@ -122,7 +116,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
                     {"State", std::string(to_string(view.state))},
                     {"Trials", std::to_string(view.trials.size())},
                     {"Slots per trial", std::to_string(slots)},
-                    {"Duration", duration_text(duration_s)},
+                    {"Duration", duration_s ? duration_text(*duration_s) : ""},
                     {"Ends of runs", causes_text(causes)},
                     {"Best trial", ranked.empty() ? "" : to_string(trial)}};
     for (auto const& [metric, value] : metrics.items()) column.metrics[metric] = value_text(value);

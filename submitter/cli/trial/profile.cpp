@@ -1,8 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
-#include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -12,7 +10,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
-#include "trial/profile_summary.hpp"
+#include "trial/node_profile.hpp"
 
 namespace det::cli {
 namespace {
@@ -29,12 +27,6 @@ std::string scaled(double value) {
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1000); }
-
-struct NodeProfile {
-    int index = 0;
-    std::string host;
-    std::vector<SystemMetric> metrics;
-};
 
 struct RunProfile {
     std::size_t run = 0;
@@ -74,27 +66,11 @@ private:
             auto const period = find_profiled_period(reports[number].metrics, begin, end);
             if (!period) continue;
             RunProfile profile{number, {}, sum_timings(reports[number].metrics, *period)};
-            DET_TRY_ASSIGN(profile.nodes, load_nodes(experiment.trial(id.index).run(number), *period));
+            DET_TRY_ASSIGN(profile.nodes,
+                           load_node_profiles(experiment.trial(id.index).run(number), *period));
             if (!profile.nodes.empty() || !profile.timings.empty()) profiles.push_back(std::move(profile));
         }
         return profiles;
-    }
-
-    static Result<std::vector<NodeProfile>> load_nodes(RunLayout const& run, ProfiledPeriod const& period) {
-        std::vector<NodeProfile> nodes;
-        DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
-        if (life.records.empty()) return nodes;
-        auto const* const started = std::get_if<RunStarted>(&life.records.front());
-        if (started == nullptr) return nodes;
-        DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
-        for (int index = 0; index < static_cast<int>(hosts.size()); ++index) {
-            if (!path_exists(run.node_metrics(index))) continue;
-            DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.node_metrics(index)));
-            auto metrics = summarise_metrics(journal.records, period);
-            if (!metrics.empty())
-                nodes.push_back({index, hosts[static_cast<std::size_t>(index)], std::move(metrics)});
-        }
-        return nodes;
     }
 
     static Json as_json(std::vector<RunProfile> const& profiles) {

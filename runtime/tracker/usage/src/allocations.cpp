@@ -1,0 +1,102 @@
+#include <det/tracker/usage/allocations.hpp>
+#include <det/tracker/usage/run_times.hpp>
+
+#include <algorithm>
+
+namespace det::tracker::usage {
+namespace {
+
+std::optional<UtcTime> later(std::optional<UtcTime> a, std::optional<UtcTime> b) { return std::max(a, b); }
+
+std::optional<UtcTime> last_report(history::RunReports const& run) {
+    auto last = run.first_step;
+    if (!run.metrics.empty()) last = later(last, run.metrics.back().time);
+    if (!run.checkpoints.empty()) last = later(last, run.checkpoints.back().time);
+    return last;
+}
+
+/// The job in Slurm's queue that is this execution of it.
+slurm::JobStatus const* find_job(std::vector<slurm::JobStatus> const& jobs, Allocation const& allocation) {
+    auto const ref = slurm::parse_job_ref(allocation.job);
+    auto const found = std::ranges::find_if(jobs, [&](slurm::JobStatus const& job) {
+        return ref && job.ref == *ref && job.restarts == allocation.restart_count;
+    });
+    return found == jobs.end() ? nullptr : &*found;
+}
+
+bool is_running(slurm::JobState state) {
+    return state == slurm::JobState::running || state == slurm::JobState::suspended;
+}
+
+}  // namespace
+
+AllocationFinder::AllocationFinder(ExperimentSpec const& spec)
+    : nodes_(static_cast<std::uint32_t>(spec.shape.nodes) + spec.spare_nodes),
+      slots_per_run_(static_cast<std::uint32_t>(spec.shape.ranks())),
+      slots_per_node_(static_cast<std::uint32_t>(spec.shape.ranks_per_node()) * spec.lanes) {}
+
+void AllocationFinder::add(history::TrialRecord const& trial, std::span<history::RunReports const> reports,
+                           std::span<std::int64_t const> waited_slot_us) {
+    for (auto& times : run_times(trial, reports, slots_per_run_)) {
+        if (times.run < waited_slot_us.size()) times.waited_slot_us = waited_slot_us[times.run];
+        auto const last = times.run < reports.size() ? last_report(reports[times.run]) : std::nullopt;
+        add_run(trial.runs[times.run], std::move(times), last);
+    }
+}
+
+void AllocationFinder::add_run(lifecycle::RunView const& run, RunTimes times,
+                               std::optional<UtcTime> last_report) {
+    auto const& started = *run.started;
+    auto const [at, is_new] = seen_.try_emplace({started.job, started.restart_count});
+    auto& seen = at->second;
+    auto& allocation = seen.allocation;
+    if (is_new) {
+        allocation.job = started.job;
+        allocation.restart_count = started.restart_count;
+        allocation.nodes = nodes_;
+        allocation.started = started.time;
+    }
+    if (!seen.has_slurm_start) allocation.started = std::min(allocation.started, started.time);
+    if (run.allocation) {
+        seen.has_slurm_start = true;
+        allocation.started = run.allocation->started;
+        allocation.submitted = run.allocation->submitted;
+        if (run.allocation->nodes > 0) allocation.nodes = run.allocation->nodes;
+        seen.slurm_end = later(seen.slurm_end, run.allocation->ended);
+    }
+    seen.last_sign = later(seen.last_sign, times.ended ? times.ended : later(times.begun, last_report));
+    allocation.runs.push_back(std::move(times));
+}
+
+std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> const& jobs, UtcTime now) const {
+    std::vector<Allocation> found;
+    for (auto at = seen_.begin(); at != seen_.end(); ++at) {
+        auto const& seen = at->second;
+        auto allocation = seen.allocation;
+        auto const next = std::next(at);
+        bool const was_requeued = next != seen_.end() && next->first.first == at->first.first;
+        auto const* const job = find_job(jobs, allocation);
+        allocation.slots = allocation.nodes * slots_per_node_;
+        allocation.ended = *seen.last_sign;
+        if (job != nullptr && is_running(job->state)) {
+            allocation.ended = now;
+            allocation.end_source = EndSource::running;
+        } else if (job != nullptr && job->state != slurm::JobState::pending && job->end_time) {
+            allocation.ended = *job->end_time;
+            allocation.end_source = EndSource::slurm;
+        } else if (seen.slurm_end) {
+            allocation.ended = *seen.slurm_end;
+            allocation.end_source = EndSource::slurm;
+        } else if (was_requeued && next->second.allocation.submitted &&
+                   *next->second.allocation.submitted > allocation.started) {
+            allocation.ended = *next->second.allocation.submitted;
+            allocation.end_source = EndSource::requeue;
+        }
+        allocation.ended = std::max(allocation.ended, allocation.started);
+        found.push_back(std::move(allocation));
+    }
+    std::ranges::stable_sort(found, {}, [](Allocation const& a) { return a.started; });
+    return found;
+}
+
+}  // namespace det::tracker::usage
