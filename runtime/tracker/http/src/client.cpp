@@ -20,6 +20,9 @@ using SystemError = boost::system::error_code;
 using ClientStream = beast::basic_stream<asio::generic::stream_protocol, asio::io_context::executor_type>;
 using Deadline = std::chrono::steady_clock::time_point;
 
+// Beast receives no more at a time than the buffer has room for: 512 bytes at first.
+constexpr std::size_t receive_size_bytes = std::size_t{1} << 16;
+
 class StreamClient final : public Client {
 public:
     StreamClient(Endpoint endpoint, ClientLimits limits) : endpoint_(std::move(endpoint)), limits_(limits) {}
@@ -71,6 +74,7 @@ private:
         for (;;) {
             stream_.emplace(io_.get_executor());
             buffer_.clear();
+            buffer_.reserve(receive_size_bytes);
             SystemError outcome;
             stream_->expires_at(deadline);
             stream_->async_connect(address, [&](SystemError problem) { outcome = problem; });
