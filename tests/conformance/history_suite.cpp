@@ -104,6 +104,132 @@ Status experiments_are_listed_by_number(HistoryTarget& target) {
     return expect_error(deleted.error(), codes::no_such_experiment);
 }
 
+/// Compares a list with what the journals say.
+Status expect_same_list(HistoryTarget& target, ExperimentFilter const& filter, std::string const& what) {
+    JournalHistory journals(target.root);
+    DET_TRY_ASSIGN(auto const expected, journals.list_summaries(filter));
+    DET_TRY_ASSIGN(auto const found, target.history.list_summaries(filter));
+    DET_TRY(expect(found.has_more == expected.has_more, "the same end of the page: " + what));
+    DET_TRY(expect(found.experiments.size() == expected.experiments.size(), "as many: " + what));
+    for (std::size_t at = 0; at < found.experiments.size(); ++at) {
+        auto const& a = found.experiments[at];
+        auto const& b = expected.experiments[at];
+        DET_TRY(expect(a.id == b.id, "the same experiments: " + what));
+        DET_TRY(expect(a.text == b.text, fmt::format("{}: {}, not {}", what, b.text, a.text)));
+        DET_TRY(expect(a.error == b.error, "the same error: " + what));
+    }
+    return Ok{};
+}
+
+Status end_trial(ExperimentLayout const& layout, Cause cause, std::uint32_t run = 0) {
+    DET_TRY_ASSIGN(auto files, begin_run(layout, 0, run));
+    return files.life.append(RunEnded{UtcTime{99}, cause, NextAction::stop, 0, "over"});
+}
+
+/// Experiments 1 to 6: completed, failed, being created, waiting, damaged, archived with a label.
+Status create_several(HistoryTarget& target) {
+    for (auto const& [id, cause] : {std::pair(1u, Cause::finished), std::pair(2u, Cause::failed)}) {
+        auto spec = example_spec(id);
+        spec.owner = id == 1 ? "me" : "you";
+        spec.name = id == 1 ? "50% \"ä_b\"" : "other";
+        DET_TRY_ASSIGN(auto const layout, create(target, spec));
+        DET_TRY(end_trial(layout, cause));
+    }
+    DET_TRY(make_directories(ExperimentLayout(target.root, {3}).path()));
+    DET_TRY(create(target, example_spec(4)));
+    DET_TRY_ASSIGN(auto const damaged, create(target, example_spec(5)));
+    DET_TRY(write_file(damaged.spec(), "{}"));
+    DET_TRY_ASSIGN(auto const archived, create(target, example_spec(6)));
+    DET_TRY(end_trial(archived, Cause::finished));
+    DET_TRY(
+        journal::append_event(archived.events(), {"labelled", UtcTime{2}, "me", Json{{"label", "a,\"b"}}}));
+    return journal::append_event(archived.events(), {"archived", UtcTime{3}, "me", Json::object()});
+}
+
+Status a_list_has_the_summaries_that_pass_the_filter(HistoryTarget& target) {
+    DET_TRY(create_several(target));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const all, target.history.list_summaries({.with_archived = true}));
+    DET_TRY(expect(all.experiments.size() == 6 && !all.has_more, "all six"));
+    DET_TRY(expect(all.experiments[0].id == ExperimentId{6}, "the newest first"));
+    DET_TRY(expect(all.experiments[1].error && all.experiments[1].text.empty(), "the error of 5"));
+    DET_TRY(expect(!all.experiments[2].error && all.experiments[2].text.empty(), "4 needs the queue"));
+    DET_TRY(expect(Json::parse(all.experiments[3].text).at("state") == "SUBMITTING", "the state of 3"));
+    auto const first = Json::parse(all.experiments[5].text);
+    DET_TRY(expect(first.at("completed_trials") == 1 && first.at("trial_count") == 1, "the trials of 1"));
+    using lifecycle::State;
+    struct Case {
+        ExperimentFilter filter;
+        std::vector<std::uint32_t> ids;
+    };
+    for (auto const& [filter, ids] : std::initializer_list<Case>{
+             {{}, {5, 4, 3, 2, 1}},
+             {{.state = State::completed}, {5, 4, 1}},
+             {{.state = State::error}, {5, 4, 2}},
+             {{.state = State::running, .with_archived = true}, {5, 4}},
+             {{.owner = "me"}, {5, 1}},
+             {{.owner = ""}, {5, 4}},
+             {{.name = "% \"ä_"}, {5, 1}},
+             {{.name = "o%r"}, {5}},
+             {{.name = ""}, {5, 4, 3, 2, 1}},
+             {{.label = "a,\"b", .with_archived = true}, {6, 5}},
+             {{.label = "a", .with_archived = true}, {5}},
+             {{.before = 5}, {4, 3, 2, 1}},
+             {{.before = 1}, {}},
+             {{.before = 0}, {}},
+             {{.before = std::uint64_t{1} << 63}, {5, 4, 3, 2, 1}},
+             {{.limit = 5}, {5, 4, 3, 2, 1}},
+             {{.limit = 4}, {5, 4, 3, 2}},
+             {{.state = State::completed, .limit = 2}, {5, 4}},
+             {{.before = 4, .limit = 1}, {3}},
+         }) {
+        auto const what = fmt::format("[{}]", fmt::join(ids, " "));
+        DET_TRY_ASSIGN(auto const page, target.history.list_summaries(filter));
+        std::vector<std::uint32_t> found;
+        for (auto const& experiment : page.experiments) found.push_back(experiment.id.value);
+        DET_TRY(expect(found == ids, fmt::format("{}, not [{}]", what, fmt::join(found, " "))));
+        DET_TRY(expect_same_list(target, filter, what));
+    }
+    return Ok{};
+}
+
+Status a_list_follows_the_changes(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    DET_TRY(target.refresh());
+    ExperimentFilter const all{.with_archived = true};
+    DET_TRY(expect_same_list(target, all, "a waiting one"));
+    DET_TRY(end_trial(layout, Cause::finished));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_same_list(target, all, "a completed one"));
+    DET_TRY(journal::append_event(layout.events(), {"renamed", UtcTime{2}, "me", Json{{"name", "new"}}}));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_same_list(target, all, "a renamed one"));
+    DET_TRY(write_file(layout.deleted(), ""));
+    DET_TRY(create(target, example_spec(2)));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_same_list(target, all, "a deleted one"));
+    DET_TRY_ASSIGN(auto const left, target.history.list_summaries(all));
+    return expect(left.experiments.size() == 1 && left.experiments[0].id == ExperimentId{2}, "only 2");
+}
+
+Status a_continued_experiment_is_not_over(HistoryTarget& target) {
+    auto spec = example_spec(1);
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    DET_TRY(end_trial(layout, Cause::finished));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_as_in_journals(target, {1}));
+    spec.revisions.push_back({.number = 1, .first_runs = {{0, 1}}});
+    DET_TRY(write_file(layout.spec(), render_spec(spec)));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_same_list(target, {}, "a continued one"));
+    DET_TRY_ASSIGN(auto const page, target.history.list_summaries({}));
+    DET_TRY(expect(page.experiments.at(0).text.empty(), "a state that needs the queue"));
+    DET_TRY(end_trial(layout, Cause::failed, 1));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_as_in_journals(target, {1}));
+    return expect_same_list(target, {}, "one that failed after it was continued");
+}
+
 Status an_experiment_that_is_being_created_has_no_specification(HistoryTarget& target) {
     DET_TRY(make_directories(ExperimentLayout(target.root, {3}).path()));
     DET_TRY(target.refresh());
@@ -345,6 +471,9 @@ Status a_damaged_specification_is_named(HistoryTarget& target) {
 constexpr std::array cases{
     DET_CASE(an_empty_root_has_no_experiments),
     DET_CASE(experiments_are_listed_by_number),
+    DET_CASE(a_list_has_the_summaries_that_pass_the_filter),
+    DET_CASE(a_list_follows_the_changes),
+    DET_CASE(a_continued_experiment_is_not_over),
     DET_CASE(an_experiment_that_is_being_created_has_no_specification),
     DET_CASE(an_experiment_is_loaded_with_all_its_records),
     DET_CASE(claims_and_replacements_are_loaded),

@@ -1,3 +1,4 @@
+#include <det/foundation/text.hpp>
 #include <det/lifecycle/state.hpp>
 
 #include <algorithm>
@@ -84,6 +85,14 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
 }  // namespace
 
 std::string_view to_string(State state) { return names.at(static_cast<std::size_t>(state)); }
+
+std::optional<State> find_state(std::string_view name) {
+    auto const wanted = to_lower(name);
+    auto const* const found =
+        std::ranges::find_if(names, [&](auto known) { return to_lower(known) == wanted; });
+    if (found == names.end()) return std::nullopt;
+    return static_cast<State>(found - names.begin());
+}
 
 bool is_terminal(State state) {
     return state == State::completed || state == State::canceled || state == State::error;

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <fstream>
+#include <future>
 #include <regex>
 #include <set>
 #include <thread>
@@ -154,13 +155,103 @@ BOOST_AUTO_TEST_CASE(experiments_are_listed_and_filtered) {
     BOOST_TEST(ids("?archived=true&before=2") == Ids{1});
     BOOST_TEST(ids("?state=completed") == Ids{1});
     BOOST_TEST(ids("?state=running").empty());
+    slurm.calls.clear();
+    BOOST_TEST(ids("?before=2") == Ids{1});
+    BOOST_TEST(slurm.calls.empty());  // what has ended needs no queue
+    auto const page = get("/v1/experiments?archived=true&limit=1");
+    BOOST_TEST(page.at("before") == 2);
+    BOOST_TEST(get("/v1/experiments?archived=true&before=2").at("before").is_null());
+    BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("trial_count") == 1);
+    BOOST_TEST(!get("/v1/experiments").at("experiments")[0].contains("trials"));
     BOOST_TEST(ids("?name=irs") == Ids{1});
     BOOST_TEST(ids("?name=sec").empty());
     BOOST_TEST(ids("?owner=you").empty());
     BOOST_TEST(ids("?label=x").empty());
     BOOST_TEST(status("/v1/experiments?limit=10000") == 200);
-    for (auto const* query : {"?limit=0", "?limit=10001", "?limit=-1", "?archived=yes", "?before=x"})
+    for (auto const* query :
+         {"?limit=0", "?limit=10001", "?limit=-1", "?archived=yes", "?before=x", "?state=tired"})
         BOOST_TEST(status(std::string("/v1/experiments") + query) == 400, query);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_takes_the_queue_for_what_runs) {
+    auto const ids = [&](std::string const& query) {
+        std::vector<int> found;
+        auto const answer = get("/v1/experiments" + query);
+        for (auto const& experiment : answer.at("experiments")) found.push_back(experiment.at("id"));
+        return found;
+    };
+    using Ids = std::vector<int>;
+    for (std::uint32_t id = 3; id <= 6; ++id) create(id, "waits");
+    must(write_file(create(7, "damaged").spec(), "{}"));
+    slurm::JobStatus pending;
+    pending.ref = *slurm::parse_job_ref("4711_0");
+    pending.state = slurm::JobState::pending;
+    slurm.job = pending;
+    auto const all = get("/v1/experiments");
+    BOOST_TEST(all.at("experiments").size() == 5u);
+    BOOST_TEST(all.at("experiments")[0].at("state") == "QUEUED");
+    BOOST_TEST(all.at("warnings").get<std::string>().find("reading experiment 7") != std::string::npos);
+    BOOST_TEST(slurm.calls.size() == 1u);
+    BOOST_TEST(ids("?state=queued") == (Ids{6, 5, 4, 3}));
+    BOOST_TEST(ids("?state=queued&limit=2") == (Ids{6, 5}));
+    BOOST_TEST(ids("?state=completed&limit=1") == Ids{1});  // after pages of others
+    slurm.is_down = true;
+    BOOST_TEST(get("/v1/experiments").at("warnings").get<std::string>().find("journals only") !=
+               std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_slurm_delays_only_the_requests_that_need_it) {
+    create(3, "waits");
+    std::promise<void> asked, answered;
+    slurm.on_call = [&, first = true](std::string const&) mutable {
+        if (!std::exchange(first, false)) return;
+        asked.set_value();
+        (void)answered.get_future().wait_for(60s);
+    };
+    // More requests than the server has threads wait for Slurm.
+    std::vector<std::future<int>> slow;
+    for (auto const* path :
+         {"/v1/jobs", "/v1/experiments", "/v1/pools", "/v1/experiments/1", "/v1/trials/1.0"})
+        slow.push_back(std::async(std::launch::async, [this, path] { return status(path); }));
+    BOOST_REQUIRE((asked.get_future().wait_for(60s) == std::future_status::ready));
+    for (auto const* path : {"/v1/tracker", "/v1/changes", "/v1/experiments?state=completed&before=3",
+                             "/v1/trials/1.0/metrics", "/v1/trials/1.0/series?group=training&metric=loss",
+                             "/v1/trials/1.0/logs", "/v1/trials/1.0/profile", "/v1/records/experiments/1"})
+        BOOST_TEST(status(path) == 200, path);
+    for (auto const& request : slow) BOOST_TEST((request.wait_for(0s) == std::future_status::timeout));
+    answered.set_value();
+    for (auto& request : slow) BOOST_TEST(request.get() == 200);
+}
+
+BOOST_AUTO_TEST_CASE(too_many_requests_for_slurm_are_refused) {
+    std::promise<void> asked, answered;
+    slurm.on_call = [&, first = true](std::string const&) mutable {
+        if (!std::exchange(first, false)) return;
+        asked.set_value();
+        (void)answered.get_future().wait_for(60s);
+    };
+    auto first = std::async(std::launch::async, [&] { return status("/v1/jobs"); });
+    BOOST_REQUIRE((asked.get_future().wait_for(60s) == std::future_status::ready));
+    std::vector<std::future<int>> waiting;
+    constexpr int waiting_max = 32, too_many = 5;
+    for (int i = 0; i < waiting_max + too_many; ++i)
+        waiting.push_back(std::async(std::launch::async, [&] { return status("/v1/jobs"); }));
+    // Only the refused ones are answered.
+    int refused = 0;
+    for (auto const limit = SteadyClock::now() + 60s; refused < too_many && SteadyClock::now() < limit;) {
+        refused = static_cast<int>(std::ranges::count_if(
+            waiting, [](auto const& request) { return request.wait_for(1ms) == std::future_status::ready; }));
+    }
+    answered.set_value();
+    int unavailable = 0, good = 0;
+    for (auto& request : waiting) {
+        auto const got = request.get();
+        unavailable += got == 503;
+        good += got == 200;
+    }
+    BOOST_TEST(unavailable == too_many);
+    BOOST_TEST(good == waiting_max);
+    BOOST_TEST(first.get() == 200);
 }
 
 BOOST_AUTO_TEST_CASE(commands_answer_as_with_json) {

@@ -87,6 +87,10 @@ Result<std::optional<journal::BestValidation>> find_best_validation(Database& in
 
 Result<std::vector<ExperimentId>> IndexHistory::list_experiments() { return index::list_experiments(index_); }
 
+Result<history::ExperimentPage> IndexHistory::list_summaries(history::ExperimentFilter const& filter) {
+    return index::list_summaries(index_, filter);
+}
+
 Result<history::ExperimentRecord> IndexHistory::load_experiment(ExperimentId id) {
     DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
     DET_TRY_ASSIGN(auto found, find_experiment(index_, id));

@@ -1,5 +1,6 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
+#include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/record_json.hpp>
 #include <det/tracker/index/records.hpp>
 
@@ -80,6 +81,15 @@ std::optional<Value> first_of(std::vector<Value> values) {
     return std::move(values.front());
 }
 
+constexpr std::uint64_t no_id = std::uint64_t{1} << 32;  // higher than all ids
+
+constexpr char select_summaries[] =
+    "SELECT experiment, summary, error FROM summaries WHERE experiment<?1 AND (error IS NOT NULL OR"
+    " ((?2 OR NOT is_archived) AND (?3 IS NULL OR state IS NULL OR state=?3) AND"
+    " (?4 IS NULL OR owner=?4) AND (?5 IS NULL OR instr(name, ?5)>0) AND"
+    " (?6 IS NULL OR EXISTS(SELECT 1 FROM json_each(labels) WHERE value=?6))))"
+    " ORDER BY experiment DESC LIMIT ?7";
+
 // What belongs to the journals of an experiment, in an order in which each statement still finds its rows.
 constexpr char const* removals[] = {
     "DELETE FROM columns WHERE column_of_block>>20 IN (SELECT block FROM blocks JOIN schemas USING(schema) "
@@ -91,6 +101,7 @@ constexpr char const* removals[] = {
     "DELETE FROM journals WHERE experiment=?",
     "DELETE FROM rungs WHERE experiment=?",
     "DELETE FROM trials WHERE experiment=?",
+    "DELETE FROM summaries WHERE experiment=?",
     "DELETE FROM experiments WHERE experiment=?",
 };
 
@@ -122,6 +133,40 @@ Result<std::vector<ExperimentId>> list_experiments(Database& index) {
 Status remove_experiment(Database& index, ExperimentId id) {
     for (auto const* const sql : removals) DET_TRY(index.run(sql, id.value));
     return Ok{};
+}
+
+Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error) {
+    auto const id = experiment.id;
+    auto const now = history::attributes_of(experiment);
+    auto const owner = experiment.spec ? std::optional(experiment.spec->owner) : std::nullopt;
+    std::string text;
+    std::optional<std::string_view> state;
+    if (!error) {
+        auto [summary, decided] = history::summarise(std::move(experiment));
+        text = std::move(summary.text);
+        if (decided) state = to_string(*decided);
+    }
+    return index.run("INSERT OR REPLACE INTO summaries VALUES(?,?,?,?,?,?,?,?)", id.value, state, owner,
+                     now.name, to_line(Json(now.labels)), now.is_archived, text, render_error(error));
+}
+
+Result<history::ExperimentPage> list_summaries(Database& index, history::ExperimentFilter const& filter) {
+    history::ExperimentPage page;
+    std::optional<std::string_view> state;
+    if (filter.state) state = to_string(*filter.state);
+    constexpr std::size_t reserved_max = 10'000;
+    page.experiments.reserve(std::min(filter.limit, reserved_max));
+    auto const before = std::min<std::uint64_t>(filter.before.value_or(no_id), no_id);
+    DET_TRY(index.for_each(
+        select_summaries,
+        [&](Row const& row) {
+            page.has_more = page.experiments.size() == filter.limit;
+            if (page.has_more) return;
+            page.experiments.push_back(
+                {{static_cast<std::uint32_t>(row.integer(0))}, row.text(1), error_in(row, 2)});
+        },
+        before, filter.with_archived, state, filter.owner, filter.name, filter.label, filter.limit + 1));
+    return page;
 }
 
 Status put_trial(Database& index, TrialRow const& trial) {

@@ -11,6 +11,9 @@ CREATE TABLE index_head(version INTEGER NOT NULL, root TEXT NOT NULL, commit_num
 CREATE TABLE experiments(
   experiment INTEGER PRIMARY KEY, record TEXT NOT NULL, error TEXT, is_settled INTEGER NOT NULL,
   changed_ns INTEGER NOT NULL);
+CREATE TABLE summaries(
+  experiment INTEGER PRIMARY KEY, state TEXT, owner TEXT, name TEXT NOT NULL, labels TEXT NOT NULL,
+  is_archived INTEGER NOT NULL, summary TEXT NOT NULL, error TEXT);
 CREATE TABLE trials(
   experiment INTEGER NOT NULL, trial INTEGER NOT NULL, record TEXT NOT NULL, is_settled INTEGER NOT NULL,
   best_value REAL, best_steps INTEGER, PRIMARY KEY(experiment, trial)) WITHOUT ROWID;

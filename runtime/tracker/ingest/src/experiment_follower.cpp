@@ -43,8 +43,8 @@ std::string render(history::TrialRecord const& trial) { return history::to_json(
 
 }  // namespace
 
-bool is_settled(history::TrialRecord const& trial, DesiredState desired) {
-    if (trial.runs.empty()) return is_cancelled(desired);
+bool is_settled(history::TrialRecord const& trial, DesiredState desired, std::uint32_t first_run) {
+    if (trial.runs.size() <= first_run) return is_cancelled(desired);
     auto const& end = trial.runs.back().ended;
     if (!end) return false;
     return end->next_action == NextAction::stop || is_cancelled(desired);
@@ -134,7 +134,8 @@ Result<bool> ExperimentFollower::follow_run(Trial& trial, std::uint32_t run) {
 Result<bool> ExperimentFollower::follow_trial(Trial& trial, history::TrialRecord record) {
     auto json = render(record);
     bool has_changed = json != trial.stored;
-    bool const is_over = is_settled(record, stricter(experiment_.record.desired, record.desired));
+    bool const is_over = is_settled(record, stricter(experiment_.record.desired, record.desired),
+                                    experiment_.record.spec->first_run_of(record.id.index));
     if (has_changed) {
         trial.row.record = std::move(record);
         trial.stored = std::move(json);
@@ -183,6 +184,14 @@ Result<bool> ExperimentFollower::follow_rungs() {
     return has_changed;
 }
 
+/// Keeps ready what lists show of the experiment.
+Status ExperimentFollower::write_summary() {
+    auto record = experiment_.record;
+    for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)
+        record.trials.push_back(trials_.at(index).row.record);
+    return index::put_summary(database_, std::move(record), experiment_.error);
+}
+
 Result<FollowResult> ExperimentFollower::follow() {
     auto const changed_ns = ChangeTimes::read_if_past(ExperimentLayout(root_, id_));
     DET_TRY(load_stored());
@@ -198,12 +207,14 @@ Result<FollowResult> ExperimentFollower::follow() {
         experiment_.record = {};
         experiment_.record.id = id_;
         DET_TRY_ASSIGN(bool const is_new_error, keep_error(std::move(head).error()));
+        if (is_new_error) DET_TRY(write_summary());
         return FollowResult{is_new_error, false, changed_ns};
     }
     DET_TRY_ASSIGN(bool has_changed, follow_head(*std::move(head)));
     DET_TRY_ASSIGN(bool const trials_have_changed, follow_trials());
     DET_TRY_ASSIGN(bool const rungs_have_changed, follow_rungs());
     has_changed |= trials_have_changed | rungs_have_changed;
+    if (has_changed) DET_TRY(write_summary());
     bool const is_over =
         !experiment_.error && !trials_.empty() && !has_changed &&
         std::ranges::all_of(trials_, [](auto const& entry) { return entry.second.row.is_settled; });

@@ -47,15 +47,25 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
     return result->has_changed;
 }
 
-Result<bool> Ingester::poll(TimePoint now) {
-    DET_TRY(list_new(now));
+/// Follows the experiments without those that are in the index as they are.
+Result<bool> Ingester::follow_changed(std::vector<ExperimentId> const& ids, TimePoint now) {
     bool has_changed = false;
-    for (auto const id : schedule_.take_due(now)) {
+    for (auto const id : ids) {
         if (change_times_->has(id, ChangeTimes::read(ExperimentLayout(root_, id)))) continue;
         DET_TRY_ASSIGN(bool const experiment_has_changed, follow(id, now));
         has_changed |= experiment_has_changed;
     }
     return has_changed;
+}
+
+Result<bool> Ingester::poll(TimePoint now) {
+    DET_TRY(list_new(now));
+    return follow_changed(schedule_.take_due(now), now);
+}
+
+Result<bool> Ingester::refresh_all(TimePoint now) {
+    DET_TRY(list_new(now));
+    return follow_changed(schedule_.list_all(), now);
 }
 
 Result<bool> Ingester::refresh(ExperimentId id, TimePoint now) {

@@ -27,9 +27,12 @@ struct LiveIndex::State {
     void run(std::stop_token const& stop);
     void poll();
     void refresh(ExperimentId id);
+    void refresh_all();
     void publish(Result<bool> const& result);
     /// Waits until the records of the experiment are not too old, or for the patience.
     void wait_for(ExperimentId id);
+    /// The same for all experiments.
+    void wait_for_all();
 
     Settings settings;
     std::shared_ptr<ChangeTimes> const change_times = std::make_shared<ChangeTimes>();
@@ -42,6 +45,8 @@ struct LiveIndex::State {
     std::condition_variable has_read;
     std::set<ExperimentId> requested;
     std::map<ExperimentId, Clock::time_point> read_at;  // of those that readers asked for lately
+    bool is_all_requested = false;
+    std::optional<Clock::time_point> all_read_at;  // when the last reading of all of them began
     std::optional<Error> last_error;
     std::vector<std::unique_ptr<index::IndexHistory>> connections;  // that no reader uses
 
@@ -70,19 +75,31 @@ void LiveIndex::State::refresh(ExperimentId id) {
     has_read.notify_all();
 }
 
+void LiveIndex::State::refresh_all() {
+    auto const began = Clock::now();
+    publish(ingester->refresh_all(began));
+    std::lock_guard const lock(mutex);
+    all_read_at = began;
+    has_read.notify_all();
+}
+
 void LiveIndex::State::run(std::stop_token const& stop) {
     auto next_poll = Clock::now();
     while (!stop.stop_requested()) {
         std::set<ExperimentId> wanted;
+        bool are_all_wanted = false;
         {
             std::unique_lock lock(mutex);
-            has_request.wait_until(lock, stop, next_poll, [&] { return !requested.empty(); });
+            has_request.wait_until(lock, stop, next_poll,
+                                   [&] { return !requested.empty() || is_all_requested; });
             wanted = std::exchange(requested, {});
+            are_all_wanted = std::exchange(is_all_requested, false);
             auto const oldest = Clock::now() - settings.age_max;
             std::erase_if(read_at, [&](auto const& entry) { return entry.second < oldest; });
         }
         if (stop.stop_requested()) return;
         for (auto const id : wanted) refresh(id);
+        if (are_all_wanted) refresh_all();
         if (Clock::now() >= next_poll) poll();
         next_poll = ingester->next_poll(Clock::now());
     }
@@ -98,6 +115,16 @@ void LiveIndex::State::wait_for(ExperimentId id) {
     };
     if (is_fresh()) return;
     requested.insert(id);
+    has_request.notify_one();
+    has_read.wait_until(lock, asked + settings.patience, is_fresh);
+}
+
+void LiveIndex::State::wait_for_all() {
+    std::unique_lock lock(mutex);
+    auto const asked = Clock::now();
+    auto const is_fresh = [&] { return all_read_at && *all_read_at + settings.age_max >= asked; };
+    if (is_fresh()) return;
+    is_all_requested = true;
     has_request.notify_one();
     has_read.wait_until(lock, asked + settings.patience, is_fresh);
 }
@@ -149,6 +176,11 @@ std::optional<Error> LiveIndex::last_error() const {
 Result<std::vector<ExperimentId>> LiveIndex::list_experiments() {
     state_->wait_for({0});  // which no experiment has: only looks for new ones
     return with_index([](index::IndexHistory& index) { return index.list_experiments(); });
+}
+
+Result<history::ExperimentPage> LiveIndex::list_summaries(history::ExperimentFilter const& filter) {
+    state_->wait_for_all();
+    return with_index([&](index::IndexHistory& index) { return index.list_summaries(filter); });
 }
 
 Result<history::ExperimentRecord> LiveIndex::load_experiment(ExperimentId id) {

@@ -23,8 +23,8 @@ std::vector<http::Route> Api::routes() {
         return Json(*state->sources.describe_tracker());
     }));
     add_change_routes(routes, state_->sources, state_->waiters);
-    add_command_routes(routes, state_->sources, state_->slurm_mutex);
-    add_experiment_routes(routes, state_->sources, state_->slurm_mutex);
+    add_command_routes(routes, state_->sources, state_->services);
+    add_experiment_routes(routes, state_->sources, state_->services);
     add_log_routes(routes, state_->sources, state_->waiters);
     add_record_routes(routes, state_->sources);
     add_series_routes(routes, state_->sources);

@@ -14,10 +14,13 @@ struct Parameter {
     std::string_view option;
 };
 
+enum class AsksService { no, yes };
+
 struct CommandRoute {
     std::string_view pattern;
     std::vector<std::string> words;  // of the command; {experiment} and {trial} stand for the ids in the path
     std::vector<Parameter> parameters;
+    AsksService asks_service = AsksService::yes;
 };
 
 std::vector<CommandRoute> const& command_routes() {
@@ -33,7 +36,7 @@ std::vector<CommandRoute> const& command_routes() {
          {{"pool", "--resource-pool"}, {"user", "--user"}, {"limit", "--limit"}}},
         {"/v1/pools", {"resource-pool", "list"}, {}},
         {"/v1/trials/{trial}", {"trial", "describe", "{trial}"}, {}},
-        {"/v1/trials/{trial}/profile", {"trial", "profile", "{trial}"}, {}},
+        {"/v1/trials/{trial}/profile", {"trial", "profile", "{trial}"}, {}, AsksService::no},
     };
     return routes;
 }
@@ -92,13 +95,14 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
 
 }  // namespace
 
-void add_command_routes(Routes& routes, Sources& sources, std::mutex& slurm_mutex) {
+void add_command_routes(Routes& routes, Sources& sources, ServiceThread& services) {
     for (auto const& route : command_routes()) {
-        routes.push_back(
-            get_route(std::string(route.pattern), [&route, &sources, &slurm_mutex](Request const& request) {
-                std::lock_guard const lock(slurm_mutex);
-                return run_command(route, sources, request);
-            }));
+        auto const answer = [&route, &sources](Request const& request) {
+            return run_command(route, sources, request);
+        };
+        routes.push_back(route.asks_service == AsksService::yes
+                             ? get_service_route(std::string(route.pattern), services, answer)
+                             : get_route(std::string(route.pattern), answer));
     }
 }
 

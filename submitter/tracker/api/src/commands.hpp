@@ -1,11 +1,10 @@
 #pragma once
-#include <mutex>
-
 #include "state.hpp"
 
 namespace det::tracker::api {
 
-/// Routes that answer with the JSON of a det-submit command. They take `slurm_mutex` while they run.
-void add_command_routes(Routes& routes, Sources& sources, std::mutex& slurm_mutex);
+/// Routes that answer with the JSON of a det-submit command. `services` answers those
+/// that ask Slurm or a storage of checkpoints.
+void add_command_routes(Routes& routes, Sources& sources, ServiceThread& services);
 
 }  // namespace det::tracker::api

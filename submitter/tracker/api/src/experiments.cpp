@@ -1,44 +1,40 @@
 #include "experiments.hpp"
 
 #include <det/experiment/open_experiment.hpp>
-#include <det/foundation/text.hpp>
-#include <det/tracker/history/attributes.hpp>
+#include <det/protocol/document.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <map>
 #include <sstream>
-
-#include "output/view_json.hpp"
 
 namespace det::tracker::api {
 namespace {
 
-struct ListQuery {
-    std::optional<std::string> state, label, name, owner;
-    bool archived = false;
-    std::size_t limit = 1000;
-    std::optional<std::uint64_t> before = {};  // only experiments with a lower id
-};
+using history::ExperimentFilter;
+using history::ExperimentPage;
 
-Result<ListQuery> parse_list_query(Request const& request) {
+constexpr std::size_t limit_max = 10000;
+
+Result<ExperimentFilter> parse_filter(Request const& request) {
     DET_TRY(allow_parameters(request, {"state", "label", "name", "owner", "archived", "limit", "before"}));
-    ListQuery query{text_parameter(request, "state"), text_parameter(request, "label"),
-                    text_parameter(request, "name"), text_parameter(request, "owner")};
-    DET_TRY_ASSIGN(query.archived, flag_parameter(request, "archived"));
+    ExperimentFilter filter;
+    filter.label = text_parameter(request, "label");
+    filter.name = text_parameter(request, "name");
+    filter.owner = text_parameter(request, "owner");
+    if (auto const name = text_parameter(request, "state")) {
+        filter.state = lifecycle::find_state(*name);
+        if (!filter.state)
+            return Error{codes::bad_request, "the parameter 'state' is no state", "see API.md"};
+    }
+    DET_TRY_ASSIGN(filter.with_archived, flag_parameter(request, "archived"));
     DET_TRY_ASSIGN(auto const limit, integer_parameter(request, "limit"));
-    query.limit = limit.value_or(query.limit);
-    if (query.limit == 0 || query.limit > 10000)
+    filter.limit = limit.value_or(filter.limit);
+    if (filter.limit == 0 || filter.limit > limit_max)
         return Error{codes::bad_request, "the parameter 'limit' is not between 1 and 10000"};
-    DET_TRY_ASSIGN(query.before, integer_parameter(request, "before"));
-    return query;
-}
-
-/// Whether the records can match. The state is known only with the queue.
-bool may_match(history::ExperimentRecord const& record, ListQuery const& query) {
-    auto const now = history::attributes_of(record);
-    return (query.archived || !now.is_archived) && (!query.label || now.labels.contains(*query.label)) &&
-           (!query.name || now.name.find(*query.name) != std::string::npos) &&
-           (!query.owner || (record.spec && record.spec->owner == *query.owner));
+    DET_TRY_ASSIGN(filter.before, integer_parameter(request, "before"));
+    return filter;
 }
 
 /// Collects what the use cases warn of.
@@ -55,51 +51,121 @@ public:
     mutable std::string warnings;
 };
 
-Json summary_json(history::ExperimentView const& view) {
-    auto json = cli::to_json(view);
-    json.erase("trials");
-    json["trial_count"] = view.trials.size();
-    json["completed_trials"] =
-        std::ranges::count(view.trials, lifecycle::State::completed, &history::TrialView::state);
-    return json;
+/// Whether the page is all that the answer takes: neither Slurm's queue nor further experiments in place of
+/// those that can't be read.
+bool is_complete(ExperimentPage const& page) {
+    return std::ranges::all_of(page.experiments, [&](auto const& found) {
+        return found.error ? !page.has_more : !found.text.empty();
+    });
 }
 
-Result<Json> list_experiments(Sources const& sources, std::mutex& slurm_mutex, Request const& request) {
-    DET_TRY_ASSIGN(auto const query, parse_list_query(request));
-    QuietContext context(sources);
-    DET_TRY_ASSIGN(auto ids, sources.history.list_experiments());
-    std::ranges::reverse(ids);
+/// The answer, made of the texts of the experiments.
+class Answer {
+public:
+    void reserve(ExperimentPage const& page) {
+        std::size_t bytes = body_.size();
+        for (auto const& experiment : page.experiments) bytes += experiment.text.size() + 1;
+        body_.reserve(bytes + 256);
+    }
+    void add(std::string_view experiment) {
+        if (count_++ > 0) body_ += ',';
+        body_ += experiment;
+    }
+    std::size_t size() const { return count_; }
+    Response finish(std::string_view warnings, ExperimentPage const& last_page) && {
+        auto const before =
+            last_page.has_more ? to_string(last_page.experiments.back().id) : std::string("null");
+        body_ += fmt::format("],\"before\":{},\"warnings\":{}}}\n", before, to_line(Json(warnings)));
+        return {200, std::move(body_)};
+    }
+
+private:
+    std::string body_ = "{\"experiments\":[";
+    std::size_t count_ = 0;
+};
+
+/// The summaries of those experiments of a page that take Slurm's queue, if they pass the filter.
+std::map<ExperimentId, std::string> summarise_with_queue(ExperimentPage const& page,
+                                                         ExperimentFilter const& filter, Sources& sources,
+                                                         QuietContext& context) {
     std::vector<history::ExperimentRecord> records;
-    for (auto const id : ids) {
-        if (query.before && id.value >= *query.before) continue;
-        auto record = sources.history.load_experiment(id);
-        if (!record) {
-            context.warn(std::move(record).error().while_doing("reading experiment " + to_string(id)));
-        } else if (may_match(*record, query)) {
+    for (auto const& found : page.experiments) {
+        if (found.error || !found.text.empty()) continue;
+        auto record = sources.history.load_experiment(found.id);
+        if (record) {
             records.push_back(*std::move(record));
+        } else if (record.error().code != codes::no_such_experiment) {  // else it has just been deleted
+            context.warn(std::move(record).error().while_doing("reading experiment " + to_string(found.id)));
         }
-        if (!query.state && records.size() == query.limit) break;
     }
-    history::QueueSnapshot queue;
-    {
-        std::lock_guard const lock(slurm_mutex);
-        queue = experiment::query_queue(records, context);
-    }
-    auto list = Json::array();
+    auto const queue = experiment::query_queue(records, context);
+    std::map<ExperimentId, std::string> summaries;
     for (auto& record : records) {
+        auto const id = record.id;
         auto const view = view_experiment(std::move(record), queue);
-        if (query.state && to_lower(to_string(view.state)) != to_lower(*query.state)) continue;
-        if (list.size() < query.limit) list.push_back(summary_json(view));
+        if (!filter.state || view.state == *filter.state)
+            summaries[id] = to_line(history::to_summary_json(view));
     }
-    return Json{{"experiments", std::move(list)}, {"warnings", context.warnings}};
+    return summaries;
+}
+
+/// Adds the experiments of a page to the answer.
+void add_page(Answer& answer, ExperimentPage const& page, std::map<ExperimentId, std::string> const& others,
+              QuietContext& context) {
+    answer.reserve(page);
+    for (auto const& found : page.experiments) {
+        if (found.error) {
+            context.warn(Error(*found.error).while_doing("reading experiment " + to_string(found.id)));
+        } else if (!found.text.empty()) {
+            answer.add(found.text);
+        } else if (auto const other = others.find(found.id); other != others.end()) {
+            answer.add(other->second);
+        }
+    }
+}
+
+Response answer_without_queue(ExperimentPage const& page, Sources& sources) {
+    QuietContext context(sources);
+    Answer answer;
+    add_page(answer, page, {}, context);
+    return std::move(answer).finish(context.warnings, page);
+}
+
+/// Takes further pages in place of the experiments that the queue excludes or that can't be read.
+Response answer_with_queue(ExperimentPage page, ExperimentFilter filter, Sources& sources) {
+    QuietContext context(sources);
+    Answer answer;
+    auto const limit = filter.limit;
+    for (;;) {
+        add_page(answer, page, summarise_with_queue(page, filter, sources, context), context);
+        if (!page.has_more || answer.size() >= limit) return std::move(answer).finish(context.warnings, page);
+        filter.before = page.experiments.back().id.value;
+        filter.limit = limit - answer.size();
+        auto next = sources.history.list_summaries(filter);
+        if (!next) return http::error_response(next.error());
+        page = *std::move(next);
+    }
+}
+
+void list_experiments(Request const& request, http::Responder const& responder, Sources& sources,
+                      ServiceThread& services) {
+    auto const filter = parse_filter(request);
+    if (!filter) return responder.respond(http::error_response(filter.error()));
+    auto page = sources.history.list_summaries(*filter);
+    if (!page) return responder.respond(http::error_response(page.error()));
+    if (is_complete(*page)) return responder.respond(answer_without_queue(*page, sources));
+    services.add(responder, [page = *std::move(page), filter = *filter, &sources] {
+        return answer_with_queue(page, filter, sources);
+    });
 }
 
 }  // namespace
 
-void add_experiment_routes(Routes& routes, Sources& sources, std::mutex& slurm_mutex) {
-    routes.push_back(get_route("/v1/experiments", [&sources, &slurm_mutex](Request const& request) {
-        return list_experiments(sources, slurm_mutex, request);
-    }));
+void add_experiment_routes(Routes& routes, Sources& sources, ServiceThread& services) {
+    routes.push_back({http::Method::get, "/v1/experiments", http::AuthClass::owner,
+                      [&sources, &services](Request const& request, http::Responder const& responder) {
+                          list_experiments(request, responder, sources, services);
+                      }});
 }
 
 }  // namespace det::tracker::api

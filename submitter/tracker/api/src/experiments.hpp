@@ -1,11 +1,9 @@
 #pragma once
-#include <mutex>
-
 #include "state.hpp"
 
 namespace det::tracker::api {
 
-/// The list of experiments. Takes `slurm_mutex` while it asks Slurm.
-void add_experiment_routes(Routes& routes, Sources& sources, std::mutex& slurm_mutex);
+/// The list of experiments. `services` answers the requests that take Slurm's queue.
+void add_experiment_routes(Routes& routes, Sources& sources, ServiceThread& services);
 
 }  // namespace det::tracker::api

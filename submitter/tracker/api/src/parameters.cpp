@@ -26,6 +26,10 @@ Response json_response(Json const& json) {
     return {200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
+Response json_response(Result<Json> const& result) {
+    return result ? json_response(*result) : http::error_response(result.error());
+}
+
 Status allow_parameters(Request const& request, std::vector<std::string_view> const& names) {
     for (auto const& [name, value] : request.target.query) {
         if (std::ranges::find(names, name) != names.end()) continue;

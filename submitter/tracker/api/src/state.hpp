@@ -2,9 +2,9 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/api/api.hpp>
 
-#include <mutex>
 #include <vector>
 
+#include "service_thread.hpp"
 #include "waiters.hpp"
 
 namespace det::tracker::api {
@@ -14,8 +14,8 @@ class Api::State {
 public:
     explicit State(Sources from) : sources(std::move(from)) {}
     Sources sources;
-    std::mutex slurm_mutex;
     Waiters waiters;
+    ServiceThread services;
 };
 
 using http::Request;
@@ -24,19 +24,29 @@ using Routes = std::vector<http::Route>;
 
 /// A response with this JSON.
 Response json_response(Json const& json);
+Response json_response(Result<Json> const& result);
 
 /// Makes a handler of a function that returns JSON or an error.
 template <class Answer>
 http::Handler answer_with(Answer answer) {
     return [answer = std::move(answer)](Request const& request) -> Response {
-        Result<Json> result = answer(request);
-        return result ? json_response(*result) : http::error_response(result.error());
+        return json_response(Result<Json>(answer(request)));
     };
 }
 
 template <class Answer>
 http::Route get_route(std::string pattern, Answer answer) {
     return {http::Method::get, std::move(pattern), http::AuthClass::owner, answer_with(std::move(answer))};
+}
+
+/// A route whose answer takes Slurm or a storage of checkpoints.
+template <class Answer>
+http::Route get_service_route(std::string pattern, ServiceThread& services, Answer answer) {
+    http::DeferredHandler handler = [answer = std::move(answer), &services](
+                                        Request const& request, http::Responder const& responder) {
+        services.add(responder, [answer, request] { return json_response(Result<Json>(answer(request))); });
+    };
+    return {http::Method::get, std::move(pattern), http::AuthClass::owner, std::move(handler)};
 }
 
 /// Fails with codes::bad_request if the query has any other parameter.

@@ -10,7 +10,7 @@
 
 namespace det::lifecycle {
 
-/// States with Determined's names. They are computed from journals and Slurm each time, never stored.
+/// States with Determined's names. They are computed from journals and Slurm each time, and not recorded.
 enum class State {
     submitting,  // being created, or `experiment create` was interrupted
     queued,
@@ -26,6 +26,8 @@ enum class State {
 };
 
 std::string_view to_string(State state);
+/// The state of this name, in letters of any case.
+std::optional<State> find_state(std::string_view name);
 bool is_terminal(State state);
 
 /// A run as its supervisor recorded it.

@@ -9,6 +9,7 @@
 #include <det/protocol/record.hpp>
 #include <det/search/rung.hpp>
 #include <det/slurm/job.hpp>
+#include <det/tracker/history/summary.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -102,6 +103,9 @@ public:
     /// The ids of all experiments, ascending; empty if there are none yet.
     virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
+    /// A list of experiments without their trials, newest first. Here it takes the records of each; an index
+    /// has a faster way.
+    virtual Result<ExperimentPage> list_summaries(ExperimentFilter const& filter);
     /// The reports of a trial's runs: one entry per run, in order. Superseded reports are among them.
     virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
     /// The trials that have arrived at a rung of the experiment's search, sorted by trial.

@@ -55,6 +55,11 @@ Result<std::vector<ExperimentId>> list_experiments(Database& index);
 /// Removes it with all that belongs to it.
 Status remove_experiment(Database& index, ExperimentId id);
 
+/// Keeps ready what lists show of an experiment.
+/// \param error why it can't be read; the record then has the id only
+Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error);
+Result<history::ExperimentPage> list_summaries(Database& index, history::ExperimentFilter const& filter);
+
 Status put_trial(Database& index, TrialRow const& trial);
 Result<std::optional<TrialRow>> find_trial(Database& index, TrialId id);
 Result<std::vector<TrialRow>> list_trials(Database& index, ExperimentId id);

@@ -44,6 +44,7 @@ private:
                                 std::filesystem::path const& path);
     Result<bool> follow_rungs();
     Result<bool> keep_error(Error error);
+    Status write_summary();
     TrialLayout trial_layout(TrialId id) const;
 
     index::Database& database_;
@@ -59,6 +60,7 @@ private:
 
 /// Whether no process will write records of a trial any more unless a user acts. Pure.
 /// \param desired of the trial or of its experiment, whichever is stricter
-bool is_settled(history::TrialRecord const& trial, DesiredState desired);
+/// \param first_run that counts; the ones before it are of earlier revisions of the experiment
+bool is_settled(history::TrialRecord const& trial, DesiredState desired, std::uint32_t first_run);
 
 }  // namespace det::tracker::ingest

@@ -24,11 +24,14 @@ public:
     TimePoint next_poll(TimePoint now) const { return schedule_.next_poll(now); }
     /// Reads one experiment now, and new ones so that all experiments are in the index.
     Result<bool> refresh(ExperimentId id, TimePoint now);
+    /// Reads all experiments that can have changed, now.
+    Result<bool> refresh_all(TimePoint now);
     /// Reads everything that there is, until nothing changes any more.
     Status read_all();
 
 private:
     Status list_new(TimePoint now);
+    Result<bool> follow_changed(std::vector<ExperimentId> const& ids, TimePoint now);
     Result<bool> follow(ExperimentId id, TimePoint now);
     Result<FollowResult> follow_in_transaction(ExperimentId id);
 

@@ -33,6 +33,7 @@ public:
 
     Result<std::vector<ExperimentId>> list_experiments() override;
     Result<history::ExperimentRecord> load_experiment(ExperimentId id) override;
+    Result<history::ExperimentPage> list_summaries(history::ExperimentFilter const& filter) override;
     Result<std::vector<history::RunReports>> load_reports(TrialId id) override;
     Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
                                                      std::uint32_t rung) override;

@@ -1,0 +1,61 @@
+#pragma once
+#include <det/foundation/error.hpp>
+#include <det/lifecycle/state.hpp>
+#include <det/protocol/ids.hpp>
+#include <det/protocol/json_value.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace det::tracker::history {
+
+struct ExperimentRecord;
+struct ExperimentView;
+struct TrialRecord;
+
+/// An experiment in a list.
+struct ExperimentSummary {
+    ExperimentId id;
+    /// The JSON of to_summary_json(), on one line. Empty if Slurm's queue can change the state: it then takes
+    /// the records and the queue to make one.
+    std::string text;
+    std::optional<Error> error;  // why it can't be read; `text` is empty then
+};
+
+struct ExperimentFilter {
+    /// Experiments whose state Slurm's queue can change are listed whatever their state.
+    std::optional<lifecycle::State> state = {};
+    std::optional<std::string> owner = {};
+    std::optional<std::string> name = {};   // a part of the name
+    std::optional<std::string> label = {};  // one of the labels
+    bool with_archived = false;
+    std::optional<std::uint64_t> before = {};  // only lower ids
+    std::size_t limit = 1000;
+};
+
+struct ExperimentPage {
+    /// Newest first, at most `limit`. Those that can't be read are among them, whatever the filter.
+    std::vector<ExperimentSummary> experiments;
+    bool has_more = false;  // beyond the limit
+};
+
+/// What lists show of an experiment: the fields of to_json(view) without `trials`, with `trial_count` and
+/// `completed_trials`. Pure.
+Json to_summary_json(ExperimentView const& view);
+
+/// Whether the state of a trial follows from the records alone, whatever Slurm's queue has. Pure.
+bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial);
+/// The same for all trials of an experiment.
+bool is_decided(ExperimentRecord const& experiment);
+
+/// Whether an experiment passes all parts of the filter but the state. Pure.
+bool matches(ExperimentRecord const& experiment, ExperimentFilter const& filter);
+
+/// The summary of an experiment, and its state unless Slurm's queue can change it. Pure.
+std::pair<ExperimentSummary, std::optional<lifecycle::State>> summarise(ExperimentRecord experiment);
+
+}  // namespace det::tracker::history
