@@ -153,8 +153,12 @@ std::vector<RunTimes> run_times(history::TrialRecord const& trial, std::span<Run
         found.start_cause = start_cause(i, trial.runs);
         found.trained = reports_steps ? training_began(all[i]) : found.begun;
         found.saves = saves_of(all[i]);
-        if (reports_steps) found.kept_until = kept_until(i, trial.runs, all, checkpoints);
         found.lost_as = lost_as(run.ended);
+        if (reports_steps) {
+            found.kept_until = kept_until(i, trial.runs, all, checkpoints);
+        } else if (run.ended && found.lost_as == Use::redone && !keeps_all(run.ended->cause)) {
+            found.kept_until = found.begun;
+        }
         times.push_back(std::move(found));
     }
     return times;

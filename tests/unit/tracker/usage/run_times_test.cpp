@@ -128,14 +128,18 @@ BOOST_AUTO_TEST_CASE(without_checkpoints_of_det_the_repeated_reports_are_lost) {
     BOOST_TEST((kept(0) == at(20)));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_program_that_reports_nothing_all_is_training) {
+BOOST_AUTO_TEST_CASE(of_a_program_that_reports_nothing_all_but_failures_is_training) {
     add_run();
     end(0, 70, Cause::preempted);
+    add_run();
+    end(1, 170, Cause::failed);
     add_run();
     reports.clear();
     auto const times = this->times();
     BOOST_TEST((times[0].trained == at(0)));
     BOOST_TEST(!times[0].kept_until);
+    BOOST_TEST((times[1].kept_until == at(100)));
+    BOOST_TEST(!times[2].kept_until);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_never_trained_only_started) {

@@ -9,7 +9,7 @@ namespace det::tracker::usage {
 
 /// The phases of a trial's runs. Which training is kept follows from the checkpoints from which later runs
 /// started; without checkpoints of det, from the steps that later runs reported again. A trial whose program
-/// reports nothing is taken to train from the start to the end of each run, and nothing of it to be lost.
+/// reports nothing is taken to train from the start to the end of each run; the runs that failed are lost.
 /// \param reports of the trial: one entry per run
 /// \param slots of each run
 /// Pure.
