@@ -35,6 +35,9 @@ std::vector<ConfigLine> control_lines(ClusterPaths const& paths) {
         {"StateSaveLocation", paths.ctld().string()},
         {"SlurmctldLogFile", (paths.log() / "slurmctld.log").string()},
         {"SlurmdLogFile", (paths.log() / "slurmd.%n.log").string()},
+        // A line for each end of a job, also if it is queued again.
+        {"JobCompType", "jobcomp/filetxt"},
+        {"JobCompLoc", (paths.log() / "jobcomp").string()},
         // Without these two lines the daemons write to the syslog of the host machine.
         {"SlurmctldSyslogDebug", "quiet"},
         {"SlurmdSyslogDebug", "quiet"},

@@ -78,9 +78,10 @@ Usage divide_run(PlacedRun const& placed) {
     auto at = run.trained ? std::clamp(run.trained->microseconds, begin, end) : end;
     usage.add(Use::starting, (at - begin) * placed.slots, run.start_cause);
     for (auto const& save : run.saves) {
-        auto const saved = save.committed.microseconds;
-        if (saved <= at || saved > end) continue;
-        auto const begun = std::clamp(saved - std::max<std::int64_t>(save.blocked_us, 0), at, saved);
+        auto const blocked_us = std::max<std::int64_t>(save.blocked_us, 0);
+        auto const begun = std::max(at, save.committed.microseconds - blocked_us);
+        auto const saved = std::min(end, save.committed.microseconds);
+        if (saved <= begun) continue;
         add_training(usage, placed, {at, begun});
         usage.add(Use::saving, (saved - begun) * placed.slots);
         at = saved;

@@ -87,6 +87,15 @@ BOOST_AUTO_TEST_CASE(a_run_starts_trains_saves_and_ends) {
     BOOST_TEST(usage.total() == slot_s(2 * 32));
 }
 
+BOOST_AUTO_TEST_CASE(a_save_counts_within_the_allocation) {
+    auto run = make_run(0, 5, 20);
+    run.saves = {{at(4), 1'000'000}, {at(6), 3'000'000}, {at(12), 4'000'000}, {at(15), 2'000'000}};
+    auto const usage = divide(make_allocation(0, 11, {run}, 1));  // Slurm's seconds end before the run
+    BOOST_TEST(usage.of(Use::saving) == slot_s(1 + 3));
+    BOOST_TEST(usage.of(Use::starting) == slot_s(5));
+    BOOST_TEST(usage.of(Use::training) == slot_s(2));
+}
+
 BOOST_AUTO_TEST_CASE(training_after_the_last_used_checkpoint_is_lost) {
     auto run = make_run(0, 0, 30);
     run.cause = "hung";
