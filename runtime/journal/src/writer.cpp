@@ -64,13 +64,23 @@ Status JournalWriter::append(EncodedRecord const& encoded, Durability durability
     }
     auto const frame = render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
     std::scoped_lock const lock(*mutex_);
+    // An incomplete frame in the middle would hide all later records.
+    DET_TRY(cut_incomplete_frame());
     if (auto const written = write_all(file_.get(), frame, path_.string()); !written) {
-        // An incomplete frame in the middle would hide all later records.
-        if (::ftruncate(file_.get(), size_bytes_) != 0) file_.reset();
+        may_be_incomplete_ = true;
+        (void)cut_incomplete_frame();  // if it fails, the next call tries again
         return written.error();
     }
     size_bytes_ += static_cast<std::int64_t>(frame.size());
     return durability == Durability::power_loss ? sync_locked() : Ok{};
+}
+
+Status JournalWriter::cut_incomplete_frame() {
+    if (!may_be_incomplete_) return Ok{};
+    if (::ftruncate(file_.get(), size_bytes_) != 0)
+        return os_error(fmt::format("cut the journal '{}'", path_.string()), errno);
+    may_be_incomplete_ = false;
+    return Ok{};
 }
 
 Status JournalWriter::sync() {

@@ -8,16 +8,26 @@
 
 #include <array>
 #include <boost/test/unit_test.hpp>
-#include <csignal>
-#include <sys/resource.h>
+#include <cerrno>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 #include "check_result.hpp"
+#include "file_size_limit.hpp"
 #include "golden.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
 using namespace det::journal;
+
+// Takes the place of the function of libc in this program.
+static int truncate_error = 0;  // not 0: the errno with which each call fails
+extern "C" int ftruncate(int fd, off_t size_bytes) noexcept {
+    if (truncate_error == 0) return static_cast<int>(::syscall(SYS_ftruncate, fd, size_bytes));
+    errno = truncate_error;
+    return -1;
+}
 
 namespace journal_test {
 
@@ -186,17 +196,32 @@ BOOST_AUTO_TEST_CASE(after_a_failed_write_the_journal_ends_behind_the_last_whole
     must(writer.append(metric(1)));
     auto const size = must(read_file(directory / "journal")).size();
     // The file may not grow by more than a few bytes: the next record is cut in the middle.
-    rlimit before{};
-    ::getrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit const tight{size + 20, before.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &tight);
-    auto const full = writer.append(metric(2));
-    ::setrlimit(RLIMIT_FSIZE, &before);
-    BOOST_TEST(!full.has_value());
+    {
+        FileSizeLimit const limit(size + 20);
+        BOOST_TEST(!writer.append(metric(2)).has_value());
+    }
     BOOST_TEST(must(read_file(directory / "journal")).size() == size);
     must(writer.append(metric(3)));
     BOOST_TEST(must(load_journal(directory / "journal")).records.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_system_that_becomes_read_only_and_comes_back_loses_only_the_refused_record) {
+    TemporaryDirectory directory;
+    auto writer = must(JournalWriter::create(directory / "journal"));
+    must(writer.append(metric(1)));
+    auto const size = must(read_file(directory / "journal")).size();
+    truncate_error = EROFS;
+    {
+        FileSizeLimit const limit(size + 20);
+        BOOST_TEST(!writer.append(metric(2)).has_value());
+    }
+    BOOST_TEST(must(read_file(directory / "journal")).size() == size + 20);  // an incomplete frame
+    BOOST_TEST((must_fail(writer.append(metric(3))).code == codes::file_system));
+    truncate_error = 0;
+    must(writer.append(metric(4)));
+    auto const records = must(load_journal(directory / "journal")).records;
+    BOOST_REQUIRE(records.size() == 2u);
+    BOOST_TEST(std::get<MetricsReported>(records[1]).steps_completed == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(a_replacement_names_the_trial_that_it_replaces) {

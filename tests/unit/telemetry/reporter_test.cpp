@@ -4,12 +4,11 @@
 
 #include <array>
 #include <boost/test/unit_test.hpp>
-#include <csignal>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check_result.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -40,28 +39,6 @@ struct Fixture {
         return all;
     }
     std::vector<Record> records() const { return must(journal::load_journal(path)).records; }
-};
-
-/// While it exists, files can't grow beyond their size of now: writing fails with EFBIG.
-class FileSizeLimit {
-public:
-    explicit FileSizeLimit(std::uintmax_t size_bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        rlimit limited = before_;
-        limited.rlim_cur = size_bytes;
-        ::setrlimit(RLIMIT_FSIZE, &limited);
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    }
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    FileSizeLimit(FileSizeLimit const&) = delete;
-    FileSizeLimit& operator=(FileSizeLimit const&) = delete;
-
-private:
-    rlimit before_{};
-    void (*handler_)(int) = SIG_DFL;
 };
 
 std::uint64_t count_dropped(std::vector<Record> const& records) {

@@ -23,8 +23,8 @@ public:
     ///     damaged
     static Result<JournalWriter> open(std::filesystem::path const& path);
 
-    /// If the write fails, the journal is truncated to the last complete record; if that fails too, all later
-    /// calls fail.
+    /// If the write fails, the journal is truncated to the last complete record; if that fails too, as on a
+    /// file system that has become read-only, the next call truncates it first.
     Status append(Record const& record, Durability durability = Durability::process_crash);
     Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
     /// Makes all records survive a power loss.
@@ -32,6 +32,7 @@ public:
 
 private:
     Status sync_locked();
+    Status cut_incomplete_frame();
     static Result<JournalWriter> begin(std::filesystem::path const& path, UniqueFd file);
     JournalWriter(std::filesystem::path path, UniqueFd file)
         : path_(std::move(path)), file_(std::move(file)) {}
@@ -39,7 +40,8 @@ private:
     std::filesystem::path path_;
     UniqueFd file_;
     std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // so that a writer can be moved
-    std::int64_t size_bytes_ = 0;  // up to the end of the last complete record
+    std::int64_t size_bytes_ = 0;     // up to the end of the last complete record
+    bool may_be_incomplete_ = false;  // a part of a frame may follow
 };
 
 }  // namespace det::journal
