@@ -1,6 +1,7 @@
 #include <det/collectives/call.hpp>
 #include <det/collectives/tuning.hpp>
 #include <det/liveness/lost_peer.hpp>
+#include <det/liveness/wait_page.hpp>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,17 @@ constexpr auto last_kind = static_cast<std::size_t>(Kind::device_all_to_all);
 constexpr auto last_host_kind = static_cast<std::size_t>(Kind::all_to_all);
 static_assert(std::size(formats) == last_host_kind + 1);
 
+// The operations on the host come first in both enumerations, in the same order.
+using liveness::WaitOperation;
+static_assert(static_cast<std::size_t>(WaitOperation::all_to_all) == last_host_kind);
+static_assert(static_cast<int>(WaitOperation::barrier) == static_cast<int>(Kind::barrier));
+static_assert(static_cast<int>(WaitOperation::allreduce) == static_cast<int>(Kind::allreduce));
+
+/// The operation on the host that is the same as this one.
+constexpr std::size_t host_kind_of(std::size_t kind) {
+    return kind > last_host_kind ? kind - (last_kind - last_host_kind) : kind;
+}
+
 bool are_tuned_alike(Call const& a, Call const& b) {
     return a.small_limit_bytes == b.small_limit_bytes && a.segment_bytes == b.segment_bytes &&
            a.algorithm == b.algorithm;
@@ -44,11 +56,15 @@ std::string describe(Call const& call) {
     auto const kind = static_cast<std::size_t>(call.kind);
     if (kind > last_kind) return fmt::format("an unknown operation ({})", kind);
     bool const is_on_devices = kind > last_host_kind;
-    auto const format = formats[is_on_devices ? kind - (last_kind - last_host_kind) : kind];
+    auto const format = formats[host_kind_of(kind)];
     auto const text =
         fmt::format(fmt::runtime(format), fmt::arg("root", call.root), fmt::arg("op", name_of(call.op)),
                     fmt::arg("count", call.count), fmt::arg("type", name_of(call.type)));
     return is_on_devices ? text + " on devices" : text;
+}
+
+liveness::WaitOperation wait_operation_of(Kind kind) {
+    return static_cast<WaitOperation>(host_kind_of(static_cast<std::size_t>(kind)));
 }
 
 std::string describe_numbered_call(Call const& call) {

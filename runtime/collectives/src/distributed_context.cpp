@@ -1,5 +1,6 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/rank_group.hpp>
+#include <det/liveness/wait_recorder.hpp>
 
 namespace det::collectives {
 namespace {
@@ -45,22 +46,36 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> r
     return DistributedContext(std::move(ranks), topology, std::move(local));
 }
 
+void DistributedContext::record_operations(std::shared_ptr<liveness::WaitRecorder> recorder) {
+    recorder_ = std::move(recorder);
+}
+
+void DistributedContext::begin(Kind kind) {
+    if (recorder_) recorder_->begin_operation(wait_operation_of(kind));
+}
+
 Rank DistributedContext::rank() const { return ranks_->rank(); }
 int DistributedContext::size() const { return ranks_->size(); }
 
 Result<std::vector<std::string>> DistributedContext::gather(std::string value) {
+    begin(Kind::gather);
     return ranks_->gather(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::allgather(std::string value) {
+    begin(Kind::allgather);
     return ranks_->allgather(std::move(value));
 }
 
 Result<std::string> DistributedContext::broadcast(std::string value, Rank from) {
+    begin(Kind::broadcast_object);
     return ranks_->broadcast(std::move(value), from, check_root(from, "broadcast", size()));
 }
 
-Status DistributedContext::barrier() { return ranks_->barrier(); }
+Status DistributedContext::barrier() {
+    begin(Kind::barrier);
+    return ranks_->barrier();
+}
 
 Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::string value) {
     std::uint32_t const node = static_cast<std::uint32_t>(topology_.cross_rank);
@@ -75,20 +90,21 @@ Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::stri
     return of_node;
 }
 
-RankGroup& DistributedContext::local_group() {
+RankGroup& DistributedContext::local_group(Kind kind) {
+    begin(kind);
     local_->set_scope(std::nullopt);
     return *local_;
 }
 
 Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value) {
     if (is_on_one_node()) return allgather(std::move(value));
-    if (local_) return local_group().allgather(std::move(value));
+    if (local_) return local_group(Kind::allgather).allgather(std::move(value));
     return allgather_on_node(std::move(value));
 }
 
 Result<std::vector<std::string>> DistributedContext::gather_local(std::string value) {
     if (is_on_one_node()) return gather(std::move(value));
-    if (local_) return local_group().gather(std::move(value));
+    if (local_) return local_group(Kind::gather).gather(std::move(value));
     DET_TRY_ASSIGN(auto values, allgather_on_node(std::move(value)));
     if (!is_local_chief()) values.clear();
     return values;
@@ -96,7 +112,7 @@ Result<std::vector<std::string>> DistributedContext::gather_local(std::string va
 
 Result<std::string> DistributedContext::broadcast_local(std::string value) {
     if (is_on_one_node()) return broadcast(std::move(value));
-    if (local_) return local_group().broadcast(std::move(value), chief, Ok{});
+    if (local_) return local_group(Kind::broadcast_object).broadcast(std::move(value), chief, Ok{});
     DET_TRY_ASSIGN(auto values, allgather_on_node(is_local_chief() ? std::move(value) : std::string()));
     return std::move(values.front());
 }
@@ -104,16 +120,19 @@ Result<std::string> DistributedContext::broadcast_local(std::string value) {
 Status DistributedContext::use_stream(void* stream) { return ranks_->use_stream(stream); }
 
 Status DistributedContext::run(TensorCall const& call) {
-    if (is_plainly_right(call)) return ranks_->run(call, no_refusal);
-    return run_checked(call);
+    if (!is_plainly_right(call)) return run_checked(call);
+    if (recorder_) recorder_->begin_operation(liveness::WaitOperation::allreduce);
+    return ranks_->run(call, no_refusal);
 }
 
 Status DistributedContext::run_checked(TensorCall const& call) {
+    begin(call.kind);
     auto const checked = check(call, rank(), size());
     return ranks_->run(checked ? call : only_kind_of(call), checked);
 }
 
 Handle DistributedContext::start(TensorCall const& call) {
+    begin(call.kind);
     auto const checked = check(call, rank(), size());
     return ranks_->start(checked ? call : only_kind_of(call), checked);
 }
@@ -176,6 +195,7 @@ Result<Buffer> DistributedContext::allocate(std::size_t size_bytes) { return ran
 ControlChannel DistributedContext::control_channel() {
     auto channel = ranks_->control_channel();
     if (!is_on_one_node()) channel.flags = local_ ? local_->control_channel().flags : nullptr;
+    channel.recorder = recorder_.get();
     return channel;
 }
 

@@ -5,6 +5,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/liveness/lost_peer.hpp>
+#include <det/liveness/wait_recorder.hpp>
 #include <det/protocol/rank_end.hpp>
 #ifdef DET_WITH_NCCL
 #include <det/collectives/nccl/nccl_backend.hpp>
@@ -41,6 +42,17 @@ Result<liveness::WaitPolicy> find_wait_policy(ContextOptions const& options) {
     }
     waits.timeout = std::chrono::seconds(*seconds);
     return waits;
+}
+
+/// The recorder of this rank's waits on the page in DET_RUN_DIR, which the node's wrapper reads. Null outside
+/// of a run, and if there is no such page: the waits are not needed for the training.
+std::shared_ptr<liveness::WaitRecorder> open_recorder(RankIdentity const& identity,
+                                                      std::optional<Info> const& info) {
+    int const local_rank = identity.topology.local_rank;
+    if (!info || local_rank >= liveness::WaitPage::slots_max) return nullptr;
+    auto page = liveness::WaitPage::open_for_writing(info->run_dir / liveness::wait_page_file);
+    if (!page) return nullptr;
+    return std::make_shared<liveness::WaitRecorder>(*std::move(page), local_rank, identity.rank);
 }
 
 /// With DET_DEBUG=collectives the chief prints the algorithm of each operation.
@@ -165,15 +177,18 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     auto const& identity = numbers.identity;
     DET_TRY(collectives::check(identity.topology, Rank{identity.rank}, identity.size));
     if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
-    DET_TRY_ASSIGN(auto const waits, find_wait_policy(options));
+    DET_TRY_ASSIGN(auto waits, find_wait_policy(options));
+    waits.recorder = open_recorder(identity, info);
     record_lost_peers(find_lost_peer_file(info, options.environment));
     DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,
                        add_devices(std::move(connected.ranks), options.device_backend, waits));
     }
-    return DistributedContext::make(std::move(connected.ranks), identity.topology,
-                                    std::move(connected.local));
+    DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(connected.ranks), identity.topology,
+                                                          std::move(connected.local)));
+    context.record_operations(std::move(waits.recorder));
+    return context;
 }
 
 }  // namespace det::core

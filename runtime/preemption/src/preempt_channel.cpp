@@ -1,3 +1,4 @@
+#include <det/liveness/wait_recorder.hpp>
 #include <det/preemption/preempt_channel.hpp>
 
 #include <algorithm>
@@ -167,6 +168,7 @@ Result<PreemptState> PreemptChannel::wait(Agreement::Awaited awaited) {
         return PreemptState::from(value);
     }
     auto& state = received_[member];
+    if (control_.recorder != nullptr) control_.recorder->begin_control();
     while (!state.is_enough_for(call)) {
         std::uint64_t value = 0;
         auto const into = std::as_writable_bytes(std::span(&value, 1));

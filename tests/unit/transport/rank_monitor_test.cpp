@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../conformance/expectation.hpp"
+#include "check_result.hpp"
 #include "monitor_server.hpp"
 #include "rank_processes.hpp"
 #include "temporary_directory.hpp"
@@ -179,6 +180,44 @@ BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_fails_only_with_a_timeout) {
     auto status = limited.check();
     while (status) status = limited.check();
     BOOST_TEST((status.error().code == codes::timed_out));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_recorded_after_64_polls_and_at_each_poll_once_polls_are_slow) {
+    TemporaryDirectory const directory;
+    auto const path = directory / "waits";
+    WaitPolicy const policy{.recorder = std::make_shared<liveness::WaitRecorder>(
+                                must(liveness::WaitPage::open_for_writing(path)), 0, 1)};
+    policy.recorder->begin_operation(liveness::WaitOperation::allreduce);
+    auto const page = must(liveness::WaitPage::open_for_reading(path));
+    auto const waited = [&](int rank) {
+        std::chrono::nanoseconds sum{0};
+        auto const waits = page.read().at(0);
+        for (auto const& each : waits.waited_for)
+            sum += std::chrono::nanoseconds(each.rank == rank ? each.ns : 0);
+        return sum;
+    };
+    auto const poll = [](PeerWait& wait, int times) {
+        for (int i = 0; i < times; ++i) must(wait.check());
+    };
+    {
+        PeerWait wait(policy, nullptr, {1}, {3});
+        poll(wait, 64);
+    }
+    BOOST_TEST(page.read().at(0).waited_for.empty());
+    {
+        PeerWait wait(policy, nullptr, {1}, {3});
+        poll(wait, 64);
+        std::this_thread::sleep_for(5ms);
+        poll(wait, 1);
+        BOOST_TEST((waited(3) >= 5ms));
+        std::this_thread::sleep_for(5ms);
+        poll(wait, 1);
+        BOOST_TEST((waited(3) >= 10ms));
+    }
+    auto const waits = page.read().at(0);
+    BOOST_TEST(waits.waits_ended == 1u);
+    BOOST_TEST(waits.waited_ns[static_cast<std::size_t>(liveness::WaitOperation::allreduce)] ==
+               static_cast<std::uint64_t>(waited(3).count()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

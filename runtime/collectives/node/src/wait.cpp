@@ -20,7 +20,7 @@ LossDetector::LossDetector(ControlMemory& control, int rank, collectives::ErrorS
 }
 
 void LossDetector::begin() {
-    checked_ = Clock::now();
+    began_ = checked_ = Clock::now();
     timer_ = liveness::WaitTimer(options_.waits, checked_);
     observed_.assign(static_cast<std::size_t>(control_.ranks()), {});
 }
@@ -48,6 +48,13 @@ Status LossDetector::check(std::vector<int> const& awaited, WaitingCall const& c
     auto result = check_each(awaited, call, now);
     checked_ = now;
     return result;
+}
+
+void LossDetector::record(liveness::RecordedWait& wait, int awaited, WaitingCall const& call) const {
+    auto const operation = call.named != nullptr
+                               ? liveness::WaitOperation::control
+                               : collectives::wait_operation_of(error_scope_.reported_call(*call.call).kind);
+    wait.waits_for(operation, error_scope_.global_rank({awaited}).value, began_, Clock::now());
 }
 
 Status LossDetector::check_each(std::vector<int> const& awaited, WaitingCall const& call,

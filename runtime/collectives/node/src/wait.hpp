@@ -2,6 +2,7 @@
 #include <det/collectives/control_channel.hpp>
 #include <det/liveness/heartbeat.hpp>
 #include <det/liveness/peer_process.hpp>
+#include <det/liveness/wait_recorder.hpp>
 
 #include "rank_slot.hpp"
 
@@ -33,6 +34,9 @@ public:
     /// Fails if the group has ended, or if any other rank has left or its process has ended, even if no rank
     /// waits for that rank. Does not end the group.
     Status check_all() const;
+    /// Records that this rank waits for another one, since begin().
+    void record(liveness::RecordedWait& wait, int awaited, WaitingCall const& call) const;
+    liveness::WaitRecorder* recorder() const { return options_.waits.recorder.get(); }
     bool is_over() const { return control_.failure().state.load(std::memory_order_acquire) == 2; }
     /// The Error that ended the group, or Ok while it has not ended.
     Status state() const;
@@ -57,6 +61,7 @@ private:
     std::vector<liveness::PeerProcess> processes_;  // by rank; empty if ranks are threads
 
     liveness::WaitTimer timer_;
+    Clock::time_point began_;
     Clock::time_point checked_;
     /// The observations of another rank in this wait.
     struct Observed {
@@ -76,10 +81,16 @@ Cores cores_of(ControlMemory const& control);
 class Wait {
 public:
     Wait(RankSlot const& slot, LossDetector& losses, Cores cores)
-        : slot_(slot), losses_(losses), backoff_(cores, {.polls = 20'000, .polls_per_yield = 1}) {}
+        : slot_(slot),
+          losses_(losses),
+          backoff_(cores, {.polls = 20'000, .polls_per_yield = 1}),
+          recorded_(losses.recorder()) {}
 
     /// Begins the next wait, after the awaited event has happened.
-    void begin_again() { backoff_.restart(); }
+    void begin_again() {
+        backoff_.restart();
+        recorded_.end();
+    }
     /// Called after each poll that found nothing. Fails as LossDetector::check() does.
     template <class FindAwaited>
     Status pause(FindAwaited const& find_awaited, WaitingCall const& call) {
@@ -88,7 +99,9 @@ public:
             return Ok{};
         }
         if (!pause_longer()) return Ok{};
-        return losses_.check(find_awaited(), call);
+        auto const awaited = find_awaited();
+        if (recorded_.is_wanted() && !awaited.empty()) losses_.record(recorded_, awaited.front(), call);
+        return losses_.check(awaited, call);
     }
 
 private:
@@ -99,6 +112,7 @@ private:
     RankSlot const& slot_;
     LossDetector& losses_;
     liveness::Backoff backoff_;
+    liveness::RecordedWait recorded_;
 };
 
 }  // namespace det::collectives::node

@@ -1,4 +1,6 @@
 // Ranks that are processes: how they find each other, and what happens when one of them does not go on.
+#include <det/liveness/wait_recorder.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <thread>
 
@@ -112,6 +114,45 @@ BOOST_AUTO_TEST_CASE(processes_agree_on_everything) {
         return run_all_cases(context, seed);
     });
     processes.check();
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_the_node_names_the_rank_that_the_others_wait_for) {
+    TemporaryDirectory const directory;
+    auto const path = directory / "waits";
+    constexpr int rounds = 3;
+    constexpr auto late_by = 100ms;
+    processes.start([&](int rank) -> Status {
+        DET_TRY_ASSIGN(auto page, liveness::WaitPage::open_for_writing(path));
+        auto const recorder = std::make_shared<liveness::WaitRecorder>(std::move(page), rank, rank);
+        auto recording = options;
+        recording.waits.recorder = recorder;
+        DET_TRY_ASSIGN(auto context, open_context(memory, rank, ranks, recording));
+        context.record_operations(recorder);
+        for (int round = 0; round < rounds; ++round) {
+            if (rank == victim) std::this_thread::sleep_for(late_by);
+            DET_TRY(context.allreduce(rank, ReduceOp::sum));
+            DET_TRY(context.allgather("value"));
+        }
+        return Ok{};
+    });
+    processes.check();
+    auto const page = must(liveness::WaitPage::open_for_reading(path));
+    auto const waits = page.read();
+    BOOST_REQUIRE(waits.size() == std::size_t{ranks});
+    for (auto const& each : waits) {
+        BOOST_TEST(each.operations_begun == 2u * rounds);
+        auto const waited = each.waited_ns[static_cast<std::size_t>(liveness::WaitOperation::allreduce)];
+        std::chrono::nanoseconds const in_allreduce(waited);
+        if (each.rank == victim) {
+            BOOST_TEST((in_allreduce < late_by));
+            continue;
+        }
+        BOOST_TEST((in_allreduce > rounds * late_by / 2));
+        auto const longest = std::ranges::max_element(each.waited_for, {}, &liveness::RankWaits::ForRank::ns);
+        BOOST_REQUIRE((longest != each.waited_for.end()));
+        BOOST_TEST(longest->rank == victim);
+        BOOST_TEST(each.waits_ended >= std::uint64_t{rounds});
+    }
 }
 
 BOOST_AUTO_TEST_CASE(processes_join_at_a_directory_more_than_once) {

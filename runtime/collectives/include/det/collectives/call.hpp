@@ -5,6 +5,10 @@
 
 #include <string>
 
+namespace det::liveness {
+enum class WaitOperation : std::uint8_t;
+}
+
 namespace det::collectives {
 
 enum class Kind : std::uint8_t {
@@ -26,6 +30,10 @@ enum class Kind : std::uint8_t {
     device_allgather,
     device_all_to_all,
 };
+
+/// The operation as which the waits of a Kind are recorded. An operation on devices counts as the same
+/// operation on the host.
+liveness::WaitOperation wait_operation_of(Kind kind);
 
 /// The call record of an operation, which must be equal on all ranks. Members that a kind does not use keep
 /// their defaults.

@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
+namespace det::liveness {
+class WaitRecorder;
+}
+
 namespace det::collectives {
 
 /// Describes a call in messages: the function, for example "should_preempt()", which all ranks call equally
@@ -30,9 +34,10 @@ public:
 
 /// The means by which ranks signal each other outside of collective operations.
 struct ControlChannel {
-    SharedFlags* flags = nullptr;               // of this node's ranks; null if they share no memory
-    transport::Transport* transport = nullptr;  // between all ranks; null if no messages connect them
-    transport::Tag tag{transport::tag_max};     // no collective operation uses this tag
+    SharedFlags* flags = nullptr;                // of this node's ranks; null if they share no memory
+    transport::Transport* transport = nullptr;   // between all ranks; null if no messages connect them
+    transport::Tag tag{transport::tag_max};      // no collective operation uses this tag
+    liveness::WaitRecorder* recorder = nullptr;  // of the waits for these messages; may be null
 };
 
 }  // namespace det::collectives

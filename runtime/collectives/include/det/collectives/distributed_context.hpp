@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+namespace det::liveness {
+class WaitRecorder;
+}  // namespace det::liveness
 namespace det::tensor {
 class DeviceCopies;
 }  // namespace det::tensor
@@ -17,6 +20,7 @@ class DeviceCopies;
 namespace det::collectives {
 
 class RankGroup;
+enum class Kind : std::uint8_t;
 struct TensorCall;
 
 inline constexpr Rank chief{0};
@@ -139,6 +143,9 @@ public:
     // For other modules that need the connection between the ranks. A pointer is null if the context lacks
     // the facility. All pointers are valid as long as the context lives.
 
+    /// Counts the operations from now on. The groups record their waits if their WaitPolicy has the same
+    /// recorder.
+    void record_operations(std::shared_ptr<liveness::WaitRecorder> recorder);
     ControlChannel control_channel();
     tensor::DeviceCopies* device_copies();
 
@@ -156,13 +163,15 @@ private:
     Status run(TensorCall const& call);
     [[gnu::noinline]] Status run_checked(TensorCall const& call);  // not inlined into the fast path
     Handle start(TensorCall const& call);
+    void begin(Kind kind);
     bool is_single_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
-    /// The group for operations among the ranks of this node.
-    RankGroup& local_group();
+    /// The group for an operation among the ranks of this node, which begins.
+    RankGroup& local_group(Kind kind);
     /// The values of this node's ranks, gathered through all ranks.
     Result<std::vector<std::string>> allgather_on_node(std::string value);
 
+    std::shared_ptr<liveness::WaitRecorder> recorder_;  // null: nothing is recorded
     std::unique_ptr<RankGroup> ranks_;
     Topology topology_;
     std::shared_ptr<RankGroup> local_;  // null: one node, or local operations use all ranks

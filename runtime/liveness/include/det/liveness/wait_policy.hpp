@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace det::liveness {
+
+class WaitRecorder;
 
 /// Limits how long a rank waits for other ranks or for its device. By default a wait has no time limit,
 /// because a chief may validate for minutes: it ends when the awaited event happens or a rank is lost.
@@ -15,6 +18,8 @@ struct WaitPolicy {
     std::chrono::milliseconds long_wait = std::chrono::seconds(60);
     /// A longer wait fails with codes::timed_out. nullopt: no limit.
     std::optional<std::chrono::milliseconds> timeout = {};
+    /// Records how long this rank waits. May be null.
+    std::shared_ptr<WaitRecorder> recorder = {};
 };
 
 /// The time of one wait under a WaitPolicy. Not thread-safe.

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/liveness/wait_policy.hpp>
+#include <det/liveness/wait_recorder.hpp>
 #include <det/transport/rank_monitor.hpp>
 
 namespace det::transport {
@@ -7,11 +8,13 @@ namespace det::transport {
 using liveness::WaitPolicy;
 
 /// One wait for a peer under a WaitPolicy. The waiting rank calls check() after each unsuccessful poll;
-/// check() reads the clock only in every 64th call.
+/// check() reads the clock in every 64th call; in each call once 64 calls have taken longer than a
+/// millisecond, for example because the rank sleeps between its polls. Waits of more than 64 polls are
+/// recorded by the recorder of the policy.
 class PeerWait {
 public:
     PeerWait(WaitPolicy const& policy, RankMonitor const* monitor, Rank self, Rank peer)
-        : policy_(policy), monitor_(monitor), self_(self), peer_(peer) {}
+        : policy_(policy), monitor_(monitor), self_(self), peer_(peer), recorded_(policy.recorder.get()) {}
 
     /// Fails with codes::transport if a rank is lost, with codes::timed_out if the time limit has passed.
     Status check();
@@ -20,13 +23,17 @@ private:
     std::string describe() const;
 
     static constexpr int checks_per_look = 64;
+    static constexpr std::chrono::milliseconds slow_polls{1};
 
     WaitPolicy const& policy_;
     RankMonitor const* monitor_;
     Rank self_;
     Rank peer_;
-    int checks_ = 0;
+    int checks_until_look_ = 0;
+    bool is_slow_ = false;
     std::optional<liveness::WaitTimer> timer_;
+    liveness::WaitTimer::Clock::time_point began_, looked_at_;
+    liveness::RecordedWait recorded_;
 };
 
 }  // namespace det::transport

@@ -1,0 +1,92 @@
+#pragma once
+#include <det/foundation/result.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace det::liveness {
+
+/// The operations in which waiting times are told apart. The values are written to the page: append only.
+enum class WaitOperation : std::uint8_t {
+    barrier,
+    gather,
+    allgather,
+    broadcast_object,
+    broadcast,
+    allreduce,
+    reduce,
+    reduce_scatter,
+    allgather_elements,
+    all_to_all,
+    control,  // signals outside of collective operations, for example should_preempt()
+};
+inline constexpr std::size_t wait_operations = 11;
+std::string_view to_string(WaitOperation operation);
+
+/// What a rank has waited since its start.
+struct RankWaits {
+    int rank = 0;
+    std::uint64_t operations_begun = 0;  // collective operations, of which the last one may not have ended
+    std::uint64_t waits_ended = 0;
+    std::array<std::uint64_t, wait_operations> waited_ns{};  // by WaitOperation
+    struct ForRank {
+        int rank = 0;
+        std::uint64_t ns = 0;
+    };
+    std::vector<ForRank> waited_for;  // the ranks that it awaited, the longest awaited ones at least
+};
+
+/// A file in memory, shared by the ranks of a run on a node and by their wrapper. Each rank has a slot, which
+/// only that rank writes. Readers see each number whole, but not all numbers at one moment.
+class WaitPage {
+public:
+    static constexpr int slots_max = 1024;
+
+    /// Maps the page for a rank; creates it if it does not exist.
+    static Result<WaitPage> open_for_writing(std::filesystem::path const& path);
+    /// Maps the page for a reader. codes::no_such_file until a rank has created it, codes::damaged if the
+    /// file is no page of this version.
+    static Result<WaitPage> open_for_reading(std::filesystem::path const& path);
+
+    WaitPage(WaitPage&& other) noexcept;
+    WaitPage& operator=(WaitPage&&) = delete;
+    ~WaitPage();
+
+    /// The ranks that have joined, in the order of their slots.
+    std::vector<RankWaits> read() const;
+
+    /// An awaited rank. `rank_plus_one` is 0 while the entry is empty or being replaced.
+    struct Awaited {
+        std::atomic<std::int32_t> rank_plus_one;
+        std::int32_t unused;
+        std::atomic<std::uint64_t> ns;
+    };
+    /// Zeroed memory is an empty slot. The first line is written with each operation, the rest in waits only.
+    struct alignas(128) Slot {
+        std::atomic<std::uint64_t> operations_begun;
+        alignas(64) std::atomic<std::int32_t> rank_plus_one;
+        std::int32_t unused;
+        std::atomic<std::uint64_t> waits_ended;
+        std::array<std::atomic<std::uint64_t>, wait_operations> waited_ns;
+        std::array<Awaited, 8> awaited;
+    };
+    /// The slot of a local rank below slots_max. Only for writers.
+    Slot& join(int local_rank, int rank);
+
+private:
+    struct Layout;
+    explicit WaitPage(Layout* page) : page_(page) {}
+    static Result<WaitPage> map(std::filesystem::path const& path, int open_flags, int protection);
+
+    Layout* page_;
+};
+
+/// The name of the page in DET_RUN_DIR.
+inline constexpr char wait_page_file[] = "waits";
+
+}  // namespace det::liveness
