@@ -40,6 +40,11 @@ struct Site : LoopbackCluster {
     nlohmann::json ask(std::string const& command) const {
         return nlohmann::json::parse(shell("det-submit " + command + " --json"));
     }
+    /// Adds a program of tests/cluster/programs to the experiment's code.
+    void add_program(std::string const& name) const {
+        auto const source = det::test::source_path("tests/cluster/programs/" + name);
+        must(write_file(home() / "code" / name, must(read_file(source)), 0644));
+    }
     int create(std::string const& more = "") const {
         return ask("experiment create counter.yaml code " + more)["id"].get<int>();
     }
@@ -111,8 +116,7 @@ BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
 
 BOOST_AUTO_TEST_CASE(
     a_run_that_hangs_shows_the_stack_of_each_rank_and_the_trial_continues_from_its_checkpoint) {
-    must(write_file(home() / "code/hang_once.py",
-                    must(read_file(det::test::source_path("tests/cluster/programs/hang_once.py"))), 0644));
+    add_program("hang_once.py");
     auto const id = create(
         "--config slurm.hang_timeout=10 --config max_restarts=1 "
         "--config 'entrypoint=det-launch python3 hang_once.py'");
@@ -121,12 +125,32 @@ BOOST_AUTO_TEST_CASE(
     BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
     BOOST_TEST(runs[0].at("cause") == "hung", runs.dump(2));
     BOOST_TEST(runs[0].at("follow") == "restart-in-place", runs.dump(2));
+    auto const message = runs[0].at("message").get<std::string>();
+    BOOST_TEST(message.find("ranks 0-2 wait for rank 3 on node n1 in allgather") != std::string::npos,
+               message);
     BOOST_TEST(runs[1].at("cause") == "finished", runs.dump(2));
     BOOST_TEST(runs[1].at("steps_completed") == 5, runs.dump(2));
     auto const log = shell(fmt::format("det-submit trial logs {}.0 --run 0", id));
     BOOST_TEST(has_line(log, "[rank=3] ", "in wait_for_nothing"), log);
     for (auto const* waiting : {"[rank=0] ", "[rank=1] ", "[rank=2] "})
         BOOST_TEST(has_line(log, waiting, "in allgather"), log);
+}
+
+BOOST_AUTO_TEST_CASE(the_rank_that_the_others_wait_for_is_named_while_it_trains) {
+    add_program("late_rank.py");
+    auto const id = create("--config 'entrypoint=det-launch python3 late_rank.py'");
+    auto const describe = fmt::format("det-submit trial describe {}.0", id);
+    wait_until([&] { return shell(describe).find("\nWaiting: ") != std::string::npos; }, 60s,
+               "waits are shown");
+    auto const described = shell(describe);
+    BOOST_TEST(described.find("ranks 0-2 wait for rank 3 on node n1 in allgather: ") != std::string::npos,
+               described);
+    auto const waits = ask(fmt::format("trial describe {}.0", id)).at("waits");
+    BOOST_TEST(waits.at("straggler").at("share").get<double>() > 0.2, waits.dump(2));
+    BOOST_REQUIRE(waits.at("ranks").size() == 4u);
+    BOOST_TEST(waits.at("ranks")[3].at("seconds").get<double>() <
+               waits.at("ranks")[0].at("seconds").get<double>());
+    shell(fmt::format("det-submit experiment kill {}", id));
 }
 
 BOOST_AUTO_TEST_CASE(a_script_of_the_older_api_trains_up_to_the_rungs_of_its_search) {

@@ -1,8 +1,7 @@
 #include "sample_node.hpp"
 
 #include <det/foundation/polling.hpp>
-#include <det/journal/writer.hpp>
-#include <det/protocol/metric_frames.hpp>
+#include <det/journal/metric_journal.hpp>
 #include <det/telemetry/system/sampler.hpp>
 
 #include <cerrno>
@@ -28,39 +27,24 @@ bool wait_until(TimePoint time, int input, Clock const& clock) {
     }
 }
 
-class NodeReports {
-public:
-    explicit NodeReports(journal::JournalWriter journal) : journal_(std::move(journal)) {}
-
-    Status write(std::vector<telemetry::SystemReport> const& reports, UtcTime time) {
-        std::vector<Metric> metrics;
-        for (auto const& report : reports) {
-            metrics.clear();
-            for (std::size_t i = 0; i < report.names.size(); ++i)
-                metrics.push_back({report.names[i], report.values[i]});
-            frames_.add(time, report.group, 0, metrics);
-        }
-        for (auto const& frame : frames_.take()) {
-            auto written = journal_.append(frame);
-            if (written) continue;
-            frames_ = {};  // the schemas have to be written again
-            return written;
-        }
-        return Ok{};
+Status write(journal::MetricJournal& journal, std::vector<telemetry::SystemReport> const& reports,
+             UtcTime time) {
+    std::vector<Metric> metrics;
+    for (auto const& report : reports) {
+        metrics.clear();
+        for (std::size_t i = 0; i < report.names.size(); ++i)
+            metrics.push_back({report.names[i], report.values[i]});
+        journal.add(time, report.group, metrics);
     }
-
-private:
-    journal::JournalWriter journal_;
-    MetricFrameWriter frames_;
-};
+    return journal.write();
+}
 
 }  // namespace
 
 Status sample_node(NodeSampling const& request, int input, Clock const& clock) {
-    auto journal = journal::JournalWriter::open(request.journal);
+    auto journal = journal::MetricJournal::open(request.journal);
     if (!journal && journal.error().code == codes::misuse) return Ok{};
     if (!journal) return journal.error();
-    NodeReports reports(*std::move(journal));
     telemetry::SystemSampler sampler("/", telemetry::open_nvml());
     auto next = clock.steady_now();
     bool goes_on = true;
@@ -71,7 +55,7 @@ Status sample_node(NodeSampling const& request, int input, Clock const& clock) {
             goes_on = wait_until(next, input, clock);
         }
         // A file system that cannot be written now may be written later: what is lost is these averages.
-        (void)reports.write(sampler.take_averages(), clock.now());
+        (void)write(*journal, sampler.take_averages(), clock.now());
     }
     return Ok{};
 }

@@ -11,6 +11,7 @@
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 #include "output/view_json.hpp"
+#include "trial/wait_summary.hpp"
 
 namespace det::cli {
 namespace {
@@ -77,9 +78,11 @@ public:
         DET_TRY_ASSIGN(auto const reports,
                        tracker::history::JournalHistory(experiment.root).load_reports(id));
         auto const report = last_report(reports);
+        auto const waits = load_waits(experiment.layout.trial(id.index), trial, session);
         if (session.wants_json()) {
             auto answer = cli::to_json(trial);
             add_report(answer, report);
+            answer["waits"] = cli::to_json(waits);
             answer["interruptions"] = Json::array();
             for (auto const& interruption : interruptions)
                 answer["interruptions"].push_back(cli::to_json(interruption));
@@ -90,9 +93,9 @@ public:
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}", trial_headline(trial),
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), report_text(report),
-                                       ends_text(trial), runs_table(trial),
+                                       wait_text(waits), ends_text(trial), runs_table(trial),
                                        interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session));
         }
@@ -100,6 +103,15 @@ public:
     }
 
 private:
+    static std::optional<WaitSummary> load_waits(TrialLayout const& layout,
+                                                 tracker::history::TrialView const& trial,
+                                                 Session const& session) {
+        auto summary = load_wait_summary(layout, trial, session.clock.now());
+        if (summary) return *std::move(summary);
+        session.warn(std::move(summary).error().while_doing("looking for the rank that others wait for"));
+        return std::nullopt;
+    }
+
     /// Describes the first rank that failed in the last run. Empty if the run ended for another cause than a
     /// failure.
     static std::string last_failure(ExperimentLayout const& experiment,

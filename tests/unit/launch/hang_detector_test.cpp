@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_never_reports_hangs_when_the_timeout_has_passed_
 
 BOOST_AUTO_TEST_CASE(any_change_of_the_progress_begins_the_time_anew) {
     for (ReportedProgress const& changed :
-         {ReportedProgress{1, {}}, ReportedProgress{0, UtcTime{5}}, ReportedProgress{1, UtcTime{5}}}) {
+         {ReportedProgress{1, {}}, ReportedProgress{0, UtcTime{5}}, ReportedProgress{1, UtcTime{5}},
+          ReportedProgress{0, {}, {"", "7"}}}) {
         HangDetector detector(100s, start);
         BOOST_TEST(!find_hang(detector, nothing, 90s).has_value());
         BOOST_TEST((find_hang(detector, changed, 1000s) == 200s));
@@ -69,19 +70,23 @@ BOOST_AUTO_TEST_CASE(a_short_timeout_is_checked_once_a_second) {
     BOOST_TEST((detector.next_check() == start + 1s));
 }
 
-BOOST_AUTO_TEST_CASE(the_progress_is_the_size_of_the_journal_and_the_change_of_files) {
+BOOST_AUTO_TEST_CASE(the_progress_is_the_size_of_the_journal_the_change_of_files_and_the_nodes_activity) {
     TemporaryDirectory directory;
     TrialLayout const trial(directory.path());
     auto const run = trial.run(0);
     must(make_directories(run.path()));
-    auto const before = read_progress(trial, run, {"*.pt"});
-    BOOST_TEST((before == ReportedProgress{}));
+    auto const before = read_progress(trial, run, 2, {"*.pt"});
+    BOOST_TEST((before == ReportedProgress{0, {}, {"", ""}}));
     must(write_file(run.journal(), "report"));
-    auto const reported = read_progress(trial, run, {"*.pt"});
+    auto const reported = read_progress(trial, run, 2, {"*.pt"});
     BOOST_TEST(reported.journal_bytes == 6u);
     must(write_file(directory / "1.pt", ""));
-    BOOST_TEST((read_progress(trial, run, {}) == reported));
-    BOOST_TEST(read_progress(trial, run, {"*.pt"}).files.has_value());
+    BOOST_TEST((read_progress(trial, run, 2, {}) == reported));
+    BOOST_TEST(read_progress(trial, run, 2, {"*.pt"}).files.has_value());
+    must(write_file(run.pulse(1), "00000000000000000007\n"));
+    auto const active = read_progress(trial, run, 2, {});
+    BOOST_TEST((active != reported));
+    BOOST_TEST(active.activity.at(1) == "00000000000000000007\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

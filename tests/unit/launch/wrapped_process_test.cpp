@@ -4,10 +4,12 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/liveness/wait_recorder.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/rank_end.hpp>
+#include <det/telemetry/waits/run_waits.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -192,6 +194,33 @@ BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_samples_its_metrics_if_the_run_is_
     auto const& report = std::get<MetricsReported>(contents.records.front());
     BOOST_TEST(report.group == "memory");
     BOOST_TEST(report.metrics->at("memory_free").get<double>() > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_writes_how_long_the_ranks_wait_and_shows_that_they_go_on) {
+    be_the_first_task_of_a_run();
+    // The page that the ranks make, with what they have recorded.
+    environment.set("DET_SHOWS_ACTIVITY", "1");
+    constexpr char script[] = R"sh(
+        mkdir -p runs/0
+        "$WRAP" --node bash -c '
+            cp "$0/page" "$DET_RUN_DIR/waits"
+            until grep -q 0 "$0/runs/0/node-0.pulse"; do sleep 0.01; done
+            cat "$0/runs/0/node-0.pulse"' "$DIR")sh";
+    {
+        auto page = must(liveness::WaitPage::open_for_writing(directory / "page"));
+        liveness::WaitRecorder recorder(std::move(page), 0, 5);
+        recorder.begin_operation(liveness::WaitOperation::allreduce);
+        recorder.add(liveness::WaitOperation::allreduce, 7, std::chrono::milliseconds(500));
+        recorder.end_wait();
+    }
+    auto const output = shell(script);
+    BOOST_TEST(output.err == "");
+    BOOST_TEST(output.out == "00000000000000000002\n", output.out);
+    auto const waits = must(telemetry::load_waits(RunLayout(directory / "runs/0"), 1, {}));
+    BOOST_REQUIRE(waits.contains(5));
+    BOOST_TEST(waits.at(5).seconds_for.at(7) == 0.5);
+    BOOST_TEST(waits.at(5).seconds_in.at("allreduce") == 0.5);
+    BOOST_TEST(!path_exists(directory / "runs/0/node-0.pulse"));
 }
 
 BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_a_wrapper_that_is_killed) {

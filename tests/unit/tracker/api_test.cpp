@@ -318,6 +318,12 @@ BOOST_AUTO_TEST_CASE(system_metrics_of_a_node_are_curves_over_time) {
         get("/v1/trials/1.0/runs/0/nodes/1/series?group=gpu&metric=gpu_util%20GPU-1").at("curves")[0];
     BOOST_TEST(curve.at("times_us").size() == 5u);
     BOOST_TEST(curve.at("values")[4] == 40.0);
+    auto waits = must(journal::JournalWriter::create(trial().run(0).node_waits(1)));
+    must(waits.append(MetricsReported{UtcTime{1}, "waits", 0, Json{{"waited_for.3 0", 2.5}}}));
+    BOOST_TEST(get("/v1/trials/1.0/runs/0/nodes/1/metrics").at("metrics").size() == 2u);
+    auto const waited =
+        get("/v1/trials/1.0/runs/0/nodes/1/series?group=waits&metric=waited_for.3%200").at("curves")[0];
+    BOOST_TEST(waited.at("values") == Json{2.5});
     BOOST_TEST(get("/v1/trials/1.0/runs/0/nodes/0/metrics").at("metrics").empty());
     BOOST_TEST(status("/v1/trials/1.0/runs/2/nodes/0/metrics") == 404);
     BOOST_TEST(status("/v1/trials/1.0/runs/x/nodes/0/metrics") == 400);

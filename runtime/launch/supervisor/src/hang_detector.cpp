@@ -17,11 +17,21 @@ std::uint64_t size_bytes_of(std::filesystem::path const& file) {
     return fd && ::fstat(fd.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
+/// The numbers in the heartbeat files, which change when ranks begin or end collective operations. Empty
+/// while they use none of ours.
+std::vector<std::string> read_activity(RunLayout const& run, int nodes) {
+    constexpr std::size_t size_limit_bytes = 64;
+    std::vector<std::string> activity;
+    for (int node = 0; node < nodes; ++node)
+        activity.push_back(read_file(run.pulse(node), size_limit_bytes).value_or(""));
+    return activity;
+}
+
 }  // namespace
 
-ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run,
+ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
                                std::vector<std::string> const& progress_globs) {
-    return {size_bytes_of(run.journal()), newest_change(progress_globs, trial)};
+    return {size_bytes_of(run.journal()), newest_change(progress_globs, trial), read_activity(run, nodes)};
 }
 
 HangDetector::HangDetector(std::optional<std::chrono::seconds> timeout, Time begin)

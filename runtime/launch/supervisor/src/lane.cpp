@@ -170,7 +170,7 @@ RunAction Lane::check_hang(RunStateMachine::Time now) {
     auto const due = run_->hang.next_check();
     if (!due || now < *due) return RunAction::wait;
     auto const progress = read_progress(assignment_.experiment.trial(id().trial.index), run_->record.layout(),
-                                        assignment_.spec.progress_globs);
+                                        assignment_.spec.shape.nodes, assignment_.spec.progress_globs);
     return run_->hang.check(progress, now) ? run_->machine.on_hang(now) : RunAction::wait;
 }
 
@@ -201,8 +201,8 @@ void Lane::ask_to_stop() {
 }
 
 void Lane::show_stacks() {
-    context_.log(fmt::format("run {} hangs: no step was reported for {} s", to_string(id()),
-                             *assignment_.spec.hang_timeout_s));
+    context_.log(fmt::format("run {} hangs: no step was reported and no collective operation ended for {} s",
+                             to_string(id()), *assignment_.spec.hang_timeout_s));
     if (!run_->step) return;
     if (auto const asked = run_->record.ask_for_stacks(); !asked)
         context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));

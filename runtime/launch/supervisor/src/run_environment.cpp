@@ -89,7 +89,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
           variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
-          variables::profiling}) {
+          variables::profiling, variables::shows_activity}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -103,6 +103,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
     if (is_profiled(spec)) environment.set(variables::profiling, "1");
+    if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
     // srun reads these variables as its options, but they describe the batch step.
     for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",

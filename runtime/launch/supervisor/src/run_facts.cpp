@@ -6,6 +6,7 @@
 #include <det/launch/supervisor/log_policies.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/notice_signal.hpp>
+#include <det/telemetry/waits/straggler.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -78,7 +79,7 @@ public:
         facts.stop_reason = run_.machine.stop_reason();
         facts.was_killed = run_.machine.was_killed();
         facts.silent_host = run_.machine.silent_host();
-        if (run_.machine.was_hung()) facts.hung_for = std::chrono::seconds(*assignment_.spec.hang_timeout_s);
+        if (run_.machine.was_hung()) add_hang();
         facts.shares_node = assignment_.spec.lanes > 1;
         facts.notice_received = run_.machine.notice_received();
         facts.preemption_acknowledged = run_.record.was_acknowledged();
@@ -101,6 +102,22 @@ private:
     bool has_newer_files() const {
         auto const trial = assignment_.experiment.trial(run_.plan.id.trial.index);
         return is_newer(newest_change(assignment_.spec.progress_globs, trial), run_.plan.resume.progress);
+    }
+
+    /// Logs who waited for whom when the run hung.
+    void add_hang() {
+        facts_.hung_for = std::chrono::seconds(*assignment_.spec.hang_timeout_s);
+        telemetry::WaitPeriod const period;
+        auto const waits = telemetry::load_waits(run_.record.layout(), assignment_.spec.shape.nodes, period);
+        if (!waits) {
+            context_.log(fmt::format("who waits for whom is not known: {}", waits.error().message));
+            return;
+        }
+        for (auto const& line : telemetry::describe_waits(*waits))
+            context_.log(fmt::format("run {}: {}", to_string(run_.plan.id), line));
+        auto const straggler = telemetry::find_straggler(*waits, period.length);
+        auto const hosts = expand_host_list(run_.plan.hosts);
+        if (straggler && hosts) facts_.hung_waits = telemetry::describe_straggler(*straggler, *hosts);
     }
 
     /// What the program told by its exit code and by files.

@@ -109,6 +109,7 @@ Result<int> ChildMonitor::wait_for_exit() {
     for (;;) {
         if (auto const status = child_.poll_status()) return *status;
         beat();
+        watch();
         pollfd polled{signals.fd(), POLLIN, 0};
         if (::poll(&polled, 1, poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 && errno != EINTR)
             return os_error("wait", errno);
@@ -124,7 +125,7 @@ Result<int> ChildMonitor::wait_for_exit() {
 
 std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
     std::optional<TimePoint> first;
-    for (auto const& time : {kill_at_, beat_at_, deliver_at_}) {
+    for (auto const& time : {kill_at_, beat_at_, watch_at_, deliver_at_}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;
@@ -137,6 +138,13 @@ void ChildMonitor::beat() {
     // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
     if (!may_continue || ::getppid() != parent_) child_.signal(SIGKILL);
     beat_at_ = now + command_.beat_interval;
+}
+
+void ChildMonitor::watch() {
+    auto const now = clock_.steady_now();
+    if (!command_.watch || (watch_at_ && now < *watch_at_)) return;
+    command_.watch();
+    watch_at_ = now + command_.watch_interval;
 }
 
 void ChildMonitor::take_signals(SignalReader const& signals) {

@@ -58,6 +58,7 @@ private:
 
     std::optional<TimePoint> next_wake() const;
     void beat();
+    void watch();
     void begin_notice(int signal);
     void deliver_notice();
     void take_signals(SignalReader const& signals);
@@ -72,7 +73,7 @@ private:
     UniqueFd const& error_pipe_;
     Clock const& clock_;
     pid_t const parent_ = ::getppid();
-    std::optional<TimePoint> kill_at_, beat_at_, deliver_at_;
+    std::optional<TimePoint> kill_at_, beat_at_, watch_at_, deliver_at_;
     std::optional<NoticeDelivery> notice_;
     pid_t stack_helper_ = -1;
 };

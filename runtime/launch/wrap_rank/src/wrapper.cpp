@@ -4,6 +4,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/wrap_rank/wrapper.hpp>
+#include <det/liveness/wait_page.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/notice_signal.hpp>
@@ -19,6 +20,7 @@
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
 #include "node_sampler.hpp"
+#include "waits_watch.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -62,6 +64,14 @@ public:
         UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         if (file) ::futimens(file.get(), nullptr);
         return true;
+    }
+
+    /// Writes a number by which the supervisor sees that the ranks of this node go on. The number of digits
+    /// is fixed, so that it replaces an earlier one. Errors are ignored.
+    void write_activity(std::uint64_t activity) const {
+        UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        auto const line = fmt::format("{:020}\n", activity);
+        if (file) (void)!::pwrite(file.get(), line.data(), line.size(), 0);
     }
 
 private:
@@ -147,6 +157,7 @@ public:
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
         if (is_outermost()) start_sampler(helper);
+        if (is_outermost()) watch_waits();
         if (in_run_) share_log();
         if (is_supervised_) failure_record_.emplace(request_.rank, environment_);
         command_.argv = std::move(request_.command);
@@ -186,7 +197,11 @@ private:
         DET_TRY_ASSIGN(auto opened, RunSignals::open(environment_));
         signals_.emplace(std::move(opened));
         signals_->set_mask(command_.signal_mask);
-        command_.handle_signal = [this](int signal) { return signals_->take(signal, clock_); };
+        command_.handle_signal = [this](int signal) {
+            auto const use = signals_->take(signal, clock_);
+            if (use == SignalUse::show_stacks && waits_) waits_->write_all();
+            return use;
+        };
         if (is_outermost()) deliver_notices();
         if (is_outermost()) command_.stack_helper = {own_executable(), "--stacks"};
         return Ok{};
@@ -224,6 +239,20 @@ private:
         bool const is_wanted = environment_.find_non_empty(variables::profiling).has_value();
         if (!is_wanted || task_->local_rank != 0 || !command_.labels.log) return;
         sampler_.emplace(helper, RunLayout::metrics_beside(*command_.labels.log), environment_);
+    }
+
+    /// The first task of a node writes how long the node's ranks wait for others. If the run may hang, it
+    /// also shows that they go on.
+    void watch_waits() {
+        if (task_->local_rank != 0 || !command_.labels.log) return;
+        WaitsWatch::ShowActivity show_activity;
+        if (environment_.find_non_empty(variables::shows_activity) && heartbeat_)
+            show_activity = [this](std::uint64_t activity) { heartbeat_->write_activity(activity); };
+        fs::path const run_dir = environment_.find(variables::run_dir).value_or("");
+        waits_.emplace(run_dir / liveness::wait_page_file, RunLayout::waits_beside(*command_.labels.log),
+                       std::move(show_activity), clock_);
+        command_.watch = [this] { waits_->look(); };
+        command_.watch_interval = WaitsWatch::interval;
     }
 
     void start_read_ahead(bool is_outermost) {
@@ -264,6 +293,7 @@ private:
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
     std::optional<NodeSampler> sampler_;
+    std::optional<WaitsWatch> waits_;
     std::optional<FailureRecord> failure_record_;
 };
 

@@ -228,9 +228,8 @@ constexpr Key slurm_keys[] = {
      "Core API",
      into<&Slurm::progress_globs>},
     {"hang_timeout", hang_timeout, "",
-     "seconds without a reported step after which a run is ended as hung, with the stacks of its ranks in "
-     "the "
-     "log; default: off",
+     "seconds without a reported step or collective operation after which a run is ended as hung, with the "
+     "stacks of its ranks in the log; default: off",
      into<&Slurm::hang_timeout_seconds>},
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",

@@ -140,15 +140,14 @@ Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, R
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(trial.experiment));
     if (trial.index >= record.trials.size() || run >= record.trials[trial.index].runs.size())
         return Error{codes::no_such_trial, "there is no such run", "see /v1/trials/{trial}"};
-    auto const path = ExperimentLayout(sources.root, trial.experiment)
-                          .trial(trial.index)
-                          .run(run)
-                          .node_metrics(static_cast<int>(std::min<std::uint32_t>(node, 1'000'000)));
+    auto const layout = ExperimentLayout(sources.root, trial.experiment).trial(trial.index).run(run);
+    auto const index = static_cast<int>(std::min<std::uint32_t>(node, 1'000'000));
     std::vector<MetricsReported> reports;
-    if (!path_exists(path)) return reports;
-    DET_TRY_ASSIGN(auto journal, journal::load_journal(path));
-    for (auto& found : journal.records) {
-        if (auto* report = std::get_if<MetricsReported>(&found)) reports.push_back(std::move(*report));
+    for (auto const& path : {layout.node_metrics(index), layout.node_waits(index)}) {
+        DET_TRY_ASSIGN(auto journal, journal::load_journal(path));
+        for (auto& found : journal.records) {
+            if (auto* report = std::get_if<MetricsReported>(&found)) reports.push_back(std::move(*report));
+        }
     }
     return reports;
 }

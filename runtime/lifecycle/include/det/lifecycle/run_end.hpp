@@ -62,6 +62,7 @@ struct RunFacts {
     std::string silent_host = {};  // a node whose heartbeat was overdue, so that the step was killed
     // The run was killed because it had reported no step for so long; nullopt: it was not
     std::optional<std::chrono::seconds> hung_for = {};
+    std::string hung_waits = {};       // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;          // the run shares its node with other trials of the job
     std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
     BadNodes bad_nodes = {};

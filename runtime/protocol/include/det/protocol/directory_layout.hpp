@@ -65,6 +65,11 @@ public:
     static std::filesystem::path metrics_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".metrics");
     }
+    /// The journal that says how long the ranks of a node wait for others.
+    std::filesystem::path node_waits(int node) const { return waits_beside(node_log(node)); }
+    static std::filesystem::path waits_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".waits");
+    }
 
 private:
     std::filesystem::path run_;

@@ -94,6 +94,9 @@ inline constexpr char done_file[] = "DET_DONE_FILE";
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.
 inline constexpr char profiling[] = "DET_PROFILING";
+/// Set if the supervisor ends a run that hangs: the heartbeats of nodes tell whether their ranks go on
+/// in collective operations.
+inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 

@@ -12,13 +12,15 @@ namespace det::launch::supervisor {
 
 /// What a run has reported, as far as the supervisor compares it.
 struct ReportedProgress {
-    std::uint64_t journal_bytes = 0;    // size of the chief's journal
-    std::optional<UtcTime> files = {};  // newest change of the files of slurm.progress_glob
+    std::uint64_t journal_bytes = 0;         // size of the chief's journal
+    std::optional<UtcTime> files = {};       // newest change of the files of slurm.progress_glob
+    std::vector<std::string> activity = {};  // by node: the number that its wrapper has written
     friend bool operator==(ReportedProgress const&, ReportedProgress const&) = default;
 };
 
 /// Reads the progress of a run from the shared file system.
-ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run,
+/// \param nodes number of the run's nodes
+ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
                                std::vector<std::string> const& progress_globs);
 
 /// Decides whether a run hangs: its progress has not changed for slurm.hang_timeout. Pure: times and progress

@@ -53,6 +53,9 @@ struct RelayedCommand {
     /// returns false.
     std::function<bool()> beat = {};
     std::chrono::milliseconds beat_interval{0};
+    /// Called at this interval while the command runs.
+    std::function<void()> watch = {};
+    std::chrono::milliseconds watch_interval{0};
     /// If a launcher started this wrapper, it may send SIGTERM to end the rank. The command's process group
     /// then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;

@@ -1,0 +1,20 @@
+#include <det/journal/metric_journal.hpp>
+
+namespace det::journal {
+
+Result<MetricJournal> MetricJournal::open(std::filesystem::path const& path) {
+    DET_TRY_ASSIGN(auto journal, JournalWriter::open(path));
+    return MetricJournal(std::move(journal));
+}
+
+Status MetricJournal::write() {
+    for (auto const& frame : frames_.take()) {
+        auto written = journal_.append(frame);
+        if (written) continue;
+        frames_ = {};  // the schemas have to be written again
+        return written;
+    }
+    return Ok{};
+}
+
+}  // namespace det::journal

@@ -1,0 +1,41 @@
+#pragma once
+#include <det/telemetry/waits/run_waits.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::telemetry {
+
+/// The rank for which other ranks wait.
+struct Straggler {
+    int rank = 0;
+    int node = -1;                   // index of its node; -1: it has made no report
+    std::vector<int> waiting_ranks;  // ascending
+    std::string operation;           // in which these ranks waited the longest
+    double seconds = 0;              // the longest time that one of them waited
+    double share = 0;                // of the period, 0 to 1
+};
+
+/// Waits of a rank that are shorter than this share of the period name no straggler.
+inline constexpr double straggler_share_min = 0.05;
+
+/// Finds the rank that makes the others wait. A rank that waits for a rank which itself waits most of that
+/// time waits in fact for the rank that that one waits for: such chains are followed to their end. Of
+/// several ends, the one for which the others wait the longest in sum counts; of equal ones the lowest rank.
+/// Ranks that only wait for each other name none.
+/// \param period the time that the waits cover; above 0
+std::optional<Straggler> find_straggler(RunWaits const& waits, std::chrono::duration<double> period);
+
+/// "ranks 0-2 wait for rank 3 on node n1 in allreduce".
+/// \param hosts the names of the run's nodes
+std::string describe_straggler(Straggler const& straggler, std::vector<std::string> const& hosts);
+
+/// Lists who waits for whom, for example "ranks 0-2 wait for rank 3 in allreduce (59.8 s)": one line for each
+/// awaited rank, the longest wait first. Only the rank that each rank has awaited the longest is listed.
+std::vector<std::string> describe_waits(RunWaits const& waits);
+
+/// "rank 3", "ranks 0-2,5". A long list ends with "and 37 more".
+std::string describe_ranks(std::vector<int> const& ascending);
+
+}  // namespace det::telemetry
