@@ -4,10 +4,12 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/metric_frames.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/record_json.hpp>
 
 #include <array>
+#include <cmath>
 
 #include "expectation.hpp"
 
@@ -382,6 +384,53 @@ Status expect_series(HistoryTarget& target, std::string const& metric, Supersede
     return Ok{};
 }
 
+std::string render(Curve const& curve) {
+    std::vector<std::int64_t> times;
+    for (auto const time : curve.times) times.push_back(time.microseconds);
+    return fmt::format("{} {} [{}] [{}] [{}]", curve.run ? std::to_string(*curve.run) : "all", curve.points,
+                       fmt::join(curve.steps, " "), fmt::join(times, " "), fmt::join(curve.values, " "));
+}
+
+Status expect_curves(HistoryTarget& target, std::string const& metric) {
+    JournalHistory journals(target.root);
+    for (auto const axis : {Axis::steps, Axis::time}) {
+        for (bool const all_runs : {false, true}) {
+            for (std::size_t const width : {1, 3, 1000}) {
+                for (auto const& from : {std::optional<double>(), std::optional<double>(7)}) {
+                    for (auto const& to : {std::optional<double>(), std::optional<double>(18)}) {
+                        CurveQuery const query{"training", metric, width, axis, from, to, all_runs};
+                        DET_TRY_ASSIGN(auto const expected, journals.load_curves({{1}, 0}, query));
+                        DET_TRY_ASSIGN(auto const found, target.history.load_curves({{1}, 0}, query));
+                        DET_TRY(expect(found.size() == expected.size(), "as many curves"));
+                        for (std::size_t at = 0; at < found.size(); ++at) {
+                            auto const a = render(found[at]), b = render(expected[at]);
+                            DET_TRY(expect(a == b, fmt::format("the curve {} of {}, not {}", b, metric, a)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return Ok{};
+}
+
+Status curves_of_many_reports_are_those_of_the_journals(HistoryTarget& target) {
+    DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
+    MetricFrameWriter frames;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+        DET_TRY_ASSIGN(auto run, begin_run(layout, 0, number));
+        for (std::uint64_t step = 1 + 5000 * number; step <= 20000; ++step) {
+            Metric const loss{"loss", step % 977 == 0 ? NAN : static_cast<double>((step * 7919) % 10007)};
+            frames.add(UtcTime{static_cast<std::int64_t>(100'000 * number + 3 * step)}, "training", step,
+                       {&loss, 1});
+        }
+        for (auto const& record : frames.take()) DET_TRY(run.chief.append(record));
+        frames = MetricFrameWriter();
+    }
+    DET_TRY(target.refresh());
+    return expect_curves(target, "loss");
+}
+
 Status series_have_the_numbers_of_each_run(HistoryTarget& target) {
     DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
     for (std::uint32_t number = 0; number < 2; ++number) {
@@ -404,6 +453,7 @@ Status series_have_the_numbers_of_each_run(HistoryTarget& target) {
     for (auto const* metric : {"loss", "rare", "text", "all", "absent"}) {
         DET_TRY(expect_series(target, metric, SupersededReports::left_out));
         DET_TRY(expect_series(target, metric, SupersededReports::included));
+        DET_TRY(expect_curves(target, metric));
     }
     auto const none = target.history.load_series({{1}, 1}, "training", "loss", SupersededReports::included);
     DET_TRY(expect(!none, "no trial 1"));
@@ -482,6 +532,7 @@ constexpr std::array cases{
     DET_CASE(what_is_written_later_is_seen),
     DET_CASE(repeated_steps_are_superseded_and_never_the_best),
     DET_CASE(series_have_the_numbers_of_each_run),
+    DET_CASE(curves_of_many_reports_are_those_of_the_journals),
     DET_CASE(the_best_validation_is_by_the_metric_of_the_specification),
     DET_CASE(rungs_are_sorted_by_trial),
     DET_CASE(a_damaged_specification_is_named),

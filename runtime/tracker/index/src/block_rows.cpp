@@ -82,6 +82,17 @@ Status load_head(Database& index, BlockRow const& block, ReportColumns& out) {
         block.id);
 }
 
+Status load_times_and_steps(Database& index, BlockRow const& block, std::vector<std::uint64_t>& times,
+                            std::vector<std::uint64_t>& steps) {
+    return index.for_each(
+        "SELECT times, steps FROM blocks WHERE block=?",
+        [&](Row const& row) -> Status {
+            DET_TRY(decode_integers(row.bytes(0), block.reports, times));
+            return decode_integers(row.bytes(1), block.reports, steps);
+        },
+        block.id);
+}
+
 Status load_column(Database& index, BlockRow const& block, std::size_t column, std::vector<double>& out) {
     bool found = false;
     DET_TRY(index.for_each(

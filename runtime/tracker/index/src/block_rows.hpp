@@ -44,6 +44,9 @@ Result<std::vector<BlockRow>> list_blocks(Database& index, std::int64_t schema);
 
 /// Appends the numbers, times and steps of a block to `out`.
 Status load_head(Database& index, BlockRow const& block, ReportColumns& out);
+/// Appends the times and steps only.
+Status load_times_and_steps(Database& index, BlockRow const& block, std::vector<std::uint64_t>& times,
+                            std::vector<std::uint64_t>& steps);
 /// Appends the values of a column of a block to `out`.
 Status load_column(Database& index, BlockRow const& block, std::size_t column, std::vector<double>& out);
 /// Appends a block with all columns.

@@ -26,14 +26,15 @@ std::string encode_integers(std::span<std::uint64_t const> values) {
 
 Status decode_integers(std::string_view bytes, std::size_t count, std::vector<std::uint64_t>& out) {
     if (count > bytes.size()) return damaged(count);  // before memory is taken for them
-    out.reserve(out.size() + count);
+    auto const before = out.size();
+    out.resize(before + count);
     ByteCursor cursor(bytes);
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (auto& decoded : std::span(out).subspan(before)) {
         auto const difference = cursor.take_varint();
         if (!difference) return damaged(count);
         value += unzigzag(*difference);
-        out.push_back(value);
+        decoded = value;
     }
     if (!cursor.at_end()) return damaged(count);
     return Ok{};

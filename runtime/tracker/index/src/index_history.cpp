@@ -10,6 +10,7 @@ namespace det::tracker::index {
 namespace {
 
 constexpr char validation_group[] = "validation";
+constexpr auto none_superseded = std::numeric_limits<std::uint64_t>::max();
 
 /// The chief's journal of each run that is known, in order. The error of a journal that can't be read is
 /// returned.
@@ -51,9 +52,11 @@ history::RunSeries run_series_of(Series series, history::RunReports const& run, 
     history::RunSeries result{run.run, {}, {}, {}};
     // Nothing below this step is superseded.
     auto const first = superseded == history::SupersededReports::included
-                           ? std::numeric_limits<std::uint64_t>::max()
+                           ? none_superseded
                            : run.cut_off.first_superseded_step(group);
-    if (std::ranges::none_of(series.steps, [&](auto step) { return step >= first; })) {
+    bool const is_whole = first == none_superseded ||
+                          std::ranges::none_of(series.steps, [&](auto step) { return step >= first; });
+    if (is_whole) {
         result.steps = std::move(series.steps);
         result.times = std::move(series.times);
         result.values = std::move(series.values);
@@ -101,38 +104,105 @@ Result<history::ExperimentRecord> IndexHistory::load_experiment(ExperimentId id)
     return std::move(found->record);
 }
 
-Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) {
-    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+/// Inside a transaction.
+Result<IndexHistory::OpenTrial> IndexHistory::open_trial(TrialId id) {
     DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
     if (!experiment) return history::no_such_experiment(id.experiment, root_);
     if (experiment->error) return *experiment->error;
     DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
     if (!trial) return history::no_such_trial(id);
-    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index_, id));
+    DET_TRY_ASSIGN(auto journals, list_chief_journals(index_, id));
     auto runs = reports_of(journals, trial->record);
+    return OpenTrial{std::move(journals), std::move(runs)};
+}
+
+Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto opened, open_trial(id));
+    auto& [journals, runs] = opened;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         DET_TRY_ASSIGN(runs[i].metrics, index::load_reports(index_, journals[i].id));
     }
-    return runs;
+    return std::move(runs);
 }
 
 Result<std::vector<history::RunSeries>> IndexHistory::load_series(TrialId id, std::string const& group,
                                                                   std::string const& metric,
                                                                   history::SupersededReports superseded) {
     DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
-    DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
-    if (!experiment) return history::no_such_experiment(id.experiment, root_);
-    if (experiment->error) return *experiment->error;
-    DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
-    if (!trial) return history::no_such_trial(id);
-    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index_, id));
-    auto const runs = reports_of(journals, trial->record);
+    DET_TRY_ASSIGN(auto const opened, open_trial(id));
+    auto const& [journals, runs] = opened;
     std::vector<history::RunSeries> found;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         DET_TRY_ASSIGN(auto series, index::load_series(index_, journals[i].id, {group, metric}));
         found.push_back(run_series_of(std::move(series), runs[i], group, superseded));
     }
     return found;
+}
+
+/// Visits the points of a run, without the ones that are superseded from `first_superseded` on.
+Status IndexHistory::visit_run(JournalRow const& journal, SeriesName const& name,
+                               std::uint64_t first_superseded, VisitPart const& visit) {
+    return visit_series(index_, journal.id, name, [&](history::SeriesPart const& part) {
+        bool const is_whole =
+            first_superseded == none_superseded ||
+            std::ranges::all_of(part.steps, [&](auto step) { return step < first_superseded; });
+        if (is_whole) return visit(part);
+        Series kept;
+        for (std::size_t i = 0; i < part.steps.size(); ++i) {
+            if (part.steps[i] >= first_superseded) continue;
+            kept.steps.push_back(part.steps[i]);
+            kept.times.push_back(part.times[i]);
+            kept.values.push_back(part.values[i]);
+        }
+        visit({kept.steps, kept.times, kept.values});
+    });
+}
+
+Status IndexHistory::extend_range(history::AxisRange& range, JournalRow const& journal,
+                                  SeriesName const& name, std::uint64_t first_superseded,
+                                  history::Axis axis) {
+    if (axis == history::Axis::steps) {
+        DET_TRY_ASSIGN(auto const steps, find_step_range(index_, journal.id, name));
+        if (!steps) return Ok{};
+        if (steps->last < first_superseded || first_superseded == none_superseded) {
+            range.extend_to(static_cast<double>(steps->first));
+            range.extend_to(static_cast<double>(steps->last));
+            return Ok{};
+        }
+    }
+    return visit_run(journal, name, first_superseded, [&](history::SeriesPart const& part) {
+        for (auto const step : part.steps)
+            if (axis == history::Axis::steps) range.extend_to(static_cast<double>(step));
+        for (auto const time : part.times)
+            if (axis == history::Axis::time) range.extend_to(static_cast<double>(time.microseconds));
+    });
+}
+
+Result<std::vector<history::Curve>> IndexHistory::load_curves(TrialId id, history::CurveQuery const& query) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const opened, open_trial(id));
+    auto const& [journals, runs] = opened;
+    SeriesName const name{query.group, query.metric};
+    auto const first_superseded = [&](std::size_t run) {
+        return query.all_runs ? none_superseded : runs[run].cut_off.first_superseded_step(query.group);
+    };
+    history::AxisRange extent;
+    for (std::size_t i = 0; i < runs.size() && !(query.from && query.to); ++i)
+        DET_TRY(extend_range(extent, journals[i], name, first_superseded(i), query.axis));
+    auto const range = history::choose_range(query, extent);
+    std::vector<history::Curve> curves;
+    history::CurveReducer joined(query.axis, query.width, range);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::optional<history::CurveReducer> own;
+        if (query.all_runs) own.emplace(query.axis, query.width, range);
+        auto& reducer = own ? *own : joined;
+        DET_TRY(visit_run(journals[i], name, first_superseded(i),
+                          [&](history::SeriesPart const& part) { reducer.add(part); }));
+        if (own) curves.push_back(own->finish(runs[i].run));
+    }
+    if (!query.all_runs) curves.push_back(joined.finish(std::nullopt));
+    return curves;
 }
 
 Result<std::vector<search::RungEntry>> IndexHistory::load_rung(ExperimentId id, std::uint32_t bracket,

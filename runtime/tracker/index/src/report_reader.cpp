@@ -44,74 +44,117 @@ Status visit_other_reports(Database& index, std::int64_t journal, Visit&& visit)
 /// Space for the points of so many blocks is reserved at once: 8 million points.
 constexpr std::size_t blocks_reserved_max = 1024;
 
-void reserve(Series& series, std::size_t size) {
-    series.numbers.reserve(size);
-    series.steps.reserve(size);
-    series.times.reserve(size);
-    series.values.reserve(size);
+/// A series that is being put together from several sources.
+struct NumberedSeries {
+    Series series;
+    std::vector<std::uint64_t> numbers;  // of the reports; only if there are several sources
+    bool has_numbers = false;
+
+    void reserve(std::size_t size) {
+        if (has_numbers) numbers.reserve(size);
+        series.steps.reserve(size);
+        series.times.reserve(size);
+        series.values.reserve(size);
+    }
+    void add(std::uint64_t number, std::uint64_t step, UtcTime time, double value) {
+        if (has_numbers) numbers.push_back(number);
+        series.steps.push_back(step);
+        series.times.push_back(time);
+        series.values.push_back(value);
+    }
+};
+
+UtcTime to_time(std::uint64_t microseconds) { return {static_cast<std::int64_t>(microseconds)}; }
+
+/// Appends a block whose reports are all wanted.
+Status append_block(Database& index, BlockRow const& block, std::size_t column, Series& series) {
+    std::vector<std::uint64_t> times;
+    DET_TRY(load_times_and_steps(index, block, times, series.steps));
+    auto const before = series.times.size();
+    series.times.resize(before + times.size());
+    std::ranges::transform(times, series.times.begin() + static_cast<std::ptrdiff_t>(before), to_time);
+    return load_column(index, block, column, series.values);
 }
 
-void append(Series& series, ReportColumns const& reports, std::vector<double> const& values,
-            StepRange const& range) {
-    if (std::ranges::all_of(reports.steps, [&](auto step) { return range.contains(step); })) {
-        series.numbers.insert(series.numbers.end(), reports.numbers.begin(), reports.numbers.end());
-        series.steps.insert(series.steps.end(), reports.steps.begin(), reports.steps.end());
-        for (auto const time : reports.times) series.times.push_back({static_cast<std::int64_t>(time)});
-        series.values.insert(series.values.end(), values.begin(), values.end());
-        return;
-    }
+/// Appends those reports of a block whose steps are in the range.
+Status append_part(Database& index, BlockRow const& block, std::size_t column, StepRange const& range,
+                   NumberedSeries& out) {
+    ReportColumns reports;
+    std::vector<double> values;
+    DET_TRY(load_head(index, block, reports));
+    DET_TRY(load_column(index, block, column, values));
     for (std::size_t i = 0; i < reports.size(); ++i) {
-        if (!range.contains(reports.steps[i])) continue;
-        series.numbers.push_back(reports.numbers[i]);
-        series.steps.push_back(reports.steps[i]);
-        series.times.push_back({static_cast<std::int64_t>(reports.times[i])});
-        series.values.push_back(values[i]);
-    }
-}
-
-Status load_from_blocks(Database& index, SchemaRow const& schema, std::size_t column, StepRange const& range,
-                        Series& series) {
-    DET_TRY_ASSIGN(auto const blocks, list_blocks(index, schema.id));
-    reserve(series, series.size() + std::min(blocks.size(), blocks_reserved_max) * reports_per_block);
-    for (auto const& block : blocks) {
-        if (block.last_step < range.first || block.first_step > range.last) continue;
-        ReportColumns reports;
-        std::vector<double> values;
-        DET_TRY(load_head(index, block, reports));
-        DET_TRY(load_column(index, block, column, values));
-        append(series, reports, values, range);
+        if (range.contains(reports.steps[i]))
+            out.add(reports.numbers[i], reports.steps[i], to_time(reports.times[i]), values[i]);
     }
     return Ok{};
 }
 
-Status load_from_other_reports(Database& index, std::int64_t journal, SeriesName const& name,
-                               StepRange const& range, Series& series) {
-    return visit_other_reports(index, journal, [&](std::uint64_t number, MetricsReported const& report) {
-        if (report.group != name.group || !range.contains(report.steps_completed)) return;
-        auto const found = report.metrics->find(name.name);
-        auto const value = found == report.metrics->end() ? std::nullopt : to_number(*found);
-        if (!value) return;
-        series.numbers.push_back(number);
-        series.steps.push_back(report.steps_completed);
-        series.times.push_back(report.time);
-        series.values.push_back(*value);
-    });
+/// Where a metric is: a schema of the journal and its column.
+struct Source {
+    std::int64_t schema = 0;
+    std::size_t column = 0;
+};
+
+Status load_from_blocks(Database& index, Source const& source, StepRange const& range, NumberedSeries& out) {
+    DET_TRY_ASSIGN(auto const blocks, list_blocks(index, source.schema));
+    out.reserve(out.series.size() + std::min(blocks.size(), blocks_reserved_max) * reports_per_block);
+    for (auto const& block : blocks) {
+        if (block.last_step < range.first || block.first_step > range.last) continue;
+        bool const is_whole = range.contains(block.first_step) && range.contains(block.last_step);
+        DET_TRY(is_whole && !out.has_numbers ? append_block(index, block, source.column, out.series)
+                                             : append_part(index, block, source.column, range, out));
+    }
+    return Ok{};
 }
 
-/// Reports of several schemas come one schema after the other.
-void sort_by_number(Series& series) {
-    if (std::ranges::is_sorted(series.numbers)) return;
+Result<NumberedSeries> load_from_other_reports(Database& index, std::int64_t journal, SeriesName const& name,
+                                               StepRange const& range) {
+    NumberedSeries found;
+    found.has_numbers = true;
+    DET_TRY(visit_other_reports(index, journal, [&](std::uint64_t number, MetricsReported const& report) {
+        if (report.group != name.group || !range.contains(report.steps_completed)) return;
+        auto const metric = report.metrics->find(name.name);
+        auto const value = metric == report.metrics->end() ? std::nullopt : to_number(*metric);
+        if (value) found.add(number, report.steps_completed, report.time, *value);
+    }));
+    return found;
+}
+
+Result<std::vector<Source>> list_sources(Database& index, std::int64_t journal, SeriesName const& name) {
+    DET_TRY_ASSIGN(auto const schemas, list_schemas(index, journal));
+    std::vector<Source> sources;
+    for (auto const& schema : schemas) {
+        auto const column = schema.group == name.group ? schema.find_column(name.name) : std::nullopt;
+        if (column && schema.columns[*column].type != MetricType::boolean)
+            sources.push_back({schema.id, *column});
+    }
+    return sources;
+}
+
+/// Reports of several sources come one source after the other.
+Series sort_by_number(NumberedSeries unsorted) {
+    auto const& [series, numbers, has_numbers] = unsorted;
+    if (!has_numbers || std::ranges::is_sorted(numbers)) return std::move(unsorted.series);
     std::vector<std::size_t> order(series.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::sort(order, {}, [&](std::size_t i) { return series.numbers[i]; });
+    std::ranges::sort(order, {}, [&](std::size_t i) { return unsorted.numbers[i]; });
     Series sorted;
     for (auto const i : order) {
-        sorted.numbers.push_back(series.numbers[i]);
         sorted.steps.push_back(series.steps[i]);
         sorted.times.push_back(series.times[i]);
         sorted.values.push_back(series.values[i]);
     }
-    series = std::move(sorted);
+    return sorted;
+}
+
+/// \param others the points that are in no block
+Result<Series> join_sources(Database& index, std::vector<Source> const& sources, NumberedSeries others,
+                            StepRange const& range) {
+    auto joined = std::move(others);
+    joined.has_numbers = sources.size() > 1 || joined.series.size() > 0;
+    for (auto const& source : sources) DET_TRY(load_from_blocks(index, source, range, joined));
+    return sort_by_number(std::move(joined));
 }
 
 }  // namespace
@@ -132,16 +175,49 @@ Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journa
 
 Result<Series> load_series(Database& index, std::int64_t journal, SeriesName const& name,
                            StepRange const& range) {
-    Series series;
-    DET_TRY_ASSIGN(auto const schemas, list_schemas(index, journal));
-    for (auto const& schema : schemas) {
-        auto const column = schema.group == name.group ? schema.find_column(name.name) : std::nullopt;
-        if (column && schema.columns[*column].type != MetricType::boolean)
-            DET_TRY(load_from_blocks(index, schema, *column, range, series));
+    DET_TRY_ASSIGN(auto const sources, list_sources(index, journal, name));
+    DET_TRY_ASSIGN(auto others, load_from_other_reports(index, journal, name, range));
+    return join_sources(index, sources, std::move(others), range);
+}
+
+Status visit_series(Database& index, std::int64_t journal, SeriesName const& name,
+                    std::function<void(history::SeriesPart const&)> const& visit) {
+    DET_TRY_ASSIGN(auto const sources, list_sources(index, journal, name));
+    DET_TRY_ASSIGN(auto others, load_from_other_reports(index, journal, name, {}));
+    if (sources.size() != 1 || others.series.size() > 0) {
+        DET_TRY_ASSIGN(auto const series, join_sources(index, sources, std::move(others), {}));
+        visit({series.steps, series.times, series.values});
+        return Ok{};
     }
-    DET_TRY(load_from_other_reports(index, journal, name, range, series));
-    sort_by_number(series);
-    return series;
+    DET_TRY_ASSIGN(auto const blocks, list_blocks(index, sources[0].schema));
+    Series part;
+    for (auto const& block : blocks) {
+        part.clear();
+        DET_TRY(append_block(index, block, sources[0].column, part));
+        visit({part.steps, part.times, part.values});
+    }
+    return Ok{};
+}
+
+Result<std::optional<StepRange>> find_step_range(Database& index, std::int64_t journal,
+                                                 SeriesName const& name) {
+    DET_TRY_ASSIGN(auto const sources, list_sources(index, journal, name));
+    DET_TRY_ASSIGN(auto const others, load_from_other_reports(index, journal, name, {}));
+    std::optional<StepRange> found;
+    auto const extend_to = [&](std::uint64_t step) {
+        if (!found) found = StepRange{step, step};
+        found->first = std::min(found->first, step);
+        found->last = std::max(found->last, step);
+    };
+    std::ranges::for_each(others.series.steps, extend_to);
+    for (auto const& source : sources) {
+        DET_TRY_ASSIGN(auto const blocks, list_blocks(index, source.schema));
+        for (auto const& block : blocks) {
+            extend_to(block.first_step);
+            extend_to(block.last_step);
+        }
+    }
+    return found;
 }
 
 Result<std::vector<MetricsReported>> load_reports(Database& index, std::int64_t journal) {

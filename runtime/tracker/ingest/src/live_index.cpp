@@ -201,6 +201,11 @@ Result<std::vector<history::RunSeries>> LiveIndex::load_series(TrialId id, std::
         [&](index::IndexHistory& index) { return index.load_series(id, group, metric, superseded); });
 }
 
+Result<std::vector<history::Curve>> LiveIndex::load_curves(TrialId id, history::CurveQuery const& query) {
+    state_->wait_for(id.experiment);
+    return with_index([&](index::IndexHistory& index) { return index.load_curves(id, query); });
+}
+
 Result<std::vector<search::RungEntry>> LiveIndex::load_rung(ExperimentId id, std::uint32_t bracket,
                                                             std::uint32_t rung) {
     state_->wait_for(id);

@@ -3,11 +3,9 @@
 
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
-#include <det/tracker/api/reduce.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "output/metric_value.hpp"
@@ -15,29 +13,14 @@
 namespace det::tracker::api {
 namespace {
 
-enum class Axis { steps, time };
-
-/// The points of one curve in the order of the reports.
-struct Curve {
-    std::optional<std::uint32_t> run;  // nullopt: of all runs, without superseded reports
-    std::vector<std::uint64_t> steps;
-    std::vector<UtcTime> times;
-    std::vector<double> values;
-};
-
-struct SeriesQuery {
-    std::string group;
-    std::string metric;
-    std::size_t width = 1000;
-    Axis axis = Axis::steps;
-    std::optional<double> from, to;
-    bool all_runs = false;
-};
+using history::Axis;
+using history::Curve;
+using history::CurveQuery;
 
 constexpr std::size_t width_max = 10000;
 
-Result<SeriesQuery> parse_series_query(Request const& request, Axis default_axis) {
-    SeriesQuery query;
+Result<CurveQuery> parse_series_query(Request const& request, Axis default_axis) {
+    CurveQuery query;
     query.axis = default_axis;
     DET_TRY_ASSIGN(query.group, require_parameter(request, "group"));
     DET_TRY_ASSIGN(query.metric, require_parameter(request, "metric"));
@@ -55,37 +38,14 @@ Result<SeriesQuery> parse_series_query(Request const& request, Axis default_axis
     return query;
 }
 
-void add(Curve& curve, MetricsReported const& report, std::string const& metric) {
+void add(history::RunSeries& series, MetricsReported const& report, std::string const& metric) {
     auto const found = report.metrics->find(metric);
     if (found == report.metrics->end()) return;
     auto const number = cli::find_number(*found);
     if (!number) return;
-    curve.steps.push_back(report.steps_completed);
-    curve.times.push_back(report.time);
-    curve.values.push_back(*number);
-}
-
-void append(Curve& curve, history::RunSeries&& run) {
-    curve.steps.insert(curve.steps.end(), run.steps.begin(), run.steps.end());
-    curve.times.insert(curve.times.end(), run.times.begin(), run.times.end());
-    curve.values.insert(curve.values.end(), run.values.begin(), run.values.end());
-}
-
-/// One curve of all runs, or one for each run.
-std::vector<Curve> curves_of(std::vector<history::RunSeries> runs, bool all_runs) {
-    std::vector<Curve> curves;
-    if (!all_runs) curves.emplace_back();
-    for (auto& run : runs) {
-        if (all_runs || runs.size() == 1) {
-            if (all_runs) curves.emplace_back().run = run.run;
-            curves.back().steps = std::move(run.steps);
-            curves.back().times = std::move(run.times);
-            curves.back().values = std::move(run.values);
-        } else {
-            append(curves.back(), std::move(run));
-        }
-    }
-    return curves;
+    series.steps.push_back(report.steps_completed);
+    series.times.push_back(report.time);
+    series.values.push_back(*number);
 }
 
 /// Numbers as JSON; NaN and infinities as the strings that journals have for them.
@@ -95,28 +55,15 @@ Json number_json(double value) {
     return value > 0 ? "Infinity" : "-Infinity";
 }
 
-Columns columns_of(Curve const& curve, Axis axis) {
-    if (axis == Axis::steps) return {std::span<std::uint64_t const>(curve.steps), curve.values};
-    return {std::span<UtcTime const>(curve.times), curve.values};
-}
-
-Json curves_json(std::vector<Curve> const& curves, SeriesQuery const& query) {
-    std::vector<Columns> points;
-    for (auto const& curve : curves) points.push_back(columns_of(curve, query.axis));
-    auto range = extent_of(points);
-    range = {query.from.value_or(range.first), query.to.value_or(range.last)};
+Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
     auto list = Json::array();
-    for (std::size_t at = 0; at < curves.size(); ++at) {
-        auto const& curve = curves[at];
-        auto steps = Json::array(), times = Json::array(), values = Json::array();
-        for (auto const index : reduce_to_pixels(points[at], query.width, range)) {
-            steps.push_back(curve.steps[index]);
-            times.push_back(curve.times[index].microseconds);
-            values.push_back(number_json(curve.values[index]));
-        }
+    for (auto const& curve : curves) {
+        auto times = Json::array(), values = Json::array();
+        for (auto const time : curve.times) times.push_back(time.microseconds);
+        for (auto const value : curve.values) values.push_back(number_json(value));
         list.push_back({{"run", curve.run ? Json(*curve.run) : Json(nullptr)},
-                        {"points", curve.values.size()},
-                        {"steps", std::move(steps)},
+                        {"points", curve.points},
+                        {"steps", curve.steps},
                         {"times_us", std::move(times)},
                         {"values", std::move(values)}});
     }
@@ -127,10 +74,8 @@ Result<Json> trial_series(history::History& history, Request const& request) {
     DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to", "all_runs"}));
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::steps));
-    auto const superseded =
-        query.all_runs ? history::SupersededReports::included : history::SupersededReports::left_out;
-    DET_TRY_ASSIGN(auto runs, history.load_series(trial, query.group, query.metric, superseded));
-    return curves_json(curves_of(std::move(runs), query.all_runs), query);
+    DET_TRY_ASSIGN(auto const curves, history.load_curves(trial, query));
+    return curves_json(curves, query);
 }
 
 Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, Request const& request) {
@@ -154,14 +99,16 @@ Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, R
 
 Result<Json> node_series(Sources const& sources, Request const& request) {
     DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
-    DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::time));
+    DET_TRY_ASSIGN(auto query, parse_series_query(request, Axis::time));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
     DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
-    Curve curve{run, {}, {}, {}};
+    query.all_runs = true;  // of this run
+    std::vector<history::RunSeries> series(1);
+    series[0].run = run;
     for (auto const& report : reports) {
-        if (report.group == query.group) add(curve, report, query.metric);
+        if (report.group == query.group) add(series[0], report, query.metric);
     }
-    return curves_json({std::move(curve)}, query);
+    return curves_json(history::reduce_series(series, query), query);
 }
 
 /// How many numbers a metric has, and the last one.

@@ -36,6 +36,20 @@ BOOST_AUTO_TEST_CASE(a_step_up_to_63_takes_one_byte) {
     BOOST_TEST(encode_integers(Integers{63, 127}).size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(differences_of_every_length_survive_at_every_place) {
+    for (int bits = 0; bits < 64; ++bits) {
+        auto const power = std::uint64_t{1} << bits;
+        for (auto const value : {power - 1, power, 0 - power, power + 1}) {
+            for (auto const& values : {Integers{value},
+                                       {value, value},
+                                       {value, value + 1, value + 2, value + 3},
+                                       {0, 0, 0, value},
+                                       {0, value, 0, value, 0}})
+                BOOST_TEST(read_back(values) == values, boost::test_tools::per_element());
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(integers_are_appended) {
     Integers out{9};
     must(decode_integers(encode_integers(Integers{1, 2}), 2, out));

@@ -9,6 +9,7 @@
 #include <det/protocol/record.hpp>
 #include <det/search/rung.hpp>
 #include <det/slurm/job.hpp>
+#include <det/tracker/history/curve.hpp>
 #include <det/tracker/history/summary.hpp>
 
 #include <filesystem>
@@ -120,6 +121,8 @@ public:
     virtual Result<std::vector<RunSeries>> load_series(TrialId id, std::string const& group,
                                                        std::string const& metric,
                                                        SupersededReports superseded);
+    /// The same reduced to what a plot can show. Here it is made of load_series(); an index has a faster way.
+    virtual Result<std::vector<Curve>> load_curves(TrialId id, CurveQuery const& query);
 };
 
 }  // namespace det::tracker::history

@@ -1,9 +1,11 @@
 #pragma once
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/index/database.hpp>
+#include <det/tracker/index/records.hpp>
 #include <det/tracker/index/report_reader.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 namespace det::tracker::index {
@@ -30,10 +32,25 @@ public:
                                                         std::string const& metric,
                                                         history::SupersededReports superseded) override;
 
+    Result<std::vector<history::Curve>> load_curves(TrialId id, history::CurveQuery const& query) override;
+
     /// For questions that only an index answers.
     Database& database() { return index_; }
 
 private:
+    /// The chief's journals of a trial's runs and what they hold without the metrics.
+    struct OpenTrial {
+        std::vector<JournalRow> journals;
+        std::vector<history::RunReports> runs;
+    };
+    using VisitPart = std::function<void(history::SeriesPart const&)>;
+
+    Result<OpenTrial> open_trial(TrialId id);
+    Status visit_run(JournalRow const& journal, SeriesName const& name, std::uint64_t first_superseded,
+                     VisitPart const& visit);
+    Status extend_range(history::AxisRange& range, JournalRow const& journal, SeriesName const& name,
+                        std::uint64_t first_superseded, history::Axis axis);
+
     Database index_;
     std::filesystem::path root_;
 };

@@ -3,7 +3,9 @@
 #include <det/tracker/index/database.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,16 @@ namespace det::tracker::index {
 
 /// One metric of one journal, in the order of the reports.
 struct Series {
-    std::vector<std::uint64_t> numbers;  // of the reports
     std::vector<std::uint64_t> steps;
     std::vector<UtcTime> times;
     std::vector<double> values;
 
     std::size_t size() const { return values.size(); }
+    void clear() {
+        steps.clear();
+        times.clear();
+        values.clear();
+    }
 };
 
 struct SeriesName {
@@ -36,6 +42,13 @@ Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journa
 /// The numbers and NaNs of a metric; booleans and texts are none. Empty if the journal has none of this name.
 Result<Series> load_series(Database& index, std::int64_t journal, SeriesName const& name,
                            StepRange const& range = {});
+/// Visits the same by parts of up to reports_per_block points, without holding them all in memory. A series
+/// of reports of several kinds is one part.
+Status visit_series(Database& index, std::int64_t journal, SeriesName const& name,
+                    std::function<void(history::SeriesPart const&)> const& visit);
+/// The lowest and the highest step of a metric; nullopt if it has no points. Takes the steps of few blocks.
+Result<std::optional<StepRange>> find_step_range(Database& index, std::int64_t journal,
+                                                 SeriesName const& name);
 /// All reports of a journal in their order.
 Result<std::vector<MetricsReported>> load_reports(Database& index, std::int64_t journal);
 

@@ -43,6 +43,8 @@ public:
                                                         std::string const& metric,
                                                         history::SupersededReports superseded) override;
 
+    Result<std::vector<history::Curve>> load_curves(TrialId id, history::CurveQuery const& query) override;
+
     /// Calls `read(IndexHistory&)` with a connection that no other thread uses and returns its Result.
     template <class Read>
     auto with_index(Read&& read) -> decltype(read(std::declval<index::IndexHistory&>())) {

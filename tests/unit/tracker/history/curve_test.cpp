@@ -1,4 +1,5 @@
-#include <det/tracker/api/reduce.hpp>
+#include <det/tracker/history/curve.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -6,7 +7,8 @@
 #include <limits>
 #include <random>
 
-using namespace det::tracker::api;
+using namespace det::tracker::history;
+using Range = AxisRange;
 
 namespace {
 
@@ -17,19 +19,44 @@ struct Point {
     double x = 0, y = 0;
 };
 
-std::vector<std::size_t> reduce_to_pixels(std::vector<Point> const& points, std::size_t width, Range range) {
-    std::vector<std::uint64_t> steps;
-    std::vector<det::UtcTime> times;
-    std::vector<double> values;
-    for (auto const& point : points) {
-        steps.push_back(static_cast<std::uint64_t>(point.x));
-        times.push_back({static_cast<std::int64_t>(point.x)});
-        values.push_back(point.y);
+/// Takes the points in pieces of `piece` points. The numbers of the points that are kept.
+std::vector<std::size_t> reduce(Axis axis, std::vector<Point> const& points, std::size_t width, Range range,
+                                std::size_t piece) {
+    CurveReducer reducer(axis, width, range);
+    for (std::size_t begin = 0; begin < points.size(); begin += piece) {
+        std::vector<std::uint64_t> steps;
+        std::vector<det::UtcTime> times;
+        std::vector<double> values;
+        for (auto i = begin; i < std::min(begin + piece, points.size()); ++i) {
+            // The other axis has the number of the point.
+            auto const x = static_cast<std::uint64_t>(points[i].x);
+            steps.push_back(axis == Axis::steps ? x : i);
+            times.push_back({static_cast<std::int64_t>(axis == Axis::steps ? i : x)});
+            values.push_back(points[i].y);
+        }
+        reducer.add({steps, times, values});
     }
-    auto const kept = reduce_to_pixels(Columns{std::span<std::uint64_t const>(steps), values}, width, range);
-    auto const by_time =
-        reduce_to_pixels(Columns{std::span<det::UtcTime const>(times), values}, width, range);
-    BOOST_REQUIRE((kept == by_time));
+    auto const curve = reducer.finish(7);
+    BOOST_REQUIRE(curve.run == 7u);
+    BOOST_REQUIRE(curve.points == points.size());
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < curve.values.size(); ++i) {
+        auto const number =
+            axis == Axis::steps ? static_cast<std::uint64_t>(curve.times.at(i).microseconds) : curve.steps.at(i);
+        auto const& point = points.at(number);
+        auto const x = axis == Axis::steps ? curve.steps.at(i)
+                                           : static_cast<std::uint64_t>(curve.times.at(i).microseconds);
+        BOOST_REQUIRE(static_cast<double>(x) == point.x);
+        BOOST_REQUIRE((curve.values[i] == point.y || (std::isnan(curve.values[i]) && std::isnan(point.y))));
+        kept.push_back(number);
+    }
+    return kept;
+}
+
+std::vector<std::size_t> reduce_to_pixels(std::vector<Point> const& points, std::size_t width, Range range) {
+    auto const kept = reduce(Axis::steps, points, width, range, points.size() + 1);
+    BOOST_REQUIRE((kept == reduce(Axis::time, points, width, range, points.size() + 1)));
+    for (std::size_t const piece : {1, 2, 7}) BOOST_REQUIRE((kept == reduce(Axis::steps, points, width, range, piece)));
     return kept;
 }
 
@@ -67,7 +94,7 @@ Extent values_of(std::vector<Point> const& points, std::vector<std::size_t> cons
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(reduce)
+BOOST_AUTO_TEST_SUITE(curve_test)
 
 BOOST_AUTO_TEST_CASE(no_extreme_of_any_pixel_is_lost) {
     std::mt19937 random(5);
@@ -124,16 +151,28 @@ BOOST_AUTO_TEST_CASE(a_range_without_extent_is_one_pixel) {
                    .empty());
 }
 
-BOOST_AUTO_TEST_CASE(the_extent_is_that_of_all_curves) {
-    std::vector<std::uint64_t> const a{5, 3, 9}, none;
-    std::vector<double> const values{1, 2, 3}, no_values;
-    std::vector<Columns> const curves{{std::span<std::uint64_t const>(none), no_values},
-                                      {std::span<std::uint64_t const>(a), values}};
-    auto const range = extent_of(curves);
-    BOOST_TEST(range.first == 3);
-    BOOST_TEST(range.last == 9);
-    auto const empty = extent_of({});
-    BOOST_TEST(empty.first > empty.last);
+BOOST_AUTO_TEST_CASE(the_extent_is_that_of_all_runs) {
+    std::vector<RunSeries> const runs{{0, {}, {}, {}}, {1, {5, 3}, {{50}, {30}}, {1, 2}}, {2, {9}, {{90}}, {3}}};
+    CurveQuery query;
+    query.width = 1;
+    auto const joined = reduce_series(runs, query);
+    BOOST_REQUIRE(joined.size() == 1u);
+    BOOST_TEST(!joined[0].run);
+    BOOST_TEST(joined[0].points == 3u);
+    BOOST_TEST(joined[0].steps == (std::vector<std::uint64_t>{5, 9}));  // 5 is the first and the least
+    query.all_runs = true;
+    query.width = 6;
+    auto const each = reduce_series(runs, query);
+    BOOST_REQUIRE(each.size() == 3u);
+    BOOST_TEST(each[0].steps.empty());
+    BOOST_TEST((each[2].run == 2u));
+    BOOST_TEST(each[1].steps == (std::vector<std::uint64_t>{5, 3}));
+    query.axis = Axis::time;
+    query.from = 31;
+    query.to = 90;
+    BOOST_TEST(reduce_series(runs, query)[1].steps == (std::vector<std::uint64_t>{5}));
+    BOOST_TEST(reduce_series(runs, query)[2].steps == (std::vector<std::uint64_t>{9}));
+    BOOST_TEST(reduce_series({}, query).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
