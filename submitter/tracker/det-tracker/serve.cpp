@@ -38,6 +38,19 @@ private:
     std::filesystem::path path_;
 };
 
+/// Tells the requests that wait for changes when the index has some.
+class ChangeListener {
+public:
+    ChangeListener(ingest::LiveIndex& index, api::Api& routes) : index_(index) {
+        index_.set_listener([&routes] { routes.on_change(); });
+    }
+    ~ChangeListener() { index_.set_listener({}); }
+    ChangeListener(ChangeListener const&) = delete;
+
+private:
+    ingest::LiveIndex& index_;
+};
+
 Error runs_already(client::TrackerPaths const& paths) {
     return Error{
         codes::name_taken,
@@ -107,6 +120,7 @@ private:
                                   {"started", format_utc(started)}});
         };
         api::Api routes(std::move(sources));
+        ChangeListener const listener(*history, routes);
         http::ServerSettings settings;
         settings.unix_socket = tracker.paths.socket();
         settings.access.owner = ::geteuid();

@@ -50,6 +50,9 @@ struct LiveIndex::State {
     std::optional<Error> last_error;
     std::vector<std::unique_ptr<index::IndexHistory>> connections;  // that no reader uses
 
+    std::mutex listener_mutex;  // held while the listener is called
+    std::function<void()> listener;
+
     std::jthread thread;  // last: it ends before the rest is destroyed
 };
 
@@ -62,7 +65,9 @@ void LiveIndex::State::publish(Result<bool> const& result) {
     if (auto const number = index::load_commit_number(*reader)) {
         has_changed = *number != commit_number.exchange(*number);
     }
-    if (has_changed) settings.on_commit(commit_number);
+    if (!has_changed) return;
+    std::lock_guard const lock(listener_mutex);
+    if (listener) listener();
 }
 
 void LiveIndex::State::poll() { publish(ingester->poll(Clock::now())); }
@@ -136,7 +141,7 @@ LiveIndex::~LiveIndex() = default;
 Result<std::unique_ptr<LiveIndex>> LiveIndex::open(Settings settings) {
     std::unique_ptr<LiveIndex> live(new LiveIndex(std::move(settings)));
     auto& state = *live->state_;
-    auto const& [path, root, age_max, patience, on_commit] = state.settings;
+    auto const& [path, root, age_max, patience] = state.settings;
     DET_TRY_ASSIGN(auto index, open_or_rebuild_index(path, root));
     state.ingester.emplace(std::move(index), root, state.change_times);
     DET_TRY_ASSIGN(auto reader, index::open_index(path, root.path(), index::Access::read));
@@ -164,6 +169,11 @@ Result<std::unique_ptr<index::IndexHistory>> LiveIndex::take_connection() {
 void LiveIndex::give_back(std::unique_ptr<index::IndexHistory> connection) {
     std::lock_guard const lock(state_->mutex);
     state_->connections.push_back(std::move(connection));
+}
+
+void LiveIndex::set_listener(std::function<void()> listener) {
+    std::lock_guard const lock(state_->listener_mutex);
+    state_->listener = std::move(listener);
 }
 
 std::int64_t LiveIndex::commit_number() const { return state_->commit_number; }

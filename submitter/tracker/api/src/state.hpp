@@ -12,7 +12,7 @@ namespace det::tracker::api {
 /// What the handlers of all routes share.
 class Api::State {
 public:
-    explicit State(Sources from) : sources(std::move(from)) {}
+    explicit State(Sources from) : sources(std::move(from)), waiters(sources.check_interval) {}
     Sources sources;
     Waiters waiters;
     ServiceThread services;

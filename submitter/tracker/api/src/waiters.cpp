@@ -6,8 +6,9 @@
 
 namespace det::tracker::api {
 
-Waiters::Waiters()
-    : thread_(start_thread("det-api-wait", [this](std::stop_token const& stop) { run(stop); })) {}
+Waiters::Waiters(std::chrono::milliseconds interval)
+    : interval_(interval),
+      thread_(start_thread("det-api-wait", [this](std::stop_token const& stop) { run(stop); })) {}
 
 Waiters::~Waiters() {
     thread_.request_stop();
@@ -31,7 +32,6 @@ void Waiters::wake() {
 }
 
 void Waiters::run(std::stop_token const& stop) {
-    constexpr auto interval = std::chrono::milliseconds(500);
     std::vector<Waiting> waiting;
     while (!stop.stop_requested()) {
         {
@@ -39,7 +39,7 @@ void Waiters::run(std::stop_token const& stop) {
             if (waiting.empty()) {
                 changed_.wait(lock, stop, [this] { return !added_.empty(); });
             } else {
-                changed_.wait_for(lock, stop, interval, [this] { return !added_.empty() || is_woken_; });
+                changed_.wait_for(lock, stop, interval_, [this] { return !added_.empty() || is_woken_; });
             }
             is_woken_ = false;
             std::move(added_.begin(), added_.end(), std::back_inserter(waiting));

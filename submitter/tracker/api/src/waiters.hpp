@@ -1,6 +1,7 @@
 #pragma once
 #include <det/tracker/http/routes.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -10,14 +11,14 @@
 
 namespace det::tracker::api {
 
-/// Deferred requests that wait for something to happen. One thread checks them all twice a second; it sleeps
-/// while none waits. Thread-safe.
+/// Deferred requests that wait for something to happen. One thread checks them all at intervals and when it
+/// is woken; it sleeps while none waits. Thread-safe.
 class Waiters {
 public:
     /// Returns the response once there is one. Called by the thread of Waiters.
     using Check = std::function<std::optional<http::Response>()>;
 
-    Waiters();
+    explicit Waiters(std::chrono::milliseconds interval);
     ~Waiters();
     Waiters(Waiters const&) = delete;
     Waiters& operator=(Waiters const&) = delete;
@@ -33,6 +34,7 @@ private:
     };
     void run(std::stop_token const& stop);
 
+    std::chrono::milliseconds const interval_;
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::vector<Waiting> added_;

@@ -21,14 +21,12 @@ struct Fixture {
     TemporaryDirectory directory;
     ExampleRoot example{directory.path() / "root", 3};
     history::JournalHistory journals{example.root};
-    std::atomic<std::int64_t> last_commit = 0;
 
     /// Every question sees what was written before it was asked.
     LiveIndex::Settings settings() {
         LiveIndex::Settings chosen{directory.path() / "index", example.root};
         chosen.age_max = std::chrono::milliseconds(0);
         chosen.patience = std::chrono::seconds(30);
-        chosen.on_commit = [this](std::int64_t number) { last_commit = number; };
         return chosen;
     }
     void check_same(history::History& live, std::uint32_t id) {
@@ -84,11 +82,19 @@ BOOST_AUTO_TEST_CASE(several_threads_may_ask) {
 
 BOOST_AUTO_TEST_CASE(commits_are_counted_and_announced) {
     auto const live = must(LiveIndex::open(settings()));
+    std::atomic<std::int64_t> last_commit = 0;
+    live->set_listener([&] { last_commit = live->commit_number(); });
     auto const before = live->commit_number();
     example.create(1, 1);
     must(live->load_experiment({1}));
     BOOST_TEST(live->commit_number() > before);
-    BOOST_TEST(last_commit == live->commit_number());
+    live->set_listener({});
+    auto const announced = last_commit.load();
+    BOOST_TEST(announced > before);
+    example.create(2, 1);
+    must(live->load_experiment({2}));
+    BOOST_TEST(live->commit_number() > announced);
+    BOOST_TEST(last_commit == announced);  // not called any more
 }
 
 BOOST_AUTO_TEST_CASE(an_index_that_is_damaged_is_made_anew) {

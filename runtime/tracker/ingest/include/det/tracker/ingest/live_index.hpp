@@ -22,8 +22,6 @@ public:
         /// A record may be this old when a reader gets it, and older if reading takes longer than `patience`.
         std::chrono::milliseconds age_max{1000};
         std::chrono::milliseconds patience{2000};
-        /// Called by the thread after each transaction that changed the index.
-        std::function<void(std::int64_t commit_number)> on_commit = [](std::int64_t) {};
     };
 
     /// Opens or creates the index; makes it anew if it is damaged, of another version or of another root.
@@ -54,6 +52,10 @@ public:
         return result;
     }
 
+    /// The thread calls `listener` after each transaction that changed the index, commit_number() being its
+    /// number already. Replaces the listener before, which is not called any more once this returns. Empty:
+    /// none. The listener must not call set_listener().
+    void set_listener(std::function<void()> listener);
     /// The number of the last transaction.
     std::int64_t commit_number() const;
     /// Why the thread could not write the index at its last attempt. It goes on trying.

@@ -7,6 +7,7 @@
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/http/routes.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +26,8 @@ struct Sources {
     /// A number that becomes another one when anything was recorded. Empty: it never does.
     std::function<std::int64_t()> change_number = {};
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
+    /// How often requests are checked that wait for something which on_change() does not tell: lines of logs.
+    std::chrono::milliseconds check_interval{500};
 };
 
 /// The routes of the tracker's HTTP interface: all read, none changes anything. API.md describes them.
@@ -37,8 +40,7 @@ public:
 
     /// The handlers refer to this object.
     std::vector<http::Route> routes();
-    /// Answers the requests that wait for a change, if there is one. They are also checked twice a second.
-    /// Thread-safe.
+    /// Answers the requests that wait for a change, if there is one. Thread-safe.
     void on_change();
 
 private:

@@ -1,0 +1,103 @@
+// The routes over a LiveIndex, as det-tracker serves them.
+#include <det/foundation/clock.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/api/api.hpp>
+#include <det/tracker/http/client.hpp>
+#include <det/tracker/http/server.hpp>
+#include <det/tracker/ingest/live_index.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+#include <future>
+#include <unistd.h>
+
+#include "fake_slurm.hpp"
+#include "ingest/example_root.hpp"
+
+using namespace det;
+using namespace det::tracker;
+using namespace std::chrono_literals;
+
+namespace live_api_test {
+
+struct Fixture {
+    TemporaryDirectory directory;
+    TemporaryDirectory socket_directory;
+    ExampleRoot example{directory.path() / "root"};
+    SystemClock clock;
+    FakeSlurm slurm;
+    std::promise<void> asked_for_changes;
+    std::once_flag asked_once;
+    std::unique_ptr<ingest::LiveIndex> live = must(ingest::LiveIndex::open(
+        {.path = directory.path() / "index", .root = example.root, .age_max = 0ms, .patience = 30s}));
+    api::Api api{sources()};
+    std::unique_ptr<http::Server> server = start();
+
+    Fixture() {
+        live->set_listener([this] { api.on_change(); });
+    }
+    ~Fixture() { live->set_listener({}); }
+
+    /// Nothing but on_change() lets a request wait no longer.
+    api::Sources sources() {
+        Environment environment;
+        environment.set("DET_ROOT", example.root.path().string());
+        api::Sources all{*live, example.root, environment, clock, slurm};
+        all.change_number = [this] {
+            auto const number = live->commit_number();
+            std::call_once(asked_once, [&] { asked_for_changes.set_value(); });
+            return number;
+        };
+        all.check_interval = 1h;
+        return all;
+    }
+    std::unique_ptr<http::Server> start() {
+        http::ServerSettings settings;
+        settings.unix_socket = socket_directory / "s";
+        settings.access.owner = ::geteuid();
+        return must(http::Server::start(settings, http::RouteTable(api.routes())));
+    }
+    Json get(std::string const& target) const {
+        auto const client = http::Client::make(http::UnixEndpoint{socket_directory / "s"});
+        return Json::parse(must(client->get(target)));
+    }
+};
+
+}  // namespace live_api_test
+
+BOOST_FIXTURE_TEST_SUITE(live_api_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_commit_answers_the_request_that_waits_for_a_change) {
+    example.create(1, 1);
+    must(live->load_experiment({1}));
+    auto const before = live->commit_number();
+    auto answer = std::async(std::launch::async, [&] {
+        return get(fmt::format("/v1/changes?after={}&wait=60", before)).at("number").get<std::int64_t>();
+    });
+    BOOST_REQUIRE((asked_for_changes.get_future().wait_for(30s) == std::future_status::ready));
+    example.step({{1}, 0});
+    must(live->load_experiment({1}));
+    BOOST_REQUIRE((answer.wait_for(30s) == std::future_status::ready));
+    BOOST_TEST(answer.get() > before);
+}
+
+BOOST_AUTO_TEST_CASE(the_list_is_that_of_the_journals_at_every_step) {
+    slurm.is_down = true;  // so that all states come from the journals
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+        example.create(id, 2);
+        for (int step = 0; step < 6; ++step) {
+            example.step({{id}, static_cast<std::uint32_t>(step % 2)});
+            if (step == 4 && id == 2)
+                for (std::uint32_t trial : {0, 1}) example.finish({{id}, trial});
+            auto const list = get("/v1/experiments").at("experiments");
+            BOOST_REQUIRE(list.size() == id);
+            for (auto const& found : list) {
+                auto const expected = get(fmt::format("/v1/experiments/{}", found.at("id").get<int>()));
+                for (auto const* key : {"state", "started", "ended", "name", "job_ids"})
+                    BOOST_TEST(found.at(key) == expected.at("answer").at(key), key);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
