@@ -1,6 +1,7 @@
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/node/node_group.hpp>
 #include <det/collectives/rank_group.hpp>
+#include <det/liveness/wait_recorder.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -44,9 +45,16 @@ public:
     }
 
 private:
+    /// Records waits, as in a run.
     static collectives::DistributedContext open(std::string const& directory, int rank, int size) {
-        auto group = must(collectives::node::join_at({directory, "ranks.socket", Rank{rank}, size}));
-        return must(collectives::DistributedContext::make(std::move(group), {rank, size, 0, 1}));
+        auto page = must(liveness::WaitPage::open_for_writing(directory + "/waits"));
+        auto const recorder = std::make_shared<liveness::WaitRecorder>(std::move(page), rank, rank);
+        collectives::node::Options options;
+        options.waits.recorder = recorder;
+        auto group = must(collectives::node::join_at({directory, "ranks.socket", Rank{rank}, size}, options));
+        auto context = must(collectives::DistributedContext::make(std::move(group), {rank, size, 0, 1}));
+        context.record_operations(recorder);
+        return context;
     }
 
     collectives::DistributedContext context_;
