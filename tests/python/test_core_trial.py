@@ -6,6 +6,40 @@ import os
 from support import BUILD, RunCase, finish, start_ranks
 
 
+FAKE_TORCH = """
+import types
+events = []
+cuda = types.SimpleNamespace(is_initialized=lambda: USES_GPU, synchronize=lambda: events.append("sync"))
+with det.core.init(distributed=connect()) as context:
+    with context.profiler.span("before torch is imported"):
+        events.append("load")
+    sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+    with context.profiler.span("step"):
+        events.append("step")
+print(events)
+"""
+
+
+class ProfiledTrial(RunCase):
+    config = {**RunCase.config, "profiling": {"enabled": True}}
+
+    def test_spans_wait_for_the_gpu(self):
+        out = self.run_ranks(FAKE_TORCH.replace("USES_GPU", "True"), 2)
+        self.assertEqual(out, ["['load', 'sync', 'step', 'sync']\n"] * 2)
+
+    def test_spans_of_a_program_without_a_gpu_do_not_wait(self):
+        out = self.run_ranks(FAKE_TORCH.replace("USES_GPU", "False"), 2)
+        self.assertEqual(out, ["['load', 'step']\n"] * 2)
+
+
+class ProfiledTrialWithoutSynchronisation(RunCase):
+    config = {**RunCase.config, "profiling": {"enabled": True, "sync_timings": False}}
+
+    def test_spans_do_not_wait_for_the_gpu(self):
+        out = self.run_ranks(FAKE_TORCH.replace("USES_GPU", "True"), 2)
+        self.assertEqual(out, ["['load', 'step']\n"] * 2)
+
+
 class Trial(RunCase):
     def test_the_chief_reports_into_the_journal(self):
         self.run_ranks(
@@ -96,6 +130,10 @@ class Trial(RunCase):
         self.assertEqual(timing["metrics"]["load.count"], 3)
         self.assertGreaterEqual(timing["metrics"]["load.total_s"], 0.003)
         self.assertGreaterEqual(timing["metrics"]["load.max_s"], 0.001)
+
+    def test_spans_of_a_trial_that_is_not_profiled_do_not_wait_for_the_gpu(self):
+        out = self.run_ranks(FAKE_TORCH.replace("USES_GPU", "True"), 2)
+        self.assertEqual(out, ["['load', 'step']\n"] * 2)
 
     def test_the_core_api_may_be_entered_several_times(self):
         self.run_ranks(

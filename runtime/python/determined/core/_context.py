@@ -52,7 +52,7 @@ class Context:
         self.preempt = PreemptContext(distributed, preempt_mode)
         self.train = TrainContext(distributed, trial is not None, tensorboard_mode is TensorboardMode.AUTO)
         self.searcher = SearcherContext(distributed, self.train, trial is not None)
-        self.profiler = ProfilerContext(distributed.local_rank, trial is not None)
+        self.profiler = ProfilerContext(distributed.local_rank, trial is not None, _syncs_timings(trial))
         self.train._timings = self.profiler._timings
         self.experimental: Any = None
         self._is_trial = trial is not None
@@ -195,6 +195,12 @@ def user_data_directory() -> str:
     """The directory of this user's data of Determined, where checkpoints are kept off the cluster."""
     data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     return os.path.join(data, "determined")
+
+
+def _syncs_timings(trial: Any) -> bool:
+    """Whether the trial is profiled and spans wait for the GPU."""
+    profiling = {} if trial is None else trial._config.get("profiling") or {}
+    return bool(profiling.get("enabled")) and bool(profiling.get("sync_timings", True))
 
 
 def _print_stacks_on_signal() -> None:

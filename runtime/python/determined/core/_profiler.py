@@ -25,10 +25,10 @@ def _metrics_file() -> Optional[str]:
 class ProfilerContext:
     """Obtained from `Context.profiler`."""
 
-    def __init__(self, local_rank: int = 0, is_on_cluster: bool = False) -> None:
+    def __init__(self, local_rank: int = 0, is_on_cluster: bool = False, sync_timings: bool = False) -> None:
         self._is_active = is_on_cluster and local_rank == 0
         self._sampler: Optional["subprocess.Popen[bytes]"] = None
-        self._timings = Timings()
+        self._timings = Timings(waits_for_gpu=sync_timings)
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
         """Samples the system metrics of this node until off(). The first local rank does it, in a process of its own.
@@ -72,7 +72,8 @@ class ProfilerContext:
 
     def span(self, name: str) -> Span:
         """Measures the block: `with context.profiler.span("load"):`. The chief reports the sums of each name every ten
-        seconds, with its next report, and at the end; `det-submit trial profile` shows them."""
+        seconds, with its next report, and at the end; `det-submit trial profile` shows them. With `profiling:
+        {enabled: true}`, unless `sync_timings` is false, the block begins and ends when the GPU of torch is idle."""
         return Span(self._timings, name)
 
     def _close(self) -> None:

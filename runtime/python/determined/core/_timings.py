@@ -1,10 +1,18 @@
 """Named spans of a program: how often each was entered, and how long it took."""
 
+import sys
 import threading
 import time
 from typing import Any, Dict, List
 
 _PERIOD_S = 10
+
+
+def _wait_for_gpu() -> None:
+    """Waits until the GPU that torch uses in this process has done its work; does nothing without one."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.synchronize()
 
 
 class Span:
@@ -18,17 +26,26 @@ class Span:
         self._begin_ns = 0
 
     def __enter__(self) -> "Span":
+        if self._timings.waits_for_gpu:
+            _wait_for_gpu()
         self._begin_ns = time.perf_counter_ns()
         return self
 
     def __exit__(self, *_: Any) -> None:
+        if self._timings.waits_for_gpu:
+            _wait_for_gpu()
         self._timings.add(self._name, time.perf_counter_ns() - self._begin_ns)
 
 
 class Timings:
-    """The sums of all spans since they were last taken. Threads may add at the same time."""
+    """The sums of all spans since they were last taken. Threads may add at the same time.
 
-    def __init__(self) -> None:
+    Attributes:
+        waits_for_gpu: whether a span waits for the GPU at its begin and at its end
+    """
+
+    def __init__(self, waits_for_gpu: bool = False) -> None:
+        self.waits_for_gpu = waits_for_gpu
         self._sums: Dict[str, List[int]] = {}  # count, total and longest time in nanoseconds
         self._lock = threading.Lock()
         self._taken_at = time.monotonic()

@@ -14,7 +14,7 @@ constexpr Key profiling_keys[] = {
     {"enabled", boolean, "false", "true: profiling is on", into<&Profiling::enabled>},
     {"begin_on_batch", count_from_zero, "0", "the first batch", into<&Profiling::begin_on_batch>},
     {"end_after_batch", count_from_zero, "", "the last batch", into<&Profiling::end_after_batch>},
-    {"sync_timings", boolean, "true", "synchronise the GPU before each measurement",
+    {"sync_timings", boolean, "true", "Python: synchronise the GPU at the begin and end of each timing",
      into<&Profiling::sync_timings>},
 };
 
