@@ -2,6 +2,7 @@
 
 #include <det/protocol/directory_layout.hpp>
 #include <det/retention/list_checkpoints.hpp>
+#include <det/telemetry/waits/run_waits.hpp>
 #include <det/tracker/usage/allocations.hpp>
 
 #include <algorithm>
@@ -48,6 +49,15 @@ Status add_utilisation(Means& means, RunLayout const& layout, lifecycle::RunView
     return Ok{};
 }
 
+/// How long the ranks of a run waited for each other in all: slot-microseconds.
+Result<std::int64_t> load_waited_us(RunLayout const& layout, int nodes) {
+    constexpr std::chrono::years whole_run{100};
+    DET_TRY_ASSIGN(auto const waits, telemetry::load_waits(layout, nodes, {std::nullopt, whole_run}));
+    double waited_s = 0;
+    for (auto const& [rank, waited] : waits) waited_s += waited.waited_s();
+    return std::llround(std::clamp(waited_s, 0.0, 1e12) * 1e6);
+}
+
 std::vector<slurm::JobStatus> jobs_of(ExperimentView const& view) {
     std::vector<slurm::JobStatus> jobs;
     for (auto const& trial : view.trials) {
@@ -66,9 +76,13 @@ Result<UsageReport> load_usage_report(ExperimentView const& view, History& histo
     for (auto const& trial : view.record.trials) {
         DET_TRY_ASSIGN(auto const runs, history.load_reports(trial.id));
         for (auto const& run : runs) add_checkpoints(report, run);
-        for (std::uint32_t i = 0; i < trial.runs.size(); ++i)
-            DET_TRY(add_utilisation(means, layout.trial(trial.id.index).run(i), trial.runs[i]));
-        finder.add(trial, runs);
+        std::vector<std::int64_t> waited_us;
+        for (std::uint32_t i = 0; i < trial.runs.size(); ++i) {
+            auto const run = layout.trial(trial.id.index).run(i);
+            DET_TRY(add_utilisation(means, run, trial.runs[i]));
+            DET_TRY_ASSIGN(waited_us.emplace_back(), load_waited_us(run, view.record.spec->shape.nodes));
+        }
+        finder.add(trial, runs, waited_us);
     }
     for (auto& allocation : finder.find(jobs_of(view), now)) {
         auto usage = tracker::usage::divide(allocation);

@@ -83,6 +83,22 @@ BOOST_AUTO_TEST_CASE(the_means_of_profiled_nodes_are_shown) {
     BOOST_TEST(ask("experiment report 1")["utilisation"]["gpu_util"] == 30);
 }
 
+BOOST_AUTO_TEST_CASE(the_waits_of_all_ranks_are_not_training) {
+    auto const before = ask("experiment report 1")["uses"];
+    for (int const node : {0, 1}) {
+        auto journal = must(
+            journal::JournalWriter::create(ExperimentLayout(root, {1}).trial(0).run(1).node_waits(node)));
+        MetricFrameWriter frames;
+        std::vector<Metric> const metrics{
+            {"operations 0", 5}, {"waited.allreduce 0", 1.5}, {"waited.barrier 0", 1}};
+        for (int const at : {12, 19}) frames.add(minute(at), "waits", 0, metrics);
+        for (auto const& frame : frames.take()) must(journal.append(frame));
+    }
+    auto const after = ask("experiment report 1")["uses"];
+    BOOST_TEST(after["waiting"] == 10);
+    BOOST_TEST(after["training"] == before["training"].get<double>() - 10);
+}
+
 BOOST_AUTO_TEST_CASE(an_experiment_without_jobs_has_nothing_to_report) {
     create_example(root, 7);
     BOOST_TEST(run("experiment report 7") == 0);
