@@ -18,6 +18,7 @@ public:
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
     std::uint32_t next_job = 4711;
     std::optional<det::Error> submit_error;
+    std::string test_answer;  // of test_submission()
     bool is_down = false;
     bool refuses_requeue = false;
     std::set<std::string> refused;                    // first words of the calls that fail with slurm_refused
@@ -25,7 +26,7 @@ public:
 
     det::Result<std::string> test_submission(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);
-        return answer<std::string>("test", "");
+        return answer<std::string>("test", test_answer);
     }
     det::Result<std::uint32_t> submit(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);

@@ -52,15 +52,29 @@ Environment environment_for_reading(Environment environment) {
     return environment;
 }
 
-/// Removes variables that sbatch would take for its own options, or with which a new job would inherit the
-/// shape of the surrounding one. SLURM_CONF stays.
+// Variables by which a user or a site says who pays, and where and how jobs may run.
+constexpr char const* policy_variables[] = {
+    "SLURM_CONF",          // which cluster
+    "SLURM_JWT",           // who the user is, where Slurm authenticates by tokens
+    "SBATCH_ACCOUNT",      // who pays
+    "SBATCH_WCKEY",        // what for
+    "SBATCH_QOS",          // under which limits
+    "SBATCH_TIMELIMIT",    // how long
+    "SBATCH_RESERVATION",  // on which reserved nodes
+};
+
+// Variables of the surrounding job, and those that sbatch would take for the new job's shape or files.
+constexpr char const* job_variables[] = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
+                                         "SPANK_", "PMI_",    "PMI2_",   "PMIX_"};
+
+/// Removes job_variables except for policy_variables.
 Environment environment_for_submission(Environment environment) {
-    auto const configuration = environment.find("SLURM_CONF");
-    for (auto const* prefix :
-         {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_", "SPANK_", "PMI_", "PMI2_", "PMIX_"}) {
-        environment.unset_with_prefix(prefix);
+    std::vector<std::pair<std::string, std::string>> kept;
+    for (auto const* name : policy_variables) {
+        if (auto const value = environment.find(name)) kept.emplace_back(name, *value);
     }
-    if (configuration) environment.set("SLURM_CONF", *configuration);
+    for (auto const* prefix : job_variables) environment.unset_with_prefix(prefix);
+    for (auto const& [name, value] : kept) environment.set(name, value);
     return environment;
 }
 

@@ -8,17 +8,33 @@ namespace det::slurm {
 namespace {
 
 constexpr std::pair<std::string_view, JobState> states[] = {
-    {"PENDING", JobState::pending},         {"REQUEUED", JobState::pending},
-    {"REQUEUE_HOLD", JobState::pending},    {"SPECIAL_EXIT", JobState::pending},
-    {"CONFIGURING", JobState::configuring}, {"RUNNING", JobState::running},
-    {"COMPLETING", JobState::completing},   {"STAGE_OUT", JobState::completing},
-    {"SUSPENDED", JobState::suspended},     {"STOPPED", JobState::suspended},
-    {"COMPLETED", JobState::completed},     {"CANCELLED", JobState::canceled},
-    {"REVOKED", JobState::canceled},        {"FAILED", JobState::failed},
-    {"OUT_OF_MEMORY", JobState::failed},    {"BOOT_FAIL", JobState::node_failed},
-    {"NODE_FAIL", JobState::node_failed},   {"TIMEOUT", JobState::timed_out},
-    {"DEADLINE", JobState::timed_out},      {"PREEMPTED", JobState::preempted},
+    {"PENDING", JobState::pending},
+    {"REQUEUED", JobState::pending},
+    {"REQUEUE_HOLD", JobState::pending},
+    {"SPECIAL_EXIT", JobState::pending},
+    {"CONFIGURING", JobState::configuring},
+    {"RUNNING", JobState::running},
+    {"COMPLETING", JobState::completing},
+    {"STAGE_OUT", JobState::completing},
+    {"SUSPENDED", JobState::suspended},
+    {"STOPPED", JobState::suspended},
+    {"COMPLETED", JobState::completed},
+    {"CANCELLED", JobState::canceled},
+    {"REVOKED", JobState::canceled},
+    {"FAILED", JobState::failed},
+    {"OUT_OF_MEMORY", JobState::failed},
+    {"BOOT_FAIL", JobState::node_failed},
+    {"NODE_FAIL", JobState::node_failed},
+    {"TIMEOUT", JobState::timed_out},
+    {"DEADLINE", JobState::timed_out},
+    {"PREEMPTED", JobState::preempted},
     {"SIGNALING", JobState::running},  // a signal to it is on its way
+    {"RESIZING", JobState::running},   // it gives nodes back or gets more
+    {"POWER_UP_NODE", JobState::configuring},
+    {"REQUEUE_FED", JobState::pending},    // it is queued again in a federation
+    {"RESV_DEL_HOLD", JobState::pending},  // its reservation was deleted
+    {"EXPEDITING", JobState::pending},     // it is queued again with the highest priority
+    {"LAUNCH_FAILED", JobState::failed},
 };
 
 std::optional<UtcTime> parse_epoch(std::string_view text) {

@@ -19,6 +19,15 @@ std::filesystem::path module_file() {
 Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environment const& environment,
                                                  Clock& clock) {
     using Client = std::unique_ptr<SlurmClient>;
+    // A job submitted to one cluster and held, released or cancelled in another one would be a different job.
+    if (auto const clusters = environment.find_non_empty("SLURM_CLUSTERS")) {
+        return Error{
+            codes::usage,
+            fmt::format("SLURM_CLUSTERS is '{}', but det-submit works with one cluster only: that of "
+                        "Slurm's configuration",
+                        *clusters),
+            "unset it, and run det-submit on a login node of that cluster, or set SLURM_CONF"};
+    }
     auto const wanted = environment.find_non_empty(variable);
     if (wanted == "commands") return Client(new CommandClient(runner, environment, clock));
     if (wanted && wanted != "libslurm") {

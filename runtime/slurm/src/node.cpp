@@ -56,30 +56,34 @@ std::optional<std::vector<std::vector<std::string_view>>> parse_fixed_columns(
     return rows;
 }
 
-/// Whether a state such as "idle+cloud" or "mixed*" contains the word.
-bool has_word(std::string_view state, std::string_view word) {
-    auto const is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+/// Whether a state such as "idle+cloud+not_responding" or "mixed*" has the flag. sinfo's short form marks a
+/// state with a sign at its end.
+bool has_flag(std::string_view state, std::string_view flag) {
+    auto const is_part = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
     auto rest = to_lower(state);
     std::replace_if(
-        rest.begin(), rest.end(), [&](char c) { return !is_letter(c); }, '+');
-    auto const words = split(rest, '+');
-    return std::find(words.begin(), words.end(), word) != words.end();
+        rest.begin(), rest.end(), [&](char c) { return !is_part(c); }, '+');
+    auto const flags = split(rest, '+');
+    return std::find(flags.begin(), flags.end(), flag) != flags.end();
 }
 
-constexpr std::string_view unavailable_states[] = {"down",    "drain",   "drained", "draining", "fail",
-                                                   "failing", "unknown", "maint",   "reboot",   "future",
-                                                   "error",   "inval",   "blocked"};
+// Base states and flags of both forms: "drain" and "drained", "maintenance" and "maint". A node that is
+// powered down is not among them: Slurm powers it up.
+constexpr std::string_view unavailable_states[] = {
+    "down",           "drain", "drained",     "draining",    "power_drain",      "fail",          "failing",
+    "unknown",        "maint", "maintenance", "reboot",      "reboot_requested", "reboot_issued", "future",
+    "dynamic_future", "error", "inval",       "invalid_reg", "blocked"};
 
 }  // namespace
 
 bool Node::is_unavailable() const {
     return std::any_of(std::begin(unavailable_states), std::end(unavailable_states),
-                       [&](auto word) { return has_word(state, word); });
+                       [&](auto flag) { return has_flag(state, flag); });
 }
 
-bool Node::is_unresponsive() const { return state.ends_with('*'); }
+bool Node::is_unresponsive() const { return state.ends_with('*') || has_flag(state, "not_responding"); }
 
-bool Node::is_free() const { return !is_unavailable() && cpus_used == 0 && has_word(state, "idle"); }
+bool Node::is_free() const { return !is_unavailable() && cpus_used == 0 && has_flag(state, "idle"); }
 
 std::string node_format() {
     std::string format;

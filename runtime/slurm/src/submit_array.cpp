@@ -22,13 +22,6 @@ Result<std::vector<std::string>> sbatch_options(ExperimentSpec const& spec, Arra
     return options;
 }
 
-/// Removes SLURM* variables of the calling job: sbatch would take them for options or for the new job's
-/// properties.
-Environment without_slurm_variables(Environment environment) {
-    environment.unset_with_prefix("SLURM");
-    return environment;
-}
-
 }  // namespace
 
 std::string array_option(ArrayJob const& array) {
@@ -41,8 +34,8 @@ Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSp
                                 ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm) {
     DET_TRY_ASSIGN(auto const options, sbatch_options(spec, tasks));
     auto array = tasks.array;
-    DET_TRY_ASSIGN(array.job, slurm.submit({options, experiment.script(array.first_trial),
-                                            without_slurm_variables(context.environment)}));
+    DET_TRY_ASSIGN(array.job,
+                   slurm.submit({options, experiment.script(array.first_trial), context.environment}));
     DET_TRY(journal::append_event(
         experiment.events(),
         {std::string(event_kinds::resubmitted), context.clock.now(), context.author, jobs_body({array})}));

@@ -45,13 +45,16 @@ private:
 };
 
 /// Returns the time in "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ..."; empty if the text
-/// has none.
-std::string start_estimate_in(std::string_view said) {
+/// has none, or one that is more than a year away: behind jobs without a time limit, Slurm says centuries.
+std::string start_estimate_in(std::string_view said, UtcTime now) {
     constexpr std::string_view before = " to start at ";
     auto const found = said.find(before);
     if (found == std::string_view::npos) return "";
-    auto const time = said.substr(found + before.size());
-    return std::string(time.substr(0, time.find(' ')));
+    auto const rest = said.substr(found + before.size());
+    auto const text = std::string(rest.substr(0, rest.find(' ')));
+    constexpr std::int64_t year_us = std::int64_t{366} * 24 * 3600 * 1'000'000;
+    auto const time = parse_utc(text + "Z");  // the zone does not matter here
+    return time && time->microseconds - now.microseconds > year_us ? "" : text;
 }
 
 Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
@@ -100,7 +103,7 @@ Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& 
                    context.slurm.test_submission(
                        {render::command_line_options(request.plan, layout, job_comment(request.root, {0})),
                         in_memory.path(), context.environment}));
-    return start_estimate_in(said);
+    return start_estimate_in(said, context.clock.now());
 }
 
 Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& request) {

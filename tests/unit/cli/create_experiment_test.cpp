@@ -188,6 +188,21 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"path", experiment(1).path().string()}}));
 }
 
+BOOST_AUTO_TEST_CASE(an_estimate_of_slurm_counts_if_it_is_within_a_year) {
+    auto const estimate_of = [&](std::string const& time) {
+        slurm.test_answer = "sbatch: Job 12 to start at " + time + " using 32 processors on nodes n0";
+        BOOST_TEST(create(" --json") == 0, err);
+        return Json::parse(out)["start_estimate"];
+    };
+    auto const in_days = [&](std::int64_t days) {
+        return format_utc({clock.now().microseconds + days * 24 * 3600 * 1'000'000}).substr(0, 19);
+    };
+    BOOST_TEST(estimate_of(in_days(366)) == in_days(366));
+    BOOST_TEST(estimate_of(in_days(367)).is_null());
+    BOOST_TEST(estimate_of("2538-04-11T00:00:00").is_null());
+    BOOST_TEST(estimate_of("soon") == "soon");
+}
+
 BOOST_AUTO_TEST_CASE(included_files_are_packed_with_the_context_or_without) {
     must(make_directory(directory / "lib"));
     must(write_file(directory / "lib/util", "u"));

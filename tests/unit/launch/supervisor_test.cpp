@@ -60,6 +60,16 @@ BOOST_AUTO_TEST_CASE(the_times_of_another_execution_of_the_job_are_not_recorded)
     BOOST_TEST(!last_of<JobAllocated>(life.records));
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_has_ended_is_not_begun_again_when_slurm_requeues_its_job) {
+    step_is("exit 0");
+    BOOST_TEST(supervise() == 0);
+    slurm.job->restarts = 1;
+    auto again = assignment();
+    again.incarnation.restart_count = 1;
+    BOOST_TEST(supervise(again) == 0);
+    BOOST_TEST(!path_exists(run_path(1)));
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_step_is_restarted_in_place_until_max_restarts) {
     step_is("exit 3");
     BOOST_TEST(supervise() == 1);

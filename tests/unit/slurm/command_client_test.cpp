@@ -21,7 +21,11 @@ struct Fixture {
                              {"SQUEUE_FORMAT", "%j"},
                              {"SLURM_CONF", "/etc/slurm.conf"},
                              {"SLURM_NTASKS", "3"},
+                             {"SLURM_JWT", "token"},
                              {"SBATCH_PARTITION", "x"},
+                             {"SBATCH_ACCOUNT", "physics"},
+                             {"SBATCH_TIMELIMIT", "60"},
+                             {"SBATCH_CLUSTERS", "other"},
                              {"MINE", "kept"}}};
     FakeProcessRunner runner;
     FakeClock clock;
@@ -40,6 +44,10 @@ BOOST_AUTO_TEST_CASE(a_submission_gives_options_on_the_command_line_and_a_clean_
     auto const& seen = runner.calls[0].environment;
     BOOST_TEST(seen.find("MINE").value() == "kept");
     BOOST_TEST(seen.find("SLURM_CONF").value() == "/etc/slurm.conf");
+    BOOST_TEST(seen.find("SLURM_JWT").value() == "token");
+    BOOST_TEST(seen.find("SBATCH_ACCOUNT").value() == "physics");
+    BOOST_TEST(seen.find("SBATCH_TIMELIMIT").value() == "60");
+    BOOST_TEST(!seen.find("SBATCH_CLUSTERS"));
     BOOST_TEST(!seen.find("SLURM_NTASKS"));
     BOOST_TEST(!seen.find("SBATCH_PARTITION"));
     BOOST_TEST(!seen.find("SLURM_TIME_FORMAT"));

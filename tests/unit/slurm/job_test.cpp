@@ -35,6 +35,10 @@ BOOST_AUTO_TEST_CASE(a_task_of_an_array_is_named_with_its_index) {
 
 BOOST_AUTO_TEST_CASE(a_job_runs_while_it_is_signalled) {
     BOOST_TEST((parse_job_state("SIGNALING") == JobState::running));
+    BOOST_TEST((parse_job_state("RESIZING") == JobState::running));
+    BOOST_TEST((parse_job_state("POWER_UP_NODE") == JobState::configuring));
+    for (auto const* state : {"REQUEUE_FED", "RESV_DEL_HOLD", "EXPEDITING"})
+        BOOST_TEST((parse_job_state(state) == JobState::pending), state);
     BOOST_TEST((parse_job_state("COMPLETING") == JobState::completing));
     BOOST_TEST((parse_job_state("A STATE OF THE FUTURE") == JobState::other));
 }
@@ -53,6 +57,19 @@ BOOST_AUTO_TEST_CASE(node_states_are_classified) {
                        (std::string_view(state) != "idle+planned"));
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(flags_of_a_complete_node_state_are_whole_words) {
+    auto const node_in = [](std::string const& state) { return Node{"n0", "compute", state, 8, 0, "", ""}; };
+    BOOST_TEST(node_in("idle+cloud+powered_down").is_free());  // powered down is not down
+    BOOST_TEST(node_in("idle+powering_down").is_free());
+    for (auto const* state : {"idle+maintenance", "idle+reboot_requested", "mixed+reboot_issued",
+                              "idle+power_drain", "down+not_responding", "idle+invalid_reg"})
+        BOOST_TEST(node_in(state).is_unavailable(), state);
+    BOOST_TEST(node_in("down+not_responding").is_unresponsive());
+    BOOST_TEST(node_in("down*").is_unresponsive());
+    BOOST_TEST(!node_in("down").is_unresponsive());
+    BOOST_TEST(!node_in("idle+cloud").is_unresponsive());
 }
 
 BOOST_AUTO_TEST_CASE(columns_of_sinfo_are_cut_by_bytes) {

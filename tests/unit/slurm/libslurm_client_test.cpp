@@ -104,6 +104,9 @@ BOOST_AUTO_TEST_CASE(silence_is_unreachable_and_repeated_only_if_short) {
 }
 
 BOOST_AUTO_TEST_CASE(the_backend_is_chosen_by_name) {
+    environment.set("SLURM_CLUSTERS", "other");
+    BOOST_TEST((must_fail(make_client(runner, environment, clock)).code == codes::usage));
+    environment.set("SLURM_CLUSTERS", "");
     environment.set("DET_SLURM_BACKEND", "telepathy");
     BOOST_TEST((must_fail(make_client(runner, environment, clock)).code == codes::usage));
     environment.set("DET_SLURM_BACKEND", "commands");

@@ -58,7 +58,10 @@ Result<std::optional<std::uint32_t>> Claims::claim_assigned() {
     auto trial = assignment_.first_trial;
     while (auto const replacement = journal::find_replacement(replacements, trial)) trial = *replacement;
     DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
-    if (!wanted || !unavailable_.insert(trial).second) return std::optional<std::uint32_t>();
+    // After a preemption with grace, Slurm (24.05 to 26.05) requeues the job once more when its trial has
+    // ended.
+    DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
+    if (!wanted || ended || !unavailable_.insert(trial).second) return std::optional<std::uint32_t>();
     return std::optional(trial);
 }
 
