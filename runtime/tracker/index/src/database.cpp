@@ -21,7 +21,9 @@ ErrorCode code_of(int sqlite_error) {
 }
 
 std::string_view hint_of(ErrorCode code) {
-    return code == codes::damaged ? "make it anew from the journals with 'det-tracker rebuild'" : "";
+    if (code == codes::damaged) return "make it anew from the journals with 'det-tracker rebuild'";
+    if (code == codes::file_system) return "its directory must be writable and have room";
+    return "";
 }
 
 Error sqlite_error(std::filesystem::path const& path, sqlite3* handle) {

@@ -37,8 +37,10 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
     auto const result = follow_in_transaction(id);
     if (!result) {
         followers_.erase(id);  // it is ahead of the index
+        unwritten_.insert(id);
         return result.error();
     }
+    unwritten_.erase(id);
     if (result->is_settled) {
         followers_.erase(id);
         change_times_->set(id, result->changed_ns);
@@ -60,7 +62,10 @@ Result<bool> Ingester::follow_changed(std::vector<ExperimentId> const& ids, Time
 
 Result<bool> Ingester::poll(TimePoint now) {
     DET_TRY(list_new(now));
-    return follow_changed(schedule_.take_due(now), now);
+    auto due = schedule_.take_due(now);
+    std::set<ExperimentId> ids(due.begin(), due.end());
+    ids.insert(unwritten_.begin(), unwritten_.end());
+    return follow_changed({ids.begin(), ids.end()}, now);
 }
 
 Result<bool> Ingester::refresh_all(TimePoint now) {

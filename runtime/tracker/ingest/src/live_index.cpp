@@ -1,4 +1,5 @@
 #include <det/foundation/start_thread.hpp>
+#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/index/tables.hpp>
 #include <det/tracker/ingest/ingester.hpp>
 #include <det/tracker/ingest/live_index.hpp>
@@ -60,7 +61,11 @@ void LiveIndex::State::publish(Result<bool> const& result) {
     bool has_changed = false;
     {
         std::lock_guard const lock(mutex);
-        last_error = result ? std::nullopt : std::optional(result.error());
+        if (!result) {
+            last_error = result.error();
+        } else if (!ingester->is_behind()) {
+            last_error.reset();
+        }
     }
     if (auto const number = index::load_commit_number(*reader)) {
         has_changed = *number != commit_number.exchange(*number);
@@ -183,49 +188,59 @@ std::optional<Error> LiveIndex::last_error() const {
     return state_->last_error;
 }
 
-Result<std::vector<ExperimentId>> LiveIndex::list_experiments() {
-    state_->wait_for({0});  // which no experiment has: only looks for new ones
-    return with_index([](index::IndexHistory& index) { return index.list_experiments(); });
+/// Reads from the index, or from the journals while the index can't be written: it may lack anything then.
+template <class Read>
+auto LiveIndex::read(Read&& read_from) -> decltype(read_from(std::declval<history::History&>())) {
+    if (last_error()) {
+        history::JournalHistory journals(state_->settings.root);
+        return read_from(static_cast<history::History&>(journals));
+    }
+    return with_index([&](history::History& index) { return read_from(index); });
 }
 
-Result<history::ExperimentPage> LiveIndex::list_summaries(history::ExperimentFilter const& filter) {
-    state_->wait_for_all();
-    return with_index([&](index::IndexHistory& index) { return index.list_summaries(filter); });
+Result<std::vector<ExperimentId>> LiveIndex::list_experiments() {
+    state_->wait_for({0});  // which no experiment has: only looks for new ones
+    return read([](history::History& history) { return history.list_experiments(); });
 }
 
 Result<history::ExperimentRecord> LiveIndex::load_experiment(ExperimentId id) {
     state_->wait_for(id);
-    return with_index([&](index::IndexHistory& index) { return index.load_experiment(id); });
+    return read([&](history::History& history) { return history.load_experiment(id); });
+}
+
+Result<history::ExperimentPage> LiveIndex::list_summaries(history::ExperimentFilter const& filter) {
+    state_->wait_for_all();
+    return read([&](history::History& history) { return history.list_summaries(filter); });
 }
 
 Result<std::vector<history::RunReports>> LiveIndex::load_reports(TrialId id) {
     state_->wait_for(id.experiment);
-    return with_index([&](index::IndexHistory& index) { return index.load_reports(id); });
+    return read([&](history::History& history) { return history.load_reports(id); });
 }
 
 Result<std::vector<history::RunSeries>> LiveIndex::load_series(TrialId id, std::string const& group,
                                                                std::string const& metric,
                                                                history::SupersededReports superseded) {
     state_->wait_for(id.experiment);
-    return with_index(
-        [&](index::IndexHistory& index) { return index.load_series(id, group, metric, superseded); });
+    return read(
+        [&](history::History& history) { return history.load_series(id, group, metric, superseded); });
 }
 
 Result<std::vector<history::Curve>> LiveIndex::load_curves(TrialId id, history::CurveQuery const& query) {
     state_->wait_for(id.experiment);
-    return with_index([&](index::IndexHistory& index) { return index.load_curves(id, query); });
+    return read([&](history::History& history) { return history.load_curves(id, query); });
 }
 
 Result<std::vector<search::RungEntry>> LiveIndex::load_rung(ExperimentId id, std::uint32_t bracket,
                                                             std::uint32_t rung) {
     state_->wait_for(id);
-    return with_index([&](index::IndexHistory& index) { return index.load_rung(id, bracket, rung); });
+    return read([&](history::History& history) { return history.load_rung(id, bracket, rung); });
 }
 
 Result<std::optional<journal::BestValidation>> LiveIndex::load_best_validation(TrialId id,
                                                                                ExperimentSpec const& spec) {
     state_->wait_for(id.experiment);
-    return with_index([&](index::IndexHistory& index) { return index.load_best_validation(id, spec); });
+    return read([&](history::History& history) { return history.load_best_validation(id, spec); });
 }
 
 }  // namespace det::tracker::ingest

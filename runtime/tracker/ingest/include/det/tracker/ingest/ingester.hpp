@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 namespace det::tracker::ingest {
 
@@ -26,6 +27,8 @@ public:
     Result<bool> refresh(ExperimentId id, TimePoint now);
     /// Reads all experiments that can have changed, now.
     Result<bool> refresh_all(TimePoint now);
+    /// Whether the index could not be written when an experiment was read last. poll() tries again.
+    bool is_behind() const { return !unwritten_.empty(); }
     /// Reads everything that there is, until nothing changes any more.
     Status read_all();
 
@@ -41,6 +44,7 @@ private:
     PollSchedule schedule_;
     bool knows_index_ = false;
     std::map<ExperimentId, ExperimentFollower> followers_;  // of those that are not settled
+    std::set<ExperimentId> unwritten_;                      // that the index lacks something of
 };
 
 }  // namespace det::tracker::ingest

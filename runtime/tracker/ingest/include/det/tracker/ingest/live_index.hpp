@@ -13,7 +13,8 @@
 namespace det::tracker::ingest {
 
 /// The index of a root and the thread that keeps it up to date. A thread-safe History: each question about an
-/// experiment first lets the thread read what is new of it.
+/// experiment first lets the thread read what is new of it. While the index can't be written (last_error()),
+/// the answers come from the journals.
 class LiveIndex final : public history::History {
 public:
     struct Settings {
@@ -58,11 +59,13 @@ public:
     void set_listener(std::function<void()> listener);
     /// The number of the last transaction.
     std::int64_t commit_number() const;
-    /// Why the thread could not write the index at its last attempt. It goes on trying.
+    /// Why the thread could not write the index at its last attempt, or nullopt. It goes on trying.
     std::optional<Error> last_error() const;
 
 private:
     explicit LiveIndex(Settings settings);
+    template <class Read>
+    auto read(Read&& read_from) -> decltype(read_from(std::declval<history::History&>()));
     Result<std::unique_ptr<index::IndexHistory>> take_connection();
     void give_back(std::unique_ptr<index::IndexHistory> connection);
 
