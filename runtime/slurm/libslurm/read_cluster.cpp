@@ -19,12 +19,6 @@ std::string in_small_letters(char const* text) {
     return small;
 }
 
-uint32_t used_cpus(node_info_t const& node) {
-    uint16_t used = 0;
-    slurm_get_select_nodeinfo(node.select_nodeinfo, SELECT_NODEDATA_SUBCNT, NODE_STATE_ALLOCATED, &used);
-    return used;
-}
-
 void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
     // The text is not freed: Slurm's headers have no function for that, and this process ends soon.
     auto const state = in_small_letters(slurm_node_state_string_complete(node.node_state));

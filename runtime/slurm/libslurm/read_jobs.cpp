@@ -68,9 +68,8 @@ det_libslurm_job describe(slurm_job_info_t const& job, UserNames& users, time_t 
     out.start_time = known_time(job.start_time);
     out.submit_time = known_time(job.submit_time);
     out.state = slurm_job_state_string(job.job_state);
-    out.reason = job.state_desc != nullptr
-                     ? job.state_desc
-                     : slurm_job_reason_string(static_cast<job_state_reason>(job.state_reason));
+    out.reason = job.state_desc != nullptr ? job.state_desc
+                                           : reason_text(static_cast<job_state_reason>(job.state_reason));
     out.batch_host = job.batch_flag != 0 ? job.batch_host : job.alloc_node;
     out.user = users.of(job);
     out.account = job.account;
@@ -99,7 +98,7 @@ char const* send_job(slurm_job_info_t const& job, det_libslurm_job out, Sink con
 /// Lets slurmctld filter the jobs if the request allows it.
 int load(Request const& request, Jobs& jobs) {
     constexpr uint16_t flags = SHOW_ALL;
-    if (request.job_count == 1) return slurm_load_job(jobs.out(), request.jobs[0], flags);
+    if (request.job_count == 1) return load_job(slurm_load_job, jobs.out(), request.jobs[0], flags);
     if (request.user == nullptr) return slurm_load_jobs(0, jobs.out(), flags);
     return slurm_load_job_user(jobs.out(), ::getpwnam(request.user)->pw_uid, flags);
 }
@@ -110,7 +109,7 @@ char const* read_jobs(Request const& request, Sink const& sink) {
     if (request.user != nullptr && ::getpwnam(request.user) == nullptr) return "Invalid user";
     Jobs jobs;
     if (load(request, jobs) != SLURM_SUCCESS) {
-        return slurm_get_errno() == ESLURM_INVALID_JOB_ID ? nullptr : why();
+        return errno == ESLURM_INVALID_JOB_ID ? nullptr : why();
     }
     UserNames users;
     auto const now = std::time(nullptr);
