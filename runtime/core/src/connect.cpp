@@ -50,7 +50,7 @@ std::shared_ptr<liveness::WaitRecorder> open_recorder(RankIdentity const& identi
                                                       std::optional<Info> const& info) {
     int const local_rank = identity.topology.local_rank;
     if (!info || local_rank >= liveness::WaitPage::slots_max) return nullptr;
-    auto page = liveness::WaitPage::open_for_writing(info->run_dir / liveness::wait_page_file);
+    auto page = liveness::WaitPage::open_for_writing(info->run_dir / liveness::wait_page_file, local_rank);
     if (!page) return nullptr;
     return std::make_shared<liveness::WaitRecorder>(*std::move(page), local_rank, identity.rank);
 }

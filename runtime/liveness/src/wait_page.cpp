@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstddef>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -49,6 +49,13 @@ RankWaits read_slot(WaitPage::Slot const& slot) {
     return waits;
 }
 
+/// Allocates a part of a sparse file. A file system that can't do that is left to allocate at the first
+/// store.
+Status allocate(int file, std::size_t offset, std::size_t size) {
+    if (::fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return Ok{};
+    return errno == ENOSPC || errno == EDQUOT ? Status(os_error("allocate a page of waits", errno)) : Ok{};
+}
+
 }  // namespace
 
 std::string_view to_string(WaitOperation operation) {
@@ -56,31 +63,37 @@ std::string_view to_string(WaitOperation operation) {
     return index < wait_operations ? names[index] : "unknown";
 }
 
-Result<WaitPage> WaitPage::map(std::filesystem::path const& path, int open_flags, int protection) {
-    UniqueFd const file(::open(path.c_str(), open_flags | O_CLOEXEC, 0600));
-    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+Result<WaitPage> WaitPage::map(int file, std::filesystem::path const& path, int protection) {
     struct stat info {};
-    if (::fstat(file.get(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
-    // Several ranks may do this at the same time: the size is always the same.
-    bool const is_new = info.st_size == 0 && (protection & PROT_WRITE) != 0;
-    if (is_new && ::ftruncate(file.get(), sizeof(Layout)) != 0)
-        return os_error(fmt::format("size '{}'", path.string()), errno);
-    if (!is_new && static_cast<std::size_t>(info.st_size) != sizeof(Layout))
+    if (::fstat(file, &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    if (static_cast<std::size_t>(info.st_size) != sizeof(Layout))
         return Error{codes::damaged, fmt::format("'{}' has not the size of a page of waits", path.string())};
-    void* const memory = ::mmap(nullptr, sizeof(Layout), protection, MAP_SHARED, file.get(), 0);
+    void* const memory = ::mmap(nullptr, sizeof(Layout), protection, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) return os_error(fmt::format("map '{}'", path.string()), errno);
     return WaitPage(static_cast<Layout*>(memory));
 }
 
-Result<WaitPage> WaitPage::open_for_writing(std::filesystem::path const& path) {
-    DET_TRY_ASSIGN(auto page, map(path, O_RDWR | O_CREAT, PROT_READ | PROT_WRITE));
+Result<WaitPage> WaitPage::open_for_writing(std::filesystem::path const& path, int local_rank) {
+    UniqueFd const file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    // Several ranks may do this at the same time: the size is always the same.
+    struct stat info {};
+    bool const is_new = ::fstat(file.get(), &info) == 0 && info.st_size == 0;
+    if (is_new && ::ftruncate(file.get(), sizeof(Layout)) != 0)
+        return os_error(fmt::format("size '{}'", path.string()), errno);
+    DET_TRY_ASSIGN(auto page, map(file.get(), path, PROT_READ | PROT_WRITE));
+    auto const slot = offsetof(Layout, slot) + static_cast<std::size_t>(local_rank) * sizeof(Slot);
+    DET_TRY(allocate(file.get(), 0, offsetof(Layout, slot)));
+    DET_TRY(allocate(file.get(), slot, sizeof(Slot)));
     page.page_->version.store(version, std::memory_order_relaxed);
     page.page_->magic.store(magic, std::memory_order_release);
     return page;
 }
 
 Result<WaitPage> WaitPage::open_for_reading(std::filesystem::path const& path) {
-    DET_TRY_ASSIGN(auto page, map(path, O_RDONLY, PROT_READ));
+    UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    DET_TRY_ASSIGN(auto page, map(file.get(), path, PROT_READ));
     if (page.page_->magic.load(std::memory_order_acquire) == magic &&
         page.page_->version.load(std::memory_order_relaxed) == version)
         return page;

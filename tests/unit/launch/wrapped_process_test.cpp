@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_writes_how_long_the_ranks_wait_and
             until grep -q 0 "$0/runs/0/node-0.pulse"; do sleep 0.01; done
             cat "$0/runs/0/node-0.pulse"' "$DIR")sh";
     {
-        auto page = must(liveness::WaitPage::open_for_writing(directory / "page"));
+        auto page = must(liveness::WaitPage::open_for_writing(directory / "page", 0));
         liveness::WaitRecorder recorder(std::move(page), 0, 5);
         recorder.begin_operation(liveness::WaitOperation::allreduce);
         recorder.add(liveness::WaitOperation::allreduce, 7, std::chrono::milliseconds(500));

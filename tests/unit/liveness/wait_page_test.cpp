@@ -2,6 +2,7 @@
 #include <det/liveness/wait_recorder.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -20,7 +21,8 @@ struct Fixture {
     std::filesystem::path const path = directory / "waits";
 
     std::shared_ptr<WaitRecorder> join(int local_rank, int rank) const {
-        return std::make_shared<WaitRecorder>(must(WaitPage::open_for_writing(path)), local_rank, rank);
+        return std::make_shared<WaitRecorder>(must(WaitPage::open_for_writing(path, local_rank)), local_rank,
+                                              rank);
     }
     std::vector<RankWaits> read() const { return must(WaitPage::open_for_reading(path)).read(); }
 };
@@ -48,7 +50,7 @@ BOOST_AUTO_TEST_CASE(a_reader_waits_for_the_first_rank_to_make_the_page) {
 BOOST_AUTO_TEST_CASE(a_file_of_another_size_or_content_is_no_page) {
     must(write_file(path, "something else"));
     BOOST_TEST((must_fail(WaitPage::open_for_reading(path)).code == codes::damaged));
-    BOOST_TEST((must_fail(WaitPage::open_for_writing(path)).code == codes::damaged));
+    BOOST_TEST((must_fail(WaitPage::open_for_writing(path, 0)).code == codes::damaged));
     BOOST_REQUIRE(std::filesystem::remove(path));
     join(0, 0);
     auto const size = std::filesystem::file_size(path);
@@ -68,6 +70,21 @@ BOOST_AUTO_TEST_CASE(each_rank_has_the_slot_of_its_local_rank) {
     BOOST_TEST(ranks[0].operations_begun == 2u);
     BOOST_TEST(ranks[1].rank == 41);
     BOOST_TEST(ranks[1].operations_begun == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(the_space_of_a_slot_is_allocated_when_its_rank_opens_the_page_and_no_other) {
+    constexpr std::uint64_t block_bytes = 512;
+    auto const allocated_bytes = [this] {
+        struct stat info {};
+        BOOST_REQUIRE(::stat(path.c_str(), &info) == 0);
+        return static_cast<std::uint64_t>(info.st_blocks) * block_bytes;
+    };
+    auto const first = must(WaitPage::open_for_writing(path, 0));
+    auto const of_one = allocated_bytes();
+    BOOST_TEST(of_one >= sizeof(WaitPage::Slot));
+    BOOST_TEST(of_one < WaitPage::slots_max * sizeof(WaitPage::Slot));
+    auto const last = must(WaitPage::open_for_writing(path, WaitPage::slots_max - 1));
+    BOOST_TEST(allocated_bytes() > of_one);
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_follows_continues_the_numbers) {

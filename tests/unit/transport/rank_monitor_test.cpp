@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_wait_is_recorded_after_64_polls_and_at_each_poll_once_pol
     TemporaryDirectory const directory;
     auto const path = directory / "waits";
     WaitPolicy const policy{.recorder = std::make_shared<liveness::WaitRecorder>(
-                                must(liveness::WaitPage::open_for_writing(path)), 0, 1)};
+                                must(liveness::WaitPage::open_for_writing(path, 0)), 0, 1)};
     policy.recorder->begin_operation(liveness::WaitOperation::allreduce);
     auto const page = must(liveness::WaitPage::open_for_reading(path));
     auto const waited = [&](int rank) {

@@ -47,7 +47,7 @@ public:
 private:
     /// Records waits, as in a run.
     static collectives::DistributedContext open(std::string const& directory, int rank, int size) {
-        auto page = must(liveness::WaitPage::open_for_writing(directory + "/waits"));
+        auto page = must(liveness::WaitPage::open_for_writing(directory + "/waits", rank));
         auto const recorder = std::make_shared<liveness::WaitRecorder>(std::move(page), rank, rank);
         collectives::node::Options options;
         options.waits.recorder = recorder;

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(the_page_of_the_node_names_the_rank_that_the_others_wait_fo
     constexpr int rounds = 3;
     constexpr auto late_by = 100ms;
     processes.start([&](int rank) -> Status {
-        DET_TRY_ASSIGN(auto page, liveness::WaitPage::open_for_writing(path));
+        DET_TRY_ASSIGN(auto page, liveness::WaitPage::open_for_writing(path, rank));
         auto const recorder = std::make_shared<liveness::WaitRecorder>(std::move(page), rank, rank);
         auto recording = options;
         recording.waits.recorder = recorder;

@@ -47,8 +47,10 @@ class WaitPage {
 public:
     static constexpr int slots_max = 1024;
 
-    /// Maps the page for a rank; creates it if it does not exist.
-    static Result<WaitPage> open_for_writing(std::filesystem::path const& path);
+    /// Maps the page for a rank; creates it if it does not exist. Allocates the space of the rank's slot, so
+    /// that a full file system is an error here and not a signal at the first store. \param local_rank below
+    /// slots_max
+    static Result<WaitPage> open_for_writing(std::filesystem::path const& path, int local_rank);
     /// Maps the page for a reader. codes::no_such_file until a rank has created it, codes::damaged if the
     /// file is no page of this version.
     static Result<WaitPage> open_for_reading(std::filesystem::path const& path);
@@ -75,13 +77,13 @@ public:
         std::array<std::atomic<std::uint64_t>, wait_operations> waited_ns;
         std::array<Awaited, 8> awaited;
     };
-    /// The slot of a local rank below slots_max. Only for writers.
+    /// The slot of the local rank for which the page was opened, with its number in the run.
     Slot& join(int local_rank, int rank);
 
 private:
     struct Layout;
     explicit WaitPage(Layout* page) : page_(page) {}
-    static Result<WaitPage> map(std::filesystem::path const& path, int open_flags, int protection);
+    static Result<WaitPage> map(int file, std::filesystem::path const& path, int protection);
 
     Layout* page_;
 };
