@@ -1,11 +1,13 @@
-// Fuzzes what reads journals and the index's columns. The first byte of the input: 0 if the rest is a
-// journal, else the type of a record whose payload the rest is, after a metric-schema record with two
-// columns.
+// Fuzzes what reads journals, the waits in them, and the index's columns. The first byte of the input: 0 if
+// the rest is a journal, else the type of a record whose payload the rest is, after a metric-schema record
+// with two columns.
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
+#include <det/telemetry/waits/straggler.hpp>
 #include <det/tracker/index/columns.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +37,16 @@ void check_journal(std::string_view bytes) {
     }
 }
 
+void check_waits(std::string_view bytes) {
+    telemetry::RunWaits waits;
+    static_cast<void>(telemetry::add_waits(waits, bytes, 0, UtcTime{-1}));
+    for (auto const& [rank, waited] : waits)
+        require(rank >= 0 && std::isfinite(waited.waited_s()), "waits are of ranks, and are times");
+    auto const found = telemetry::find_straggler(waits, std::chrono::seconds(60));
+    require(!found || (found->share > 0 && found->share <= 1), "a share is a part of the period");
+    require(telemetry::describe_waits(waits).size() <= waits.size(), "each rank is in one line");
+}
+
 std::string journal_with(std::uint16_t type, std::string_view payload) {
     constexpr std::string_view schema =
         R"({"id":0,"group":"training","columns":[["loss","real"],["epoch","integer"]]})";
@@ -62,10 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const type = static_cast<unsigned char>(bytes.front());
     bytes.remove_prefix(1);
     check_columns(bytes);
-    if (type == 0) {
-        check_journal(bytes);
-    } else {
-        check_journal(journal_with(type, bytes));
-    }
+    auto const journal = type == 0 ? std::string(bytes) : journal_with(type, bytes);
+    check_journal(journal);
+    check_waits(journal);
     return 0;
 }

@@ -81,6 +81,7 @@ BOOST_AUTO_TEST_CASE(values_and_names_that_make_no_sense_are_ignored) {
                {{"waited.barrier 0", nan},
                 {"waited.allreduce 0", infinity},
                 {"waited.reduce 0", -1},
+                {"waited.gather 0", 1.1e15},
                 {"waited_for.-1 0", 1},
                 {"waited_for.x 0", 1},
                 {"waited.barrier", 1},
