@@ -136,9 +136,10 @@ BOOST_AUTO_TEST_CASE(
         BOOST_TEST(has_line(log, waiting, "in allgather"), log);
 }
 
-BOOST_AUTO_TEST_CASE(the_rank_that_the_others_wait_for_is_named_while_it_trains) {
+BOOST_AUTO_TEST_CASE(the_rank_that_the_others_wait_for_is_named_and_a_run_without_reports_does_not_hang) {
     add_program("late_rank.py");
-    auto const id = create("--config 'entrypoint=det-launch python3 late_rank.py'");
+    auto const id =
+        create("--config slurm.hang_timeout=10 --config 'entrypoint=det-launch python3 late_rank.py'");
     auto const describe = fmt::format("det-submit trial describe {}.0", id);
     wait_until([&] { return shell(describe).find("\nWaiting: ") != std::string::npos; }, 60s,
                "waits are shown");
@@ -150,6 +151,14 @@ BOOST_AUTO_TEST_CASE(the_rank_that_the_others_wait_for_is_named_while_it_trains)
     BOOST_REQUIRE(waits.at("ranks").size() == 4u);
     BOOST_TEST(waits.at("ranks")[3].at("seconds").get<double>() <
                waits.at("ranks")[0].at("seconds").get<double>());
+    // Without its collective operations the run would hang after ten seconds.
+    constexpr int age_s = 13;
+    wait_until(
+        [&] { return ask(fmt::format("trial describe {}.0", id)).at("waits").at("period_s") >= age_s; }, 30s,
+        "the run is older than its hang_timeout");
+    auto const run = shared() / fmt::format("det/experiments/{}/trials/0/runs/0", id);
+    BOOST_TEST(fs::exists(run / "node-1.waits"));
+    BOOST_TEST(!fs::exists(run / "hung"));
     shell(fmt::format("det-submit experiment kill {}", id));
 }
 

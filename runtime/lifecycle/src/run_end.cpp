@@ -15,7 +15,9 @@ std::string describe_exit(RunFacts const& facts) {
         return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
     if (facts.hung_for)
         return fmt::format(
-            "was killed: it had reported no step for {} s{}{}; the stacks of its ranks are in the log",
+            "was killed: it had reported no step and ended no collective operation for {} s{}{}; the stacks "
+            "of its "
+            "ranks are in the log",
             facts.hung_for->count(), facts.hung_waits.empty() ? "" : "; ", facts.hung_waits);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;

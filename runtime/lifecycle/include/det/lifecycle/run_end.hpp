@@ -60,7 +60,8 @@ struct RunFacts {
     StopReason stop_reason = StopReason::none;
     bool was_killed = false;       // the supervisor killed the step
     std::string silent_host = {};  // a node whose heartbeat was overdue, so that the step was killed
-    // The run was killed because it had reported no step for so long; nullopt: it was not
+    // The run was killed because it had reported no step and ended no collective operation for so long;
+    // nullopt: it was not
     std::optional<std::chrono::seconds> hung_for = {};
     std::string hung_waits = {};       // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;          // the run shares its node with other trials of the job
