@@ -98,6 +98,33 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_with_its_array_index
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_did_not_carry_out_is_noticed) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.on_call = [&](std::string const& call) {
+        if (call != "requeue-incomplete 123_0") return;
+        slurm.refused = {"start"};  // Slurm does not change the start of a job that has ended
+        slurm.job->state = JobState::canceled;
+        slurm.job->state_text = "CANCELLED";
+    };
+    BOOST_TEST(supervise() == 1);
+    BOOST_TEST(!was_requeued_after(0));
+    BOOST_TEST(
+        end_of(0).message.find("Slurm did not queue the job again: it is CANCELLED") != std::string::npos,
+        end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_slurm_does_not_change_is_no_failure_while_the_job_is_queued) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.refused = {"start"};
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "requeue-incomplete 123_0") slurm.job->state = JobState::pending;
+    };
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(was_requeued_after(0));
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_requeue_is_reported_and_ends_the_trial) {
     step_is("exit 143");
     slurm.job->preempt_time = UtcTime{1};
@@ -217,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_the_ranks_and_holds_the_job_once_they_have_sav
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "paused");
     BOOST_TEST(to_string(end_of(0).next_action) == "requeue-held");
-    BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
+    BOOST_TEST(slurm.calls.end()[-2] == "requeue-held 123_0");
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
@@ -237,7 +264,7 @@ BOOST_AUTO_TEST_CASE(a_paused_trial_is_not_started_and_its_job_is_held) {
     must(journal::write_desired(experiment.desired(), DesiredState::pause));
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(!path_exists(run_path(0)));
-    BOOST_TEST(slurm.calls.back() == "requeue-held 123_0");
+    BOOST_TEST(slurm.calls.end()[-2] == "requeue-held 123_0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -30,20 +30,33 @@ Status request_requeue(Assignment const& assignment, RequeueRequest const& reque
     return slurm.requeue(assignment.job, scope);
 }
 
-void delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
-    if (auto const soon = context.slurm.start_not_before(job, start_after_requeue); !soon)
-        context.log(fmt::format("the job may start two minutes later: {}", soon.error().message));
+Status delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
+    auto soon = context.slurm.start_not_before(job, start_after_requeue);
+    if (!soon) context.log(fmt::format("the job may start two minutes later: {}", soon.error().message));
+    return soon;
 }
 
-void prepare_start(Assignment const& assignment, RequeueRequest const& request,
-                   SupervisorContext const& context) {
+/// Slurm answers `scontrol requeue Incomplete` with success, and does nothing, if the job has just ended.
+Status check_is_queued(slurm::JobRef const& job, SlurmClient& slurm) {
+    auto const found = slurm.query_job(job);
+    if (!found || (*found && !slurm::is_over((*found)->state))) return Ok{};
+    return Error{codes::slurm_refused, fmt::format("Slurm did not queue the job again: it is {}",
+                                                   *found ? (*found)->state_text : "gone")};
+}
+
+Status prepare_start(Assignment const& assignment, RequeueRequest const& request,
+                     SupervisorContext const& context) {
     if (auto const nodes = excluded_nodes(assignment, request.bad_hosts); !nodes.empty()) {
         if (auto const changed = context.slurm.update_job(assignment.job, {.excluded_nodes = nodes});
             !changed)
             context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
-    if (request.start == RequeueRequest::Start::held) return;
-    delay_start(assignment.job, context);
+    if (request.start == RequeueRequest::Start::held) return check_is_queued(assignment.job, context.slurm);
+    // Slurm refuses to change the start of a job that has ended, so that only this case needs a question
+    // more.
+    auto const delayed = delay_start(assignment.job, context);
+    bool const is_refused = !delayed && delayed.error().code == codes::slurm_refused;
+    return is_refused ? check_is_queued(assignment.job, context.slurm) : Ok{};
 }
 
 /// Whether the job has not been cancelled and has not been started again elsewhere.
@@ -77,7 +90,7 @@ Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob arra
 
 Status release_new_job(std::uint32_t job, RequeueRequest const& request, SupervisorContext const& context) {
     if (request.start == RequeueRequest::Start::held) return Ok{};
-    if (request.by_new_job) delay_start({job, {}}, context);
+    if (request.by_new_job) (void)delay_start({job, {}}, context);  // it has been logged
     return context.slurm.release({job, {}});
 }
 
@@ -106,7 +119,7 @@ Result<NewJob> requeue_job(Assignment const& assignment, RequeueRequest const& r
     auto const asked = retry_until(context, request.timeout,
                                    [&] { return request_requeue(assignment, request, context.slurm); });
     if (asked) {
-        prepare_start(assignment, request, context);
+        DET_TRY(prepare_start(assignment, request, context));
         return NewJob();
     }
     auto const& refusal = asked.error();
