@@ -2,7 +2,6 @@
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
-#include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -48,8 +47,7 @@ public:
                          fmt::format("experiment {} has no trials: its creation was interrupted",
                                      experiment.id().value)};
         }
-        tracker::history::JournalHistory history(experiment.root);
-        DET_TRY_ASSIGN(auto trials, rank_trials(experiment.view, history));
+        DET_TRY_ASSIGN(auto trials, rank_trials(experiment.view, *experiment.history));
         if (trials.size() > static_cast<std::size_t>(count_)) trials.resize(static_cast<std::size_t>(count_));
         DET_TRY_ASSIGN(auto const checkpoints, retention::list_committed(experiment.layout, *spec, nullptr));
         if (session.wants_json()) {

@@ -1,7 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
-#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -87,7 +86,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
                                  view.record.id.value)};
     }
     auto const& spec = *view.record.spec;
-    tracker::history::JournalHistory history(experiment.root);
+    auto& history = *experiment.history;
     DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
     auto const trial = ranked.empty() ? TrialId{view.record.id, 0} : ranked.front().view->record.id;
     auto metrics = Json::object();

@@ -84,7 +84,7 @@ private:
         auto const& view = experiment.view;
         Interruptions interruptions;
         for (auto const& trial : view.trials) {
-            DET_TRY_ASSIGN(auto of_trial, load_interruptions(experiment.root, trial));
+            DET_TRY_ASSIGN(auto of_trial, load_interruptions(*experiment.history, trial));
             interruptions.push_back(std::move(of_trial));
         }
         session.answer(as_json(view, interruptions), as_text(view, interruptions));

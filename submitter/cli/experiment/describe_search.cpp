@@ -3,7 +3,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/trial_search.hpp>
-#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <cmath>
@@ -152,7 +151,7 @@ Result<SearchDescription> describe_search(experiment::OpenExperiment const& expe
             codes::wrong_state,
             fmt::format("experiment {} has no search: its creation was interrupted", view.record.id.value)};
     auto const& spec = *view.record.spec;
-    tracker::history::JournalHistory history(experiment.root);
+    auto& history = *experiment.history;
     DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
     auto const best = ranked.empty() ? std::nullopt : std::optional(ranked.front());
     DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));

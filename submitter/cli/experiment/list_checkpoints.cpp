@@ -5,7 +5,7 @@
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
-#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ private:
     Result<Listing> load(Session const& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const record, session.open_history(root)->load_experiment(id));
         if (!record.spec) return Listing{id, {}};
         DET_TRY_ASSIGN(auto checkpoints, list(ExperimentLayout(root, id), *record.spec, session));
         if (best_) keep_best(checkpoints, *best_, record.spec->searcher.smaller_is_better);

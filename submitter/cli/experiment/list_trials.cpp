@@ -3,7 +3,6 @@
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/asha.hpp>
-#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
@@ -58,7 +57,7 @@ public:
 private:
     Result<std::vector<TrialRow>> load_rows(experiment::OpenExperiment const& experiment) const {
         auto const& spec = experiment.view.record.spec;
-        tracker::history::JournalHistory history(experiment.root);
+        auto& history = *experiment.history;
         std::vector<TrialRow> rows;
         for (auto const& trial : experiment.view.trials) {
             auto& row = rows.emplace_back(TrialRow{&trial});

@@ -1,17 +1,15 @@
 #include "output/view_json.hpp"
 
-#include <det/tracker/history/journal_history.hpp>
-
 #include <algorithm>
 
 namespace det::cli {
 
 Result<std::vector<tracker::history::Interruption>> load_interruptions(
-    RootLayout const& root, tracker::history::TrialView const& trial) {
+    tracker::history::History& history, tracker::history::TrialView const& trial) {
     auto const& runs = trial.record.runs;
     if (std::ranges::none_of(runs, tracker::history::is_interrupted))
         return std::vector<tracker::history::Interruption>();
-    DET_TRY_ASSIGN(auto const reports, tracker::history::JournalHistory(root).load_reports(trial.record.id));
+    DET_TRY_ASSIGN(auto const reports, history.load_reports(trial.record.id));
     return tracker::history::interruptions_of(runs, reports);
 }
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <det/protocol/directory_layout.hpp>
 #include <det/tracker/history/view.hpp>
 #include <det/tracker/history/view_json.hpp>
 
@@ -12,6 +11,6 @@ using tracker::history::to_json;
 
 /// Loads the interruptions of a trial. Does not read the journals of a trial without interruptions.
 Result<std::vector<tracker::history::Interruption>> load_interruptions(
-    RootLayout const& root, tracker::history::TrialView const& trial);
+    tracker::history::History& history, tracker::history::TrialView const& trial);
 
 }  // namespace det::cli

@@ -2,7 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -74,9 +74,8 @@ public:
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(experiment.view, id));
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
-        DET_TRY_ASSIGN(auto const interruptions, load_interruptions(experiment.root, trial));
-        DET_TRY_ASSIGN(auto const reports,
-                       tracker::history::JournalHistory(experiment.root).load_reports(id));
+        DET_TRY_ASSIGN(auto const interruptions, load_interruptions(*experiment.history, trial));
+        DET_TRY_ASSIGN(auto const reports, experiment.history->load_reports(id));
         auto const report = last_report(reports);
         auto const waits = load_waits(experiment.layout.trial(id.index), trial, session);
         if (session.wants_json()) {

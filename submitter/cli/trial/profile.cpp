@@ -2,7 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <cmath>
 #include <fmt/format.h>
@@ -52,8 +52,7 @@ private:
     Result<std::vector<RunProfile>> load(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
-        tracker::history::JournalHistory history(root);
-        DET_TRY_ASSIGN(auto const reports, history.load_reports(id));
+        DET_TRY_ASSIGN(auto const reports, session.open_history(root)->load_reports(id));
         ExperimentLayout const experiment(root, id.experiment);
         DET_TRY_ASSIGN(auto const spec, journal::load_spec(experiment));
         auto const profiling = spec.config->value("profiling", Json::object());

@@ -1,4 +1,5 @@
 #include <det/experiment/context.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <pwd.h>
 #include <unistd.h>
@@ -10,6 +11,11 @@ void Context::warn(Error error) const {
     Diagnostics warnings;
     warnings.warn(std::move(error));
     on_warnings(warnings);
+}
+
+std::shared_ptr<tracker::history::History> Context::open_history(RootLayout const& root) const {
+    if (make_history) return make_history(root);
+    return std::make_shared<tracker::history::JournalHistory>(root);
 }
 
 std::string user_name(Environment const& environment) {

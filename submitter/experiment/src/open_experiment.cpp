@@ -10,11 +10,6 @@
 namespace det::experiment {
 namespace {
 
-Result<tracker::history::ExperimentRecord> load_record(RootLayout const& root, std::string const& text) {
-    DET_TRY_ASSIGN(auto const id, require_experiment_id(text));
-    return tracker::history::JournalHistory(root).load_experiment(id);
-}
-
 /// Finds the arrays that an interrupted creation submitted. Returns them as the creation would have recorded
 /// them.
 std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std::string const& comment,
@@ -105,7 +100,11 @@ Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentVi
 
 Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_answer, Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
-    DET_TRY_ASSIGN(auto record, load_record(root, id));
+    DET_TRY_ASSIGN(auto const number, require_experiment_id(id));
+    auto history = slurm_answer == SlurmAnswer::required
+                       ? std::make_shared<tracker::history::JournalHistory>(root)
+                       : context.open_history(root);
+    DET_TRY_ASSIGN(auto record, history->load_experiment(number));
     tracker::history::QueueSnapshot queue;
     if (slurm_answer == SlurmAnswer::required) {
         DET_TRY_ASSIGN(queue, require_queue(record, root, context));
@@ -113,7 +112,7 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
         queue = query_queue({record}, context);
     }
     auto const layout = ExperimentLayout(root, record.id).at_revision(record.revision());
-    return OpenExperiment{root, layout, view_experiment(std::move(record), queue)};
+    return OpenExperiment{root, layout, view_experiment(std::move(record), queue), std::move(history)};
 }
 
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context) {

@@ -2,6 +2,7 @@
 #include <det/foundation/clock.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/api/api.hpp>
+#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
 #include <det/tracker/ingest/live_index.hpp>
@@ -31,7 +32,7 @@ struct Fixture {
     std::unique_ptr<ingest::LiveIndex> live = must(ingest::LiveIndex::open(
         {.path = directory.path() / "index", .root = example.root, .age_max = 0ms, .patience = 30s}));
     api::Api api{sources()};
-    std::unique_ptr<http::Server> server = start();
+    std::unique_ptr<http::Server> server = start(api);
 
     Fixture() {
         live->set_listener([this] { api.on_change(); });
@@ -51,14 +52,14 @@ struct Fixture {
         all.check_interval = 1h;
         return all;
     }
-    std::unique_ptr<http::Server> start() {
+    std::unique_ptr<http::Server> start(api::Api& served, std::string const& socket = "s") const {
         http::ServerSettings settings;
-        settings.unix_socket = socket_directory / "s";
+        settings.unix_socket = socket_directory / socket;
         settings.access.owner = ::geteuid();
-        return must(http::Server::start(settings, http::RouteTable(api.routes())));
+        return must(http::Server::start(settings, http::RouteTable(served.routes())));
     }
-    Json get(std::string const& target) const {
-        auto const client = http::Client::make(http::UnixEndpoint{socket_directory / "s"});
+    Json get(std::string const& target, std::string const& socket = "s") const {
+        auto const client = http::Client::make(http::UnixEndpoint{socket_directory / socket});
         return Json::parse(must(client->get(target)));
     }
 };
@@ -98,6 +99,26 @@ BOOST_AUTO_TEST_CASE(the_list_is_that_of_the_journals_at_every_step) {
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(every_route_answers_from_the_index_as_from_the_journals) {
+    history::JournalHistory journals(example.root);
+    auto others = sources();
+    api::Api of_journals({journals, example.root, others.environment, clock, slurm});
+    auto const other_server = start(of_journals, "j");
+    example.create(1, 2);
+    for (int step = 0; step < 40; ++step) example.step({{1}, static_cast<std::uint32_t>(step % 2)});
+    for (std::uint32_t trial : {0, 1}) example.finish({{1}, trial});
+    for (auto const* path :
+         {"/v1/experiments", "/v1/experiments/1", "/v1/experiments/1/trials", "/v1/experiments/1/checkpoints",
+          "/v1/experiments/1/search", "/v1/trials/1.0", "/v1/trials/1.1", "/v1/trials/1.0/profile",
+          "/v1/trials/1.1/metrics", "/v1/trials/1.1/metrics?all_runs=true",
+          "/v1/trials/1.1/series?group=training&metric=m0",
+          "/v1/trials/1.1/series?group=validation&metric=loss",
+          "/v1/trials/1.0/series?group=training&metric=m0&all_runs=true&axis=time&width=7",
+          "/v1/records/experiments", "/v1/records/experiments/1", "/v1/records/trials/1.0/reports",
+          "/v1/records/trials/1.0/best-validation?metric=loss&smaller_is_better=true"})
+        BOOST_TEST(get(path) == get(path, "j"), path);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

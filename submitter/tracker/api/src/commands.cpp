@@ -86,6 +86,10 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
     std::ostringstream answer, messages;
     cli::Session session(sources.environment, answer, messages, {}, sources.clock, sources.slurm,
                          cli::Format::json, sources.cache);
+    // Of the same root: the environment has it.
+    session.make_history = [&sources](RootLayout const&) {
+        return std::shared_ptr<history::History>(std::shared_ptr<void>(), &sources.history);
+    };
     auto const outcome = invocation->command->run(session);
     if (!outcome) return first_error(outcome.error());
     auto json = Json::parse(answer.str(), nullptr, false);

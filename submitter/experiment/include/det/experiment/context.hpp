@@ -2,10 +2,17 @@
 #include <det/foundation/clock.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/environment.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/slurm/client.hpp>
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
+
+namespace det::tracker::history {
+class History;
+}
 
 namespace det::experiment {
 
@@ -27,10 +34,14 @@ public:
     virtual void on_message(std::string const& line) const = 0;
 
     void warn(Error error) const;
+    /// Where a command that only reads gets its records: from `make_history` if it is set, else from the
+    /// journals.
+    std::shared_ptr<tracker::history::History> open_history(RootLayout const& root) const;
 
     Environment environment;
     Clock& clock;
     slurm::SlurmClient& slurm;
+    std::function<std::shared_ptr<tracker::history::History>(RootLayout const&)> make_history = {};
     std::filesystem::path cache;  // directory of this user's cache on this host; empty: nothing is cached
 };
 

@@ -15,6 +15,7 @@ struct OpenExperiment {
     RootLayout root;
     ExperimentLayout layout;
     tracker::history::ExperimentView view;
+    std::shared_ptr<tracker::history::History> history;  // from which it was read
 
     ExperimentId id() const { return view.record.id; }
 };
@@ -37,7 +38,8 @@ enum class SlurmAnswer {
     required,  // fails if Slurm does not answer; finds the jobs of an interrupted creation by their comments
 };
 
-/// Reads an experiment and asks Slurm for its jobs.
+/// Reads an experiment and asks Slurm for its jobs. If Slurm's answer is required, the records come from the
+/// journals, else from Context::open_history().
 Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_answer, Context& context);
 
 /// Appends an event with its author and time to the experiment's events.
