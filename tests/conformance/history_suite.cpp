@@ -486,6 +486,44 @@ Status the_best_validation_is_by_the_metric_of_the_specification(HistoryTarget& 
     return expect(!absent, "none for a metric that was not reported");
 }
 
+Status expect_same_bests(HistoryTarget& target, std::uint32_t count, ExperimentSpec const& spec) {
+    JournalHistory journals(target.root);
+    auto const expected = journals.list_best_validations({1}, count, spec);
+    auto const found = target.history.list_best_validations({1}, count, spec);
+    DET_TRY(expect(found.has_value() == expected.has_value(), "an answer or an error"));
+    if (!found) return expect_error(found.error(), expected.error().code);
+    return expect(*found == *expected,
+                  fmt::format("the best of {} trials by {}", count, spec.searcher.metric));
+}
+
+Status the_best_validations_of_all_trials_are_listed(HistoryTarget& target) {
+    auto spec = example_spec(1);
+    spec.trial_count = 4;
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    for (std::uint32_t const trial : {0, 1, 3}) {
+        DET_TRY_ASSIGN(auto run, begin_run(layout, trial, 0));
+        if (trial == 1) continue;
+        DET_TRY(run.chief.append(
+            MetricsReported{UtcTime{1}, "validation", 7, Json{{"loss", 0.5 * trial}, {"other", 1 + trial}}}));
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const all, target.history.list_best_validations({1}, 4, spec));
+    DET_TRY(expect(all.size() == 4 && all[0] && !all[1] && !all[2] && all[3], "those of trials 0 and 3"));
+    DET_TRY(expect(all[3] == journal::BestValidation{1.5, 7}, "the value of trial 3"));
+    for (std::uint32_t const count : {0, 1, 4}) DET_TRY(expect_same_bests(target, count, spec));
+    auto other = spec;
+    other.searcher.metric = "other";
+    DET_TRY(expect_same_bests(target, 4, other));
+    spec.revisions.push_back({.number = 1, .first_runs = {{3, 1}}});
+    DET_TRY(write_file(layout.spec(), render_spec(spec)));
+    DET_TRY(target.refresh());
+    DET_TRY(expect_same_bests(target, 4, spec));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 2, 0));
+    DET_TRY(write_file(layout.trial(2).run(0).journal(), "no journal at all"));
+    DET_TRY(target.refresh());
+    return expect_same_bests(target, 4, spec);
+}
+
 Status rungs_are_sorted_by_trial(HistoryTarget& target) {
     DET_TRY_ASSIGN(auto const layout, create(target, example_spec(1)));
     DET_TRY(make_directories(layout.rung(1, 0)));
@@ -534,6 +572,7 @@ constexpr std::array cases{
     DET_CASE(series_have_the_numbers_of_each_run),
     DET_CASE(curves_of_many_reports_are_those_of_the_journals),
     DET_CASE(the_best_validation_is_by_the_metric_of_the_specification),
+    DET_CASE(the_best_validations_of_all_trials_are_listed),
     DET_CASE(rungs_are_sorted_by_trial),
     DET_CASE(a_damaged_specification_is_named),
 };

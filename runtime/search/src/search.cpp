@@ -108,4 +108,14 @@ Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index) {
                                                    search->trial_count(), index)};
 }
 
+std::vector<TrialDraw> draw_trials(ExperimentSpec const& spec, std::uint32_t count) {
+    auto const search = Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
+    if (!search) return {};
+    auto draws = search->draw_first(count);
+    for (auto index = static_cast<std::uint32_t>(draws.size()); index < std::min(count, search->draw_count());
+         ++index)
+        draws.push_back(search->draw(index));
+    return draws;
+}
+
 }  // namespace det::search

@@ -3,6 +3,7 @@
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/asha.hpp>
+#include <det/search/search.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
@@ -22,6 +23,7 @@ struct TrialRow {
     tracker::history::TrialView const* view;
     std::optional<journal::BestValidation> best = {};
     std::optional<SearchDecision> last_decision = {};
+    Json hyperparameters = Json::object();
 };
 
 /// Orders rows by their best value, trials without one last.
@@ -57,12 +59,19 @@ public:
 private:
     Result<std::vector<TrialRow>> load_rows(experiment::OpenExperiment const& experiment) const {
         auto const& spec = experiment.view.record.spec;
-        auto& history = *experiment.history;
+        auto const& trials = experiment.view.trials;
+        auto const count = static_cast<std::uint32_t>(spec ? trials.size() : 0);
         std::vector<TrialRow> rows;
-        for (auto const& trial : experiment.view.trials) {
-            auto& row = rows.emplace_back(TrialRow{&trial});
-            if (!spec) continue;
-            DET_TRY_ASSIGN(row.best, history.load_best_validation(trial.record.id, *spec));
+        for (auto const& trial : trials) rows.push_back({&trial});
+        if (!spec) return rows;
+        DET_TRY_ASSIGN(auto const bests,
+                       experiment.history->list_best_validations(experiment.id(), count, *spec));
+        auto const draws = search::draw_trials(*spec, count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            auto const& trial = trials[i];
+            auto& row = rows[i];
+            row.best = bests[i];
+            if (i < draws.size()) row.hyperparameters = draws[i].hyperparameters;
             auto const decisions = tracker::history::decisions_of(trial.record);
             if (!decisions.empty()) row.last_decision = decisions.back();
         }
@@ -74,7 +83,7 @@ private:
         auto answer = Json::array();
         for (auto const& row : rows) {
             auto json = to_json(*row.view);
-            if (spec) json["hyperparameters"] = hyperparameters_of(*spec, row.view->record.id.index);
+            if (spec) json["hyperparameters"] = row.hyperparameters;
             json["best_validation"] = nullptr;
             if (row.best)
                 json["best_validation"] = {{"value", row.best->value},
@@ -103,8 +112,7 @@ private:
                 cells.push_back(row.last_decision ? std::to_string(row.last_decision->rung) : "");
             }
             cells.push_back(row.best ? fmt::format("{:.6g}", row.best->value) : "");
-            auto const drawn = spec ? hyperparameters_of(*spec, trial.record.id.index) : Json::object();
-            cells.push_back(describe_hyperparameters(drawn));
+            cells.push_back(describe_hyperparameters(row.hyperparameters));
             table.add(std::move(cells));
         }
         return table;

@@ -10,10 +10,11 @@ Result<std::vector<RankedTrial>> rank_trials(tracker::history::ExperimentView co
                                              tracker::history::History& history) {
     std::vector<RankedTrial> trials;
     if (!view.record.spec) return trials;
-    for (auto const& trial : view.trials) {
-        DET_TRY_ASSIGN(auto const best, history.load_best_validation(trial.record.id, *view.record.spec));
-        if (best) trials.push_back({&trial, *best});
-    }
+    DET_TRY_ASSIGN(auto const bests,
+                   history.list_best_validations(
+                       view.record.id, static_cast<std::uint32_t>(view.trials.size()), *view.record.spec));
+    for (std::size_t i = 0; i < bests.size(); ++i)
+        if (bests[i]) trials.push_back({&view.trials[i], *bests[i]});
     std::ranges::stable_sort(trials, [&](auto const& a, auto const& b) {
         return is_better(a.validation.value, b.validation.value,
                          view.record.spec->searcher.smaller_is_better);

@@ -32,6 +32,16 @@ RunSeries series_of(RunReports const& run, std::string_view group, std::string_v
     return series;
 }
 
+Result<std::vector<std::optional<journal::BestValidation>>> History::list_best_validations(
+    ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) {
+    std::vector<std::optional<journal::BestValidation>> all;
+    for (std::uint32_t trial = 0; trial < count; ++trial) {
+        DET_TRY_ASSIGN(auto best, load_best_validation({id, trial}, spec));
+        all.push_back(std::move(best));
+    }
+    return all;
+}
+
 Result<std::vector<RunSeries>> History::load_series(TrialId id, std::string const& group,
                                                     std::string const& metric, SupersededReports superseded) {
     DET_TRY_ASSIGN(auto const runs, load_reports(id));

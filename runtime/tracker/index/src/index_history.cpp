@@ -226,4 +226,40 @@ Result<std::optional<journal::BestValidation>> IndexHistory::load_best_validatio
     return find_best_validation(index_, trial->record, spec);
 }
 
+/// The values that were kept ready; nullopt if they are by another metric, or a journal can't be read.
+Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_ready_bests(
+    ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) {
+    std::optional<BestValidations> found;
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id));
+    auto const& own = experiment ? experiment->record.spec : std::nullopt;
+    bool const is_own = own && own->searcher.metric == spec.searcher.metric &&
+                        own->searcher.smaller_is_better == spec.searcher.smaller_is_better &&
+                        own->revisions == spec.revisions;
+    if (!is_own) return found;
+    bool has_error = false;
+    DET_TRY(index_.for_each(
+        "SELECT 1 FROM journals WHERE experiment=? AND node=? AND error IS NOT NULL LIMIT 1",
+        [&](Row const&) { has_error = true; }, id.value, JournalKey::chief));
+    if (has_error) return found;
+    found.emplace(count);
+    DET_TRY(index_.for_each(
+        "SELECT trial, best_value, best_steps FROM trials WHERE experiment=? AND trial<? AND best_value IS "
+        "NOT NULL",
+        [&](Row const& row) {
+            (*found)[static_cast<std::size_t>(row.integer(0))] =
+                journal::BestValidation{row.real(1), static_cast<std::uint64_t>(row.integer(2))};
+        },
+        id.value, count));
+    return found;
+}
+
+Result<IndexHistory::BestValidations> IndexHistory::list_best_validations(ExperimentId id,
+                                                                          std::uint32_t count,
+                                                                          ExperimentSpec const& spec) {
+    DET_TRY_ASSIGN(auto ready, find_ready_bests(id, count, spec));
+    if (ready) return *std::move(ready);
+    return History::list_best_validations(id, count, spec);
+}
+
 }  // namespace det::tracker::index

@@ -88,8 +88,11 @@ Result<bool> ExperimentFollower::keep_error(Error error) {
 Result<bool> ExperimentFollower::follow_head(history::ExperimentRecord head) {
     auto json = history::to_json_without_trials(head).dump();
     if (json == stored_) return false;
-    // A continued experiment runs trials that had ended.
-    for (auto& [index, trial] : trials_) trial.row.is_settled = false;
+    // A continued experiment runs trials that had ended, and their earlier runs do not count for the best.
+    for (auto& [index, trial] : trials_) {
+        trial.row.is_settled = false;
+        trial.has_new_head = true;
+    }
     experiment_ = {std::move(head), {}, false, 0};
     stored_ = std::move(json);
     DET_TRY(index::put_experiment(database_, experiment_));
@@ -145,7 +148,8 @@ Result<bool> ExperimentFollower::follow_trial(Trial& trial, history::TrialRecord
         has_changed |= has_grown;
     }
     bool const was_settled = std::exchange(trial.row.is_settled, is_over && !has_changed);
-    if (!has_changed && was_settled == trial.row.is_settled) return false;
+    bool const has_new_head = std::exchange(trial.has_new_head, false);
+    if (!has_changed && !has_new_head && was_settled == trial.row.is_settled) return false;
     auto best = index::find_best_validation(database_, trial.row.record, *experiment_.record.spec);
     if (best) trial.row.best = *best;  // else a journal has an error, which readers get
     DET_TRY(index::put_trial(database_, trial.row));

@@ -243,4 +243,10 @@ Result<std::optional<journal::BestValidation>> LiveIndex::load_best_validation(T
     return read([&](history::History& history) { return history.load_best_validation(id, spec); });
 }
 
+Result<std::vector<std::optional<journal::BestValidation>>> LiveIndex::list_best_validations(
+    ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) {
+    state_->wait_for(id);
+    return read([&](history::History& history) { return history.list_best_validations(id, count, spec); });
+}
+
 }  // namespace det::tracker::ingest

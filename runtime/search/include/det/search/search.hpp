@@ -60,4 +60,8 @@ private:
 /// has no such draw.
 Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
 
+/// The draws of the trials 0 to count - 1, also of those that replace invalid ones; fewer if the searcher
+/// makes fewer, none if it can't be parsed.
+std::vector<TrialDraw> draw_trials(ExperimentSpec const& spec, std::uint32_t count);
+
 }  // namespace det::search

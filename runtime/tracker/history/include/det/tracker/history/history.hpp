@@ -116,6 +116,10 @@ public:
     /// \param spec of its experiment
     virtual Result<std::optional<journal::BestValidation>> load_best_validation(
         TrialId id, ExperimentSpec const& spec) = 0;
+    /// The same of the first `count` trials of an experiment: one entry per trial, in order. The error of one
+    /// trial is that of all. Here they are loaded one by one; an index has a faster way.
+    virtual Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
+        ExperimentId id, std::uint32_t count, ExperimentSpec const& spec);
     /// One metric of a trial: one entry per run, in order. Here it is taken from load_reports(); an index has
     /// a faster way.
     virtual Result<std::vector<RunSeries>> load_series(TrialId id, std::string const& group,

@@ -28,6 +28,9 @@ public:
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
 
+    Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
+        ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) override;
+
     Result<std::vector<history::RunSeries>> load_series(TrialId id, std::string const& group,
                                                         std::string const& metric,
                                                         history::SupersededReports superseded) override;
@@ -45,6 +48,9 @@ private:
     };
     using VisitPart = std::function<void(history::SeriesPart const&)>;
 
+    using BestValidations = std::vector<std::optional<journal::BestValidation>>;
+    Result<std::optional<BestValidations>> find_ready_bests(ExperimentId id, std::uint32_t count,
+                                                            ExperimentSpec const& spec);
     Result<OpenTrial> open_trial(TrialId id);
     Status visit_run(JournalRow const& journal, SeriesName const& name, std::uint64_t first_superseded,
                      VisitPart const& visit);

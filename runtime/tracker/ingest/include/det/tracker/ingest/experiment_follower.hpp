@@ -31,7 +31,8 @@ public:
 private:
     struct Trial {
         index::TrialRow row;
-        std::string stored;  // its JSON in the index
+        std::string stored;         // its JSON in the index
+        bool has_new_head = false;  // its experiment has changed since it was written
         std::map<index::JournalKey, std::unique_ptr<JournalFollower>> journals;
     };
 

@@ -38,6 +38,8 @@ public:
                                                      std::uint32_t rung) override;
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
+    Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
+        ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) override;
     Result<std::vector<history::RunSeries>> load_series(TrialId id, std::string const& group,
                                                         std::string const& metric,
                                                         history::SupersededReports superseded) override;
