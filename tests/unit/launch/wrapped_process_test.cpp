@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
+#include <thread>
 #include <unistd.h>
 
 #include "check_result.hpp"
@@ -128,6 +129,26 @@ BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exis
         exit $code)sh"));
     BOOST_TEST(output.exit_code == 0, output.err);
     BOOST_TEST(output.out == "node-0.log\n", output.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrapper_whose_heartbeat_shows_activity_still_looks_for_a_newer_run) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "24");  // a check every four seconds, activity every second
+    environment.set("DET_SHOWS_ACTIVITY", "1");
+    liveness::WaitRecorder recorder(must(liveness::WaitPage::open_for_writing(directory / "page", 0)), 0, 0);
+    std::jthread const ranks([&](std::stop_token const& stop) {
+        while (!stop.stop_requested()) {
+            recorder.begin_operation(liveness::WaitOperation::barrier);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    });
+    auto const output = shell(R"sh(
+        mkdir -p runs/0
+        "$WRAP" --node bash -c 'ln -s "$0/page" "$DET_RUN_DIR/waits"; exec sleep 60' "$DIR" &
+        until grep -q 0 runs/0/node-0.pulse 2>/dev/null; do sleep 0.01; done
+        mkdir runs/2
+        wait $!)sh");
+    BOOST_TEST(output.exit_code == 0, output.err);
 }
 
 BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_its_stack_into_the_log) {

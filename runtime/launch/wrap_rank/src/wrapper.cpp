@@ -53,13 +53,15 @@ public:
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
 
-    /// Touches the file, unless another task of the node has just done so. Errors are ignored.
+    /// Touches the file, unless another task of the node has just done so. Errors are ignored. Once this
+    /// wrapper writes activity the file is always new: then it touches it each time, so that it always looks
+    /// for a newer run.
     /// \return false if this call has found a newer run of the trial: this one must end
     bool beat() const {
         struct stat info {};
         bool const is_fresh =
             ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;
-        if (is_fresh) return true;
+        if (is_fresh && !writes_activity_) return true;
         if (is_superseded(run_)) return false;
         UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         if (file) ::futimens(file.get(), nullptr);
@@ -68,7 +70,8 @@ public:
 
     /// Writes a number by which the supervisor sees that the ranks of this node go on. The number of digits
     /// is fixed, so that it replaces an earlier one. Errors are ignored.
-    void write_activity(std::uint64_t activity) const {
+    void write_activity(std::uint64_t activity) {
+        writes_activity_ = true;
         UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         auto const line = fmt::format("{:020}\n", activity);
         if (file) (void)!::pwrite(file.get(), line.data(), line.size(), 0);
@@ -77,6 +80,7 @@ public:
 private:
     fs::path file_, run_;
     std::chrono::seconds interval_;
+    bool writes_activity_ = false;
 };
 
 /// Handles signals to a task of a run: writes a notice to the page in DET_RUN_DIR, where the ranks read it,
