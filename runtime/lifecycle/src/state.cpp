@@ -13,9 +13,10 @@ constexpr std::array<std::string_view, 11> names{
     "SUBMITTING", "QUEUED",    "STARTING", "RUNNING", "STOPPING_CANCELED", "STOPPING_KILLED",
     "PAUSED",     "COMPLETED", "CANCELED", "ERROR",   "INTERRUPTED"};
 
-/// Whether the trial's last run has no recorded end, or was interrupted.
+/// Whether the trial's last run has no recorded end, or was interrupted. A replacement is open from the
+/// beginning: if its job ends without a run of it, the supervisor was killed.
 bool is_open(TrialFacts const& facts) {
-    if (facts.runs.empty()) return false;
+    if (facts.runs.empty()) return facts.is_replacement;
     auto const& last = facts.runs.back().ended;
     return !last || last->cause == Cause::interrupted;
 }

@@ -72,6 +72,25 @@ BOOST_AUTO_TEST_CASE(a_killed_supervisor_leaves_an_interrupted_trial) {
     BOOST_TEST(state({running_run()}, JobState::node_failed) == "INTERRUPTED");
 }
 
+BOOST_AUTO_TEST_CASE(a_replacement_is_interrupted_if_its_job_ends_before_its_first_run) {
+    auto const replacement = [](std::optional<JobState> job, DesiredState desired = DesiredState::run) {
+        TrialFacts facts;
+        facts.desired = desired;
+        if (job) {
+            facts.job = slurm::JobStatus{};
+            facts.job->state = *job;
+        }
+        facts.is_replacement = true;
+        return to_string(state_of_trial(facts));
+    };
+    BOOST_TEST(replacement(JobState::running) == "STARTING");
+    BOOST_TEST(replacement(JobState::failed) == "INTERRUPTED");
+    BOOST_TEST(replacement(std::nullopt) == "INTERRUPTED");
+    BOOST_TEST(replacement(JobState::canceled) == "CANCELED");
+    BOOST_TEST(replacement(std::nullopt, DesiredState::cancel) == "CANCELED");
+    BOOST_TEST(state({}, JobState::failed) == "ERROR");
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupted_run_stays_interrupted_unless_its_job_continues) {
     auto const unclear = ended_run(Cause::interrupted, NextAction::left_to_slurm);
     BOOST_TEST(state({unclear}, JobState::failed) == "INTERRUPTED");

@@ -100,9 +100,11 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
         auto const first_run = record.spec ? record.spec->first_run_of(trial.id.index) : 0;
         // The replacement of a trial exists before the trial's end is recorded.
         bool const is_replaced = journal::find_replacement(record.replacements, trial.id.index).has_value();
-        states.push_back(is_replaced ? lifecycle::State::completed
-                                     : lifecycle::state_of_trial({trial.runs, desired, queue.answered, task,
-                                                                  first_run, waits_for_lane}));
+        bool const is_replacement = record.replacements.contains(trial.id.index);
+        states.push_back(is_replaced
+                             ? lifecycle::State::completed
+                             : lifecycle::state_of_trial({trial.runs, desired, queue.answered, task,
+                                                          first_run, waits_for_lane, is_replacement}));
         trials.push_back({trial, states.back(), std::move(task)});
     }
     bool const is_created = !record.arrays().empty();

@@ -53,6 +53,7 @@ struct TrialFacts {
     // Index of the first run that counts: runs before the experiment was continued are ignored
     std::size_t first_run = 0;
     bool waits_for_lane = false;  // no task has claimed the trial yet: `job` is a task that may claim it
+    bool is_replacement = false;  // of an invalid trial: its job was running when the trial was drawn
 };
 
 State state_of_trial(TrialFacts const& facts);
