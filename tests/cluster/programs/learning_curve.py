@@ -1,7 +1,7 @@
 """Pretends to train: the loss falls with each epoch towards the hyperparameter `floor`.
 
 Each epoch takes `epoch_seconds` and ends with a validation and a checkpoint, so that a restarted trial goes on where it was.
-Hyperparameters with a floor above `invalid_above` are reported as invalid.
+Hyperparameters with a floor above `invalid_above` are reported as invalid. While `hold_file` exists, no epoch begins.
 """
 
 import json
@@ -24,6 +24,11 @@ def save_epoch(core_context, epoch):
         (path / "state.json").write_text(json.dumps({"epoch": epoch}))
 
 
+def wait_while_held(core_context, hold_file):
+    while hold_file and os.path.exists(hold_file) and not core_context.preempt.should_preempt():
+        time.sleep(0.05)
+
+
 def train(core_context, info):
     hparams = info.trial.hparams
     if hparams["floor"] > hparams.get("invalid_above", 2):
@@ -37,6 +42,7 @@ def train(core_context, info):
         loss = hparams["floor"] + 1 / epoch
         core_context.train.report_validation_metrics(steps_completed=epoch, metrics={"loss": loss})
         save_epoch(core_context, epoch)
+        wait_while_held(core_context, hparams.get("hold_file"))
         if core_context.preempt.should_preempt():
             return
 
