@@ -82,6 +82,16 @@ bool is_in_any(SourceFile const& file, Folders const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return file.is_in(folder); });
 }
 
+/// What the first group of the pattern matches in a file, in order.
+std::vector<std::string> captures_of(std::string const& path, std::string const& pattern) {
+    auto const text = read_text(path);
+    std::regex const expression(pattern);
+    std::vector<std::string> found;
+    for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at)
+        found.push_back((*at)[1]);
+    return found;
+}
+
 }  // namespace architecture
 
 BOOST_AUTO_TEST_SUITE(architecture)
@@ -106,13 +116,17 @@ BOOST_AUTO_TEST_CASE(pure_modules_take_values_in_and_give_values_out) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_page_about_the_architecture_lists_the_modules_in_their_order) {
+    auto const listed = captures_of("ARCHITECTURE.md", R"(\n\| `([a-z-]+/?[^`]*)` \|)");
+    auto built = captures_of("CMakeLists.txt", R"(add_subdirectory\((\S+)\))");
+    std::erase(built, "tests");
+    BOOST_TEST(listed == built, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(modules_use_only_modules_before_them_in_the_map) {
     std::map<std::string, std::size_t> position;  // of folders, in CMakeLists.txt
-    auto const map = read_text("CMakeLists.txt");
-    std::regex const entry(R"(add_subdirectory\((\S+)\))");
-    for (std::sregex_iterator at(map.begin(), map.end(), entry), end; at != end; ++at) {
-        position.emplace((*at)[1], position.size());
-    }
+    for (auto const& folder : captures_of("CMakeLists.txt", R"(add_subdirectory\((\S+)\))"))
+        position.emplace(folder, position.size());
     BOOST_REQUIRE(position.size() > 20);
     auto const folder_of = [&](std::string const& path) {
         std::string found;
