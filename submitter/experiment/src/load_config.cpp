@@ -1,3 +1,4 @@
+#include <det/config/key_effects.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/foundation/files.hpp>
@@ -189,6 +190,9 @@ Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, Con
     DET_TRY_ASSIGN(auto merged, std::move(merge).finish());
     auto config = config::read_experiment_config(merged);
     if (!config) return config::mask_secrets(config.error(), merged);
+    yaml::Location const not_users[] = {base.location(), site.document.location()};
+    auto const without_effect = config::find_keys_without_effect(config->effective, not_users);
+    warnings.append(config::mask_secrets(without_effect, merged));
     return config;
 }
 
@@ -212,6 +216,7 @@ Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, Roo
     // Checks the merged document, because add_override does not check the overrides.
     if (auto const problems = config::check_sanity(merged); problems.has_errors())
         return config::mask_secrets(problems, merged);
+    layers.found.append(config::mask_secrets(config::find_keys_without_effect_in_part(merged), merged));
     return MergedConfig{std::move(merged), std::move(layers.written), std::move(layers.template_file),
                         std::move(layers.found)};
 }

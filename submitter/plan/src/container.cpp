@@ -1,6 +1,7 @@
 
 #include <det/launch/node/container_call.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "plan_steps.hpp"
@@ -11,6 +12,8 @@ namespace {
 using config::ExperimentConfig;
 
 constexpr std::string_view image_path = "environment.image";
+constexpr std::string_view propagation_path = "bind_mounts.propagation";
+constexpr std::string_view default_propagation = "rprivate";
 constexpr std::string_view work_inside = "/run/determined/workdir/";
 
 std::optional<std::string> image_of(ExperimentConfig const& config, SlotType type) {
@@ -29,7 +32,12 @@ struct ContainerKey {
     bool is_used;
 };
 std::vector<ContainerKey> container_keys(ExperimentConfig const& config) {
+    bool const propagates = std::ranges::any_of(config.bind_mounts, [](auto const& mount) {
+        return !mount.propagation.empty() && mount.propagation != default_propagation;
+    });
     return {{"bind_mounts", !config.bind_mounts.empty()},
+            {propagation_path, propagates},
+            {"environment.force_pull_image", config.environment.force_pull_image},
             {"resources.devices", !config.resources.devices.empty()},
             {"resources.shm_size", config.resources.shm_size_bytes.has_value()},
             {"environment.registry_auth", config.environment.registry_auth.has_value()},
@@ -40,7 +48,10 @@ std::vector<ContainerKey> container_keys(ExperimentConfig const& config) {
 /// True if the runtime supports the key.
 bool can(ContainerRuntime runtime, std::string_view path) {
     if (path == "bind_mounts" || runtime == ContainerRuntime::podman) return true;
-    return runtime == ContainerRuntime::apptainer && path.starts_with("environment.");
+    bool const is_apptainer = runtime == ContainerRuntime::apptainer;
+    if (path == "environment.force_pull_image")
+        return is_apptainer || runtime == ContainerRuntime::singularity;
+    return is_apptainer && path.starts_with("environment.");
 }
 
 void warn_of_unused(ExperimentConfig const& config, bool has_container, ContainerRuntime runtime,
@@ -49,8 +60,9 @@ void warn_of_unused(ExperimentConfig const& config, bool has_container, Containe
         if (!is_used || (has_container && can(runtime, path))) continue;
         auto const why = has_container ? fmt::format("{} does not act on it", to_string(runtime))
                                        : std::string("the experiment runs in no container");
+        auto const section = path == propagation_path ? std::string_view("bind_mounts") : path;
         found.warn(with_location(
-            config, path, Error{codes::not_supported, fmt::format("{} has no effect: {}", path, why)}));
+            config, section, Error{codes::not_supported, fmt::format("{} has no effect: {}", path, why)}));
     }
 }
 
@@ -74,7 +86,8 @@ ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime ru
         bool const is_absolute = mount.container_path.starts_with('/');
         container.mounts.push_back(
             {mount.host_path, (is_absolute ? "" : std::string(work_inside)) + mount.container_path,
-             mount.read_only, mount.propagation.empty() ? "rprivate" : mount.propagation});
+             mount.read_only,
+             mount.propagation.empty() ? std::string(default_propagation) : mount.propagation});
     }
     for (auto const& device : config.resources.devices) {
         container.devices.push_back({device.host_path, device.container_path, device.mode});
@@ -93,8 +106,8 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
     auto const runtime = plan.pool.container_runtime;
     auto const image = image_of(config, plan.shape.slot_type);
     bool const has_container = image && runtime != ContainerRuntime::none;
-    warn_of_unused(config, has_container, runtime, found);
     if (!image) return std::nullopt;
+    warn_of_unused(config, has_container, runtime, found);
     auto const place = location_of_image(config, plan.shape.slot_type);
     auto const refuse = [&](std::string message, std::string hint) {
         Error error{codes::not_supported, std::move(message), std::move(hint)};

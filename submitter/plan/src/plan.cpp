@@ -61,16 +61,6 @@ Status check_storage(ExperimentConfig const& config) {
               "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
-/// Warns of slurm.persist where all files are kept anyway.
-void warn_of_directories(ExperimentConfig const& config, Diagnostics& found) {
-    if (config.slurm.working_directory != WorkingDirectory::shared || config.slurm.persist.empty()) return;
-    found.warn(with_location(
-        config, "slurm.persist",
-        Error{codes::not_supported,
-              "slurm.persist has no effect: with 'working_directory: shared' all files are kept",
-              "remove one of the two keys"}));
-}
-
 constexpr std::string_view label_source = "label";
 
 std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
@@ -166,22 +156,6 @@ Error no_trials() {
             "add hyperparameters, or use the searcher 'single'"};
 }
 
-/// Determined promotes trials that pause at a rung. A paused trial would have to wait in Slurm's queue again.
-void warn_of_promotion(ExperimentConfig const& config, Diagnostics& found) {
-    auto const* searcher = config.effective.find("searcher");
-    auto const* stop_once = searcher != nullptr ? searcher->find("stop_once") : nullptr;
-    if (stop_once == nullptr || yaml::to_json(*stop_once) != false) return;
-    found.warn(with_location(
-        config, "searcher.stop_once",
-        Error{codes::not_supported, "searcher.stop_once is false, but a stopped trial never continues here",
-              "remove it, or set it to true: trials that lose at a rung are stopped at once"}));
-}
-
-void warn_of_ignored_keys(ExperimentConfig const& config, Diagnostics& found) {
-    warn_of_directories(config, found);
-    warn_of_promotion(config, found);
-}
-
 }  // namespace
 
 SearchInput search_input(config::ExperimentConfig const& config) {
@@ -221,7 +195,6 @@ Diagnostics check_supported(ExperimentConfig const& config) {
     if (!search) found.append(search.error());
     if (search) warn_of_length(config, *search, found);
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
-    warn_of_ignored_keys(config, found);
     return found;
 }
 
@@ -253,7 +226,6 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY(set_lanes(plan, config));
     plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
-    warn_of_ignored_keys(config, plan.warnings);
     warn_of_length(config, search, plan.warnings);
     return plan;
 }

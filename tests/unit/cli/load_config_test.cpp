@@ -5,6 +5,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
+#include "golden.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -129,6 +131,18 @@ BOOST_AUTO_TEST_CASE(config_check_reports_every_file) {
     BOOST_TEST(answer["problems"][1]["code"] == "unknown-key");
     BOOST_TEST(answer["problems"][1]["line"] == 2);
     BOOST_TEST(slurm.calls.empty());
+}
+
+BOOST_AUTO_TEST_CASE(config_check_names_the_keys_without_effect) {
+    file = directory / "every_key.yaml";
+    write(must(read_file(test::golden_path("config/every_key.yaml"))));
+    BOOST_TEST(run("config check " + file.string()) == 0, err);
+    BOOST_TEST(out == file.string() + ": ok\n");
+    auto shown = err;
+    auto const path = (directory / "").string();
+    for (auto at = shown.find(path); at != std::string::npos; at = shown.find(path))
+        shown.erase(at, path.size());
+    check_golden("cli/config_check_every_key.txt", shown);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,7 +39,7 @@ environment:
   add_capabilities: [SYS_NICE]
 bind_mounts: [{host_path: /h, container_path: /c, read_only: true}]
 slurm: {slots_per_node: 4, gpu_type: a100, sbatch_args: [--mem=8G], launch: rank, mpi: pmix,
-        forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt', hang_timeout: 600}
+        persist: [checkpoints/, out/./sub/], forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt', hang_timeout: 600}
 checkpoint_policy: none
 min_validation_period: {epochs: 2}
 min_checkpoint_period: {records: 3}
@@ -78,6 +78,7 @@ debug: true
     BOOST_TEST(config.bind_mounts.at(0).read_only);
     BOOST_TEST(config.bind_mounts.at(0).propagation == "rprivate");
     BOOST_TEST(config.slurm.slots_per_node.value() == 4);
+    BOOST_TEST((config.slurm.persist == std::vector<std::string>{"checkpoints", "out/sub"}));
     BOOST_TEST(config.slurm.gpu_type.value() == "a100");
     BOOST_TEST(config.slurm.sbatch_args.find("mem").value() == "8G");
     BOOST_TEST((config.slurm.launch == Launch::rank));

@@ -67,10 +67,21 @@ BOOST_AUTO_TEST_CASE(the_sites_own_image_is_passed_over_where_no_containers_run)
 }
 
 BOOST_AUTO_TEST_CASE(without_an_image_there_is_no_container) {
-    auto const plan = must(plan_submission(config_of("bind_mounts: [{host_path: /d, container_path: /d}]\n"),
-                                           site_with(ContainerRuntime::podman)));
+    auto const plan = must(
+        plan_submission(config_of("resources: {slots_per_trial: 1}\n"), site_with(ContainerRuntime::podman)));
     BOOST_TEST(!plan.container.has_value());
-    BOOST_TEST(warnings(plan).find("bind_mounts has no effect") != std::string::npos, warnings(plan));
+}
+
+BOOST_AUTO_TEST_CASE(only_podman_propagates_mounts) {
+    auto const config = config_of(
+        "environment: {image: i}\n"
+        "bind_mounts: [{host_path: /d, container_path: /d, propagation: rshared}]\n");
+    auto const with = [&](ContainerRuntime runtime) {
+        return warnings(must(plan_submission(config, site_with(runtime))));
+    };
+    BOOST_TEST(with(ContainerRuntime::podman) == "");
+    BOOST_TEST(with(ContainerRuntime::apptainer).find("bind_mounts.propagation has no effect") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_would_be_read_as_something_else_is_refused) {

@@ -170,14 +170,4 @@ BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
     BOOST_TEST(!render::render_script("{{det_launch", plan, input_named("x")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(persistent_directories_have_no_effect_in_a_shared_working_directory) {
-    auto const shared = config_of("slurm: {working_directory: shared, persist: [checkpoints/, out/./sub/]}");
-    BOOST_TEST(shared.slurm.persist == (std::vector<std::string>{"checkpoints", "out/sub"}),
-               boost::test_tools::per_element());
-    auto const warnings = explain(must(plan_submission(shared, small_site())).warnings);
-    BOOST_TEST(warnings.find("slurm.persist has no effect") != std::string::npos, warnings);
-    auto const local = config_of("slurm: {persist: [checkpoints/]}");
-    BOOST_TEST(explain(must(plan_submission(local, small_site())).warnings) == "");
-}
-
 BOOST_AUTO_TEST_SUITE_END()

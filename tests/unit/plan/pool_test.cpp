@@ -223,4 +223,14 @@ BOOST_AUTO_TEST_CASE(a_pool_without_nodes_takes_no_trials) {
     BOOST_TEST(has(text, "pool 'lost' has no nodes: its partition is 'gone'"), text);
 }
 
+BOOST_AUTO_TEST_CASE(what_must_be_on_a_single_node_is_refused_where_it_needs_two) {
+    auto const with = [](int slots) {
+        return config_of("resources: {is_single_node: true, slots_per_trial: " + std::to_string(slots) +
+                         "}\n");
+    };
+    auto const text = refusal(with(16), even_site(2, 8));
+    BOOST_TEST(has(text, "16 slots don't fit on a single node"), text);
+    BOOST_TEST(must(plan_submission(with(8), even_site(2, 8))).nodes() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -137,9 +137,6 @@ BOOST_AUTO_TEST_CASE(an_adaptive_search_is_an_array_of_all_trials_of_its_bracket
     BOOST_TEST(plan.trial_count == 100);
     BOOST_TEST(plan.concurrent_trials_max == 16);
     BOOST_TEST(explain(plan.warnings) == "");
-    BOOST_TEST(explain(plan_of(asha + "  stop_once: true\n").warnings) == "");
-    auto const text = explain(plan_of(asha + "  stop_once: false\n").warnings);
-    BOOST_TEST(text.find("exp.yaml:6:14: warning: searcher.stop_once is false, but") == 0, text);
     // Each of four brackets has at least one trial, and one of them runs at a time.
     auto const small = plan_of(
         "searcher:\n  name: adaptive_asha\n  max_trials: 2\n  max_length: {batches: 100}\n"

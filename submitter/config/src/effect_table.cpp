@@ -1,0 +1,266 @@
+#include "effect_table.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+
+// What acts on each key. A row whose last member is a function has an effect only in some experiments.
+namespace det::config::schema {
+namespace effects {
+namespace {
+
+using yaml::Node;
+
+/// \return The value at "slurm.working_directory"; nullptr if it is absent or null.
+Node const* find(Node const& config, std::string_view path) {
+    auto const* node = &config;
+    for (auto const key : split(path, '.')) {
+        node = node->find(key);
+        if (node == nullptr || node->is_null()) return nullptr;
+    }
+    return node;
+}
+
+bool is_text(Node const& config, std::string_view path, std::string_view expected) {
+    auto const* value = find(config, path);
+    return value != nullptr && value->text() != nullptr && *value->text() == expected;
+}
+
+bool is_true(Node const& config, std::string_view path) {
+    auto const* value = find(config, path);
+    return value != nullptr && value->boolean() != nullptr && *value->boolean();
+}
+
+std::string_view if_not_profiled(Node const& config) {
+    return is_true(config, "profiling.enabled") ? "" : "profiling.enabled is not true";
+}
+
+std::string_view if_without_image(Node const& config) {
+    return find(config, "environment.image") != nullptr ? "" : "the experiment runs in no container";
+}
+
+std::string_view if_rungs_are_listed(Node const& config) {
+    auto const* rungs = find(config, "searcher.bracket_rungs");
+    return rungs == nullptr || rungs->items().empty() ? "" : "bracket_rungs says the rungs of each bracket";
+}
+
+std::string_view if_single(Node const& config) {
+    return is_text(config, "searcher.name", "single") ? "the searcher 'single' has one trial" : "";
+}
+
+std::string_view if_all_files_are_kept(Node const& config) {
+    return is_text(config, "slurm.working_directory", "shared")
+               ? "with 'working_directory: shared' all files are kept"
+               : "";
+}
+
+/// Determined promotes trials that pause at a rung. A paused trial would have to wait in Slurm's queue again.
+std::string_view if_not_once(Node const& config) {
+    auto const* once = find(config, "searcher.stop_once");
+    bool const is_false = once != nullptr && once->boolean() != nullptr && !*once->boolean();
+    return is_false ? "a stopped trial never continues here, as with stop_once: true" : "";
+}
+
+std::string_view if_no_epochs(Node const& config) {
+    return find(config, "searcher.max_length.epochs") != nullptr
+               ? ""
+               : "no length is in epochs; it is also for Determined's trial classes, which are not supported "
+                 "yet";
+}
+
+std::string_view if_shared_fs(Node const& config) {
+    return is_text(config, "checkpoint_storage.type", "shared_fs") ? "it is no longer used for shared_fs"
+                                                                   : "";
+}
+
+/// The entrypoint may start horovodrun in a script of its own; only its own words are known.
+std::string_view if_no_horovod(Node const& config) {
+    auto const names_horovod = [](Node const& word) {
+        return word.text() != nullptr && word.text()->find("horovod") != std::string::npos;
+    };
+    auto const* entrypoint = find(config, "entrypoint");
+    bool const is_named = entrypoint != nullptr && (names_horovod(*entrypoint) ||
+                                                    std::ranges::any_of(entrypoint->items(), names_horovod));
+    return is_named ? "" : "only det-launch horovod reads it, which the entrypoint does not name";
+}
+
+constexpr auto us = Consumer::det_submit;
+constexpr auto code = Consumer::training_code;
+constexpr auto launcher = Consumer::launcher;
+constexpr auto nothing = Consumer::nothing;
+
+// The reason of keys that get their effect with trial classes.
+constexpr std::string_view for_trial_classes =
+    "it is for Determined's trial classes, which are not supported yet";
+constexpr std::string_view unread_here = "config/keys_without_effect_are_a_warning_with_the_reason";
+constexpr std::string_view storages = "plan/what_can_not_be_run_yet_is_said_all_at_once";
+constexpr std::string_view options_of_runtimes = "launch/each_runtime_gets_all_options_that_it_supports";
+constexpr std::string_view s3 =
+    "s3_storage/a_preempted_training_resumes_from_its_bucket_and_no_output_shows_the_keys";
+constexpr std::string_view kept = "retention/the_example_of_determineds_documentation_holds";
+constexpr std::string_view shown = "cli/names_descriptions_and_labels_change_and_are_shown";
+constexpr std::string_view wckey = "plan/vector_70_the_project_is_the_wckey";
+constexpr std::string_view rungs = "search/brackets_are_those_of_determined";
+constexpr std::string_view image = "plan/an_image_becomes_a_container_of_the_pools_runtime";
+constexpr std::string_view variables_test = "launch/our_variables_override_the_users_which_override_the_jobs";
+constexpr std::string_view credentials = "launch/credentials_are_a_file_in_the_runtimes_form";
+constexpr std::string_view horovod = "launch/horovodrun_gets_the_configurations_optimizations";
+constexpr std::string_view throttled = "plan/trials_are_one_array_throttled_as_the_searcher_says";
+
+constexpr KeyEffect rows[] = {
+    {"name", us, "the name in lists and reports", shown},
+    {"description", us, "shown by experiment describe", shown},
+    {"labels", us, "shown in lists; --wckey, if the site's job_project_source is label", shown},
+    {"workspace", us, "--wckey, if the site's job_project_source is workspace", wckey},
+    {"project", us, "--wckey, if the site's job_project_source is project", wckey},
+    {"entrypoint", us, "the command of each node or slot",
+     "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
+    {"data", code, "ClusterInfo: user_data; data.__det_dtrain_args are options of horovodrun",
+     "python_core_trial/test_a_program_knows_its_trial"},
+    {"data.secrets", us, "values that no output shows", "cli/secrets_stay_in_the_file_that_the_user_wrote"},
+    {"hyperparameters", us, "the values of each trial are drawn from them",
+     "launch/each_trial_of_a_search_has_its_own_hyperparameters"},
+    {"searcher.name", us, "the search method and so the number of trials", throttled},
+    {"searcher.metric", us, "the metric of rungs, best checkpoints and reports",
+     "search/a_report_without_the_searchers_metric_is_an_error_that_names_the_others"},
+    {"searcher.smaller_is_better", us, "which of two metrics is better", kept},
+    {"searcher.source_trial_id", nothing, "trials do not start from checkpoints of others yet", unread_here},
+    {"searcher.source_checkpoint_uuid", nothing, "trials do not start from checkpoints of others yet",
+     unread_here},
+    {"searcher.max_length", code,
+     "core_context.searcher, det_searcher_*: how long to train; the rungs of adaptive searches",
+     "python_core_trial/test_a_program_asks_how_many_batches_are_left"},
+    {"searcher.max_trials", us, "the number of trials", throttled},
+    {"searcher.max_concurrent_trials", us, "the number of tasks of the job array that run at once",
+     throttled},
+    {"searcher.mode", us, "the brackets", rungs, if_rungs_are_listed},
+    {"searcher.divisor", us, "the share of trials that a rung keeps", rungs},
+    {"searcher.max_rungs", us, "the number of rungs", rungs, if_rungs_are_listed},
+    {"searcher.bracket_rungs", us, "the rungs of each bracket",
+     "search/configured_bracket_rungs_replace_the_mode"},
+    {"searcher.stop_once", us, "a stopped trial never continues", unread_here, if_not_once},
+    {"searcher.time_metric", us, "the metric that measures the training length",
+     "search/the_time_of_a_report_is_found_in_this_order"},
+    {"searcher.max_time", us, "the training length of the last rung",
+     "search/rung_lengths_are_those_of_determined"},
+    {"searcher.num_rungs", us, "the number of rungs", "search/async_halving_has_one_bracket"},
+    {"resources.slots_per_trial", us, "the number of nodes and ranks", "plan/slots_become_whole_nodes"},
+    {"resources.max_slots", us, "the number of tasks of the job array that run at once",
+     "cli/max_slots_limits_running_tasks_where_slurm_permits"},
+    {"resources.resource_pool", us, "the partition and the options of its pool",
+     "plan/what_a_pool_says_is_asked_of_sbatch"},
+    {"resources.priority", nothing, "the nice of a job does not depend on it yet", unread_here},
+    {"resources.weight", nothing, "Slurm shares by the weights of accounts and users, not of jobs",
+     unread_here},
+    {"resources.shm_size", us, "podman's --shm-size", options_of_runtimes, if_without_image},
+    {"resources.devices", us, "podman's --device", options_of_runtimes, if_without_image},
+    {"resources.is_single_node", us, "more than one node is refused",
+     "plan/what_must_be_on_a_single_node_is_refused_where_it_needs_two"},
+    {"resources.native_parallel", nothing, "Determined no longer reads it", unread_here},
+    {"environment.image", us, "the container of the entrypoint", image},
+    {"environment.environment_variables", us, "the environment of the ranks", variables_test},
+    {"environment.ports", nothing, "no ports are reserved yet", unread_here},
+    {"environment.proxy_ports", nothing, "no ports are reserved yet", unread_here},
+    {"environment.force_pull_image", us, "podman and apptainer get the image anew for each run",
+     options_of_runtimes, if_without_image},
+    {"environment.registry_auth", us, "the file with credentials of podman and apptainer", credentials,
+     if_without_image},
+    {"environment.registry_auth.email", nothing, "registries no longer ask for it", unread_here},
+    {"environment.add_capabilities", us, "options of podman and apptainer", options_of_runtimes,
+     if_without_image},
+    {"environment.drop_capabilities", us, "options of podman and apptainer", options_of_runtimes,
+     if_without_image},
+    {"bind_mounts", us, "mounts of the container", image, if_without_image},
+    {"slurm.slots_per_node", us, "the number of nodes",
+     "plan/slots_per_node_of_a_configuration_are_at_most_those_of_the_nodes"},
+    {"slurm.gpu_type", us, "the type in --gres", "plan/vector_67_a_type_of_gpu_is_asked_for_by_name"},
+    {"slurm.sbatch_args", us, "options of sbatch", "plan/the_users_options_come_last_each_in_one_word"},
+    {"slurm.launch", us, "one task per node or per slot",
+     "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
+    {"slurm.mpi", us, "srun's --mpi", "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
+    {"slurm.trials_per_node", us, "the number of trials in a job",
+     "plan/small_trials_share_nodes_as_far_as_slots_and_searcher_allow", if_single},
+    {"slurm.spare_nodes", us, "the number of nodes of a job",
+     "plan/more_trials_to_a_node_than_fit_and_more_spare_nodes_than_there_are_are_refused"},
+    {"slurm.forward_signals", us, "the signals that the wrapper sends to the program",
+     "launch/a_shell_in_front_of_the_program_survives_and_sees_its_exit_code"},
+    {"slurm.setup", us, "lines that run before the entrypoint",
+     "launch/setup_lines_run_before_the_startup_hook_inside_the_container"},
+    {"slurm.working_directory", us, "where the code is unpacked",
+     "trial_files/a_program_resumes_from_its_own_file_in_the_shared_working_directory"},
+    {"slurm.persist", us, "directories that survive the runs",
+     "trial_files/persistent_directories_survive_in_a_node_local_working_directory", if_all_files_are_kept},
+    {"slurm.preempted_exit_codes", us, "what follows the end of a run",
+     "launch/a_preempted_exit_code_is_a_preemption_and_others_are_failures"},
+    {"slurm.progress_glob", us, "which runs have made progress", "launch/files_that_change_are_progress"},
+    {"slurm.hang_timeout", us, "when a run is ended as hung",
+     "launch/a_run_that_never_reports_hangs_when_the_timeout_has_passed_and_not_before"},
+    {"slurm.tensorboard", us, "event files of the metrics",
+     "python_tensorboard/test_metrics_are_written_as_event_files"},
+    {"pbs", nothing, "the scheduler is Slurm", unread_here},
+    {"checkpoint_storage.type", us, "where checkpoints are", storages},
+    {"checkpoint_storage.save_experiment_best", us, "which checkpoints stay", kept},
+    {"checkpoint_storage.save_trial_best", us, "which checkpoints stay", kept},
+    {"checkpoint_storage.save_trial_latest", us, "which checkpoints stay", kept},
+    {"checkpoint_storage.host_path", us, "where checkpoints are", "cli/the_spec_has_what_jobs_need"},
+    {"checkpoint_storage.storage_path", us, "where checkpoints are", "cli/the_spec_has_what_jobs_need"},
+    {"checkpoint_storage.propagation", nothing, "containers get the directory with rprivate", unread_here},
+    {"checkpoint_storage.container_path", us, "where checkpoints of the storage 'directory' are",
+     "plan/a_directory_for_checkpoints_has_one_name_inside_and_outside_of_a_container", if_shared_fs},
+    {"checkpoint_storage.checkpoint_path", nothing, "it is no longer used", unread_here},
+    {"checkpoint_storage.tensorboard_path", nothing, "it is no longer used", unread_here},
+    {"checkpoint_storage.bucket", us, "the bucket; gcs is refused", s3},
+    {"checkpoint_storage.prefix", us, "prefix of object names", s3},
+    {"checkpoint_storage.access_key", us, "credentials of s3", s3},
+    {"checkpoint_storage.secret_key", us, "credentials of s3", s3},
+    {"checkpoint_storage.endpoint_url", us, "the address of s3", s3},
+    {"checkpoint_storage.container", us, "azure is refused", storages},
+    {"checkpoint_storage.connection_string", us, "azure is refused", storages},
+    {"checkpoint_storage.account_url", us, "azure is refused", storages},
+    {"checkpoint_storage.credential", us, "azure is refused", storages},
+    {"checkpoint_policy", nothing, for_trial_classes, unread_here},
+    {"min_validation_period", nothing, for_trial_classes, unread_here},
+    {"min_checkpoint_period", nothing, for_trial_classes, unread_here},
+    {"perform_initial_validation", nothing, for_trial_classes, unread_here},
+    {"records_per_epoch", us, "converts a max_length in epochs",
+     "plan/a_length_that_cannot_be_converted_to_batches_is_a_warning", if_no_epochs},
+    {"scheduling_unit", nothing, for_trial_classes, unread_here},
+    {"max_restarts", us, "the number of restarts after failures",
+     "launch/a_failed_step_is_restarted_in_place_until_max_restarts"},
+    {"preemption_timeout", us, "when a run that was asked to stop is killed",
+     "launch/a_pause_asks_once_and_kills_after_the_timeout"},
+    {"reproducibility.experiment_seed", us, "the seeds of trials and hyperparameters",
+     "search/another_seed_draws_other_trials"},
+    {"profiling.enabled", us, "nodes sample their metrics",
+     "launch/nodes_sample_their_metrics_if_the_configuration_wants_it"},
+    {"profiling.begin_on_batch", us, "the batches that trial profile shows",
+     "cli/only_the_wanted_batches_count", if_not_profiled},
+    {"profiling.end_after_batch", us, "the batches that trial profile shows",
+     "cli/only_the_wanted_batches_count", if_not_profiled},
+    {"profiling.sync_timings", us, "timings of the Python package wait for the GPU",
+     "python_core_trial/test_spans_wait_for_the_gpu", if_not_profiled},
+    {"optimizations.aggregation_frequency", nothing, for_trial_classes, unread_here},
+    {"optimizations.average_aggregated_gradients", nothing, for_trial_classes, unread_here},
+    {"optimizations.average_training_metrics", nothing, for_trial_classes, unread_here},
+    {"optimizations.gradient_compression", nothing, for_trial_classes, unread_here},
+    {"optimizations.grad_updates_size_file", nothing, for_trial_classes, unread_here},
+    {"optimizations.mixed_precision", nothing, for_trial_classes, unread_here},
+    {"optimizations.tensor_fusion_threshold", launcher, "horovodrun", horovod, if_no_horovod},
+    {"optimizations.tensor_fusion_cycle_time", launcher, "horovodrun", horovod, if_no_horovod},
+    {"optimizations.auto_tune_tensor_fusion", launcher, "horovodrun", horovod, if_no_horovod},
+    {"log_policies", us, "what follows a line in a log", "launch/a_log_line_can_forbid_the_restart"},
+    {"retention_policy", nothing, "logs stay until the experiment is deleted", unread_here},
+    {"integrations.pachyderm", nothing, "det-submit takes no data from Pachyderm; name its files in the code",
+     unread_here},
+    {"integrations.webhooks", nothing, "det-submit calls no webhooks yet", unread_here},
+    {"debug", us, "ClusterInfo: trial.debug; horovodrun is verbose",
+     "launch/prepare_node_writes_the_trial_and_the_code"},
+    {"internal", nothing, "only null is accepted", "config/every_key_of_determined_is_known"},
+};
+
+}  // namespace
+}  // namespace effects
+
+std::span<KeyEffect const> effect_table() { return effects::rows; }
+
+}  // namespace det::config::schema

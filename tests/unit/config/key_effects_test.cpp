@@ -1,0 +1,204 @@
+// What acts on each key: the table, its page, and the warnings that it gives.
+#include <det/config/key_effects.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/text.hpp>
+
+#include <filesystem>
+#include <set>
+
+#include "config_support.hpp"
+#include "golden.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace det::config;
+
+namespace key_effects_test {
+
+/// The warnings for the essentials and this, of which the essentials are the site's.
+std::string warnings_of(std::string_view text) {
+    auto const defaults = layer(essentials, "site.yaml");
+    auto const merged = must(merge_layers({Layer{layer(text)}, Layer{defaults}}));
+    auto const config = must(read_experiment_config(merged));
+    yaml::Location const not_users[] = {defaults.location()};
+    return explain(find_keys_without_effect(config.effective, not_users));
+}
+
+bool is_below(std::string_view key, std::string_view row) {
+    return key == row || (key.starts_with(row) && (key[row.size()] == '.' || key[row.size()] == '['));
+}
+
+/// The names that ctest lists.
+std::set<std::string> listed_tests() {
+    auto const listing = must(SystemProcessRunner().run(
+        {{"ctest", "--test-dir", test::built_path(), "-N"}, det::Environment::of_this_process()}));
+    std::set<std::string> names;
+    for (auto const line : split_lines(listing.out)) {
+        auto const colon = line.find(": ");
+        if (trim(line).starts_with("Test ") && colon != std::string_view::npos)
+            names.insert(std::string(trim(line.substr(colon + 2))));
+    }
+    return names;
+}
+
+/// The text of all test sources.
+std::string test_sources() {
+    std::string text;
+    for (auto const& file : std::filesystem::recursive_directory_iterator(test::source_path("tests"))) {
+        auto const kind = file.path().extension();
+        if (file.is_regular_file() && (kind == ".cpp" || kind == ".py")) text += must(read_file(file.path()));
+    }
+    return text;
+}
+
+}  // namespace key_effects_test
+
+using namespace key_effects_test;
+
+BOOST_AUTO_TEST_SUITE(key_effects_test)
+
+BOOST_AUTO_TEST_CASE(every_key_has_a_row_and_every_row_has_a_key) {
+    auto const leaves = leaf_keys();
+    for (auto const& leaf : leaves) {
+        BOOST_TEST((find_effect(leaf.name) != nullptr || !leaf.ignored_reason.empty()), leaf.name);
+    }
+    std::set<std::string_view> seen;
+    for (auto const& row : key_effects()) {
+        BOOST_TEST(seen.insert(row.key).second, row.key << " has two rows");
+        BOOST_TEST(
+            std::ranges::any_of(leaves, [&](auto const& leaf) { return is_below(leaf.name, row.key); }),
+            row.key << " is no key");
+    }
+}
+
+/// Whether the document has a value at "a.b[].c".
+bool has_key(yaml::Node const& document, std::string_view key) {
+    if (key.empty()) return true;
+    if (key.starts_with("[]")) {
+        key.remove_prefix(key.starts_with("[].") ? 3 : 2);
+        return std::ranges::any_of(document.items(), [&](auto const& item) { return has_key(item, key); });
+    }
+    auto const end = key.find_first_of(".[");
+    auto const* value = document.find(key.substr(0, end));
+    if (value == nullptr || end == std::string_view::npos) return value != nullptr;
+    return has_key(*value, key.substr(key[end] == '.' ? end + 1 : end));
+}
+
+BOOST_AUTO_TEST_CASE(the_file_of_every_key_has_every_key) {
+    auto const document = layer(must(read_file(test::golden_path("config/every_key.yaml"))));
+    // Keys of other storages and searchers, keys that exclude one another, other spellings.
+    std::set<std::string_view> const others{"searcher.source_checkpoint_uuid",
+                                            "searcher.num_rungs",
+                                            "checkpoint_storage.bucket",
+                                            "checkpoint_storage.prefix",
+                                            "checkpoint_storage.access_key",
+                                            "checkpoint_storage.secret_key",
+                                            "checkpoint_storage.endpoint_url",
+                                            "checkpoint_storage.container",
+                                            "checkpoint_storage.connection_string",
+                                            "checkpoint_storage.account_url",
+                                            "checkpoint_storage.credential",
+                                            "environment.image.gpu",
+                                            "environment.environment_variables.gpu",
+                                            "log_policies[].action.type",
+                                            "internal"};
+    for (auto const& leaf : leaf_keys()) {
+        bool const is_storage = leaf.name.starts_with("tensorboard_storage.");
+        BOOST_TEST((is_storage || others.contains(leaf.name) || has_key(document, leaf.name)), leaf.name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_page_is_the_table) {
+    check_golden("../../submitter/config/KEYS.md", render_key_effects());
+}
+
+BOOST_AUTO_TEST_CASE(ctest_lists_the_tests_of_the_table) {
+    auto const listed = listed_tests();
+    auto const sources = test_sources();
+    for (auto const& row : key_effects()) {
+        auto const slash = row.test.find('/');
+        BOOST_REQUIRE_MESSAGE(slash != std::string_view::npos, row.key << ": no test");
+        auto const program = std::string(row.test.substr(0, slash));
+        auto const name = std::string(row.test.substr(slash + 1));
+        BOOST_TEST(listed.contains(program), row.key << ": ctest does not list '" << program << "'");
+        bool const is_there = sources.find("TEST_CASE(" + name + ")") != std::string::npos ||
+                              sources.find("TEST_CASE(" + name + ",") != std::string::npos ||
+                              sources.find("def " + name + "(") != std::string::npos;
+        BOOST_TEST(is_there, row.key << ": there is no test case '" << name << "'");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(keys_without_effect_are_a_warning_with_the_reason) {
+    check_golden("config/keys_without_effect.txt", warnings_of(R"(searcher:
+  name: single
+  metric: loss
+  source_trial_id: 3
+  max_length: {batches: 5}
+resources:
+  priority: 3
+  weight: 2
+  native_parallel: false
+  shm_size: 4G
+  devices: ["/dev/a:/dev/b"]
+environment:
+  ports: {http: 80}
+  proxy_ports: [{proxy_port: 1, proxy_tcp: true}]
+  force_pull_image: true
+  registry_auth: {username: u, email: e}
+  add_capabilities: [A]
+  drop_capabilities: [B]
+bind_mounts: [{host_path: /a, container_path: b}]
+slurm: {working_directory: shared, persist: [out], trials_per_node: 2}
+pbs: {slots_per_node: 1, pbsbatch_args: [a]}
+checkpoint_storage: {type: shared_fs, host_path: /h, propagation: p, container_path: c, checkpoint_path: k,
+                     tensorboard_path: t}
+checkpoint_policy: all
+min_validation_period: {batches: 1}
+min_checkpoint_period: {epochs: 1}
+perform_initial_validation: true
+records_per_epoch: 1
+scheduling_unit: 100
+profiling: {begin_on_batch: 1, end_after_batch: 1, sync_timings: false}
+optimizations: {aggregation_frequency: 1, mixed_precision: O1, tensor_fusion_threshold: 1}
+retention_policy: {log_retention_days: 7}
+integrations:
+  pachyderm: {pachd: {host: h, port: 1}}
+  webhooks: {webhook_name: [a]}
+)"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_key_needs_for_its_effect_may_be_there) {
+    BOOST_TEST(warnings_of("environment: {image: i, force_pull_image: true}\n"
+                           "bind_mounts: [{host_path: /a, container_path: b}]\n"
+                           "profiling: {enabled: true, begin_on_batch: 1}\n"
+                           "entrypoint: det-launch horovod -- train\n"
+                           "optimizations: {tensor_fusion_threshold: 1}\n"
+                           "records_per_epoch: 10\n"
+                           "searcher: {name: single, metric: m, max_length: {epochs: 1}}\n") == "");
+}
+
+BOOST_AUTO_TEST_CASE(listed_brackets_leave_the_mode_without_effect) {
+    auto const warnings = warnings_of(
+        "searcher: {name: adaptive_asha, metric: m, max_trials: 4, max_length: 9, mode: aggressive, "
+        "bracket_rungs: [2], stop_once: false}\n");
+    BOOST_TEST(contains(warnings, "'searcher.mode' has no effect: bracket_rungs"), warnings);
+    BOOST_TEST(contains(warnings, "'searcher.stop_once' has no effect"), warnings);
+}
+
+BOOST_AUTO_TEST_CASE(values_that_no_user_has_set_are_no_warning) {
+    auto const site = layer(std::string(essentials) + "scheduling_unit: 10\n", "site.yaml");
+    auto const config = must(read_experiment_config(site));
+    yaml::Location const not_users[] = {site.location()};
+    BOOST_TEST(explain(find_keys_without_effect(config.effective, not_users)) == "");
+    BOOST_TEST(contains(explain(find_keys_without_effect(config.effective, {})), "site.yaml:5:18"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_part_only_keys_that_never_have_an_effect_are_known) {
+    auto const found = explain(find_keys_without_effect_in_part(
+        layer("bind_mounts: [{host_path: /a, container_path: b}]\nscheduling_unit: 10\n")));
+    BOOST_TEST(contains(found, "'scheduling_unit' has no effect"), found);
+    BOOST_TEST(!contains(found, "bind_mounts"), found);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
