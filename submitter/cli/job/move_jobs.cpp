@@ -314,6 +314,20 @@ void print_answer(Update const& update, std::vector<Request> const& requests, st
     }
 }
 
+/// Says, before anything is changed, which jobs fall back although no request names them.
+void announce_lowered(std::vector<Move> const& moves, std::vector<Request> const& requests,
+                      Session const& session) {
+    for (auto const& move : moves) {
+        auto const* change = std::get_if<queue::ChangeNice>(&move);
+        if (change == nullptr || change->to <= change->from) continue;
+        bool const is_named = std::any_of(requests.begin(), requests.end(), [&](auto const& request) {
+            return job_of(request) == change->job;
+        });
+        if (!is_named)
+            session.say(fmt::format("job {} falls back: its nice becomes {}", change->job, change->to));
+    }
+}
+
 Error with_what_was_done(Error error, std::vector<Move> const& made) {
     for (auto const& move : made) error.notes.push_back("done before: " + to_text(move));
     return error;
@@ -330,6 +344,7 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
         update.snapshot.queue = after_moves(std::move(update.snapshot.queue), moves);
     } else {
         made.clear();
+        announce_lowered(moves, requests, session);
         auto applied = apply(update, requests, moves, made);
         for (auto const& move : made) {
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))

@@ -73,6 +73,14 @@ std::string_view if_shared_fs(Node const& config) {
                                                                    : "";
 }
 
+std::string_view if_nice_is_set(Node const& config) {
+    constexpr std::int64_t default_level = 42;
+    if (find(config, "slurm.nice") != nullptr) return "slurm.nice is set";
+    auto const* level = find(config, "resources.priority");
+    if (level == nullptr || level->integer() == nullptr || *level->integer() >= default_level) return "";
+    return "Slurm lets no user put a job before equal ones; a number above 42 puts it behind them";
+}
+
 /// The entrypoint may start horovodrun in a script of its own; only its own words are known.
 std::string_view if_no_horovod(Node const& config) {
     auto const names_horovod = [](Node const& word) {
@@ -149,7 +157,8 @@ constexpr KeyEffect rows[] = {
      "cli/max_slots_limits_running_tasks_where_slurm_permits"},
     {"resources.resource_pool", us, "the partition and the options of its pool",
      "plan/what_a_pool_says_is_asked_of_sbatch"},
-    {"resources.priority", nothing, "the nice of a job does not depend on it yet", unread_here},
+    {"resources.priority", us, "the nice of the jobs: 2 for 43, 139 for 99",
+     "plan/a_priority_below_the_default_is_a_nice", if_nice_is_set},
     {"resources.weight", nothing, "Slurm shares by the weights of accounts and users, not of jobs",
      unread_here},
     {"resources.shm_size", us, "podman's --shm-size", options_of_runtimes, if_without_image},
@@ -195,6 +204,7 @@ constexpr KeyEffect rows[] = {
     {"slurm.progress_glob", us, "which runs have made progress", "launch/files_that_change_are_progress"},
     {"slurm.hang_timeout", us, "when a run is ended as hung",
      "launch/a_run_that_never_reports_hangs_when_the_timeout_has_passed_and_not_before"},
+    {"slurm.nice", us, "sbatch --nice", "plan/a_priority_below_the_default_is_a_nice"},
     {"slurm.tensorboard", us, "event files of the metrics",
      "python_tensorboard/test_metrics_are_written_as_event_files"},
     {"pbs", nothing, "the scheduler is Slurm", unread_here},

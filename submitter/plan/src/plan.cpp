@@ -2,6 +2,7 @@
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
+#include <det/queue/priority_levels.hpp>
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
@@ -87,6 +88,13 @@ std::string wckey_of(std::string_view source, config::ExperimentConfig const& co
     source.remove_prefix(label_source.size());
     if (source.starts_with(':')) source.remove_prefix(1);
     return as_wckey(labels_with(source, config.labels));
+}
+
+/// slurm.nice, or the nice of resources.priority.
+std::int64_t nice_of(ExperimentConfig const& config) {
+    if (config.slurm.nice) return *config.slurm.nice;
+    auto const& level = config.resources.priority;
+    return level ? queue::nice_of_level(static_cast<int>(*level)) : 0;
 }
 
 void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
@@ -208,6 +216,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     }
     plan.pool = *std::move(pool);
     plan.sbatch_args = config.slurm.sbatch_args;
+    plan.nice = nice_of(config);
     plan.wckey = wckey_of(site.job_project_source.value_or(""), config);
     if (auto const selection = select_nodes(config, plan.pool)) {
         set_nodes(plan, *selection);

@@ -1,5 +1,4 @@
 #include <det/foundation/text.hpp>
-#include <det/queue/priority_levels.hpp>
 #include <det/render/script.hpp>
 
 #include <algorithm>
@@ -131,7 +130,7 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
     auto const& users = plan.sbatch_args.args;
     bool const is_nice_theirs =
         std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
-    if (!is_nice_theirs) options.push_back(fmt::format("--nice={}", queue::base_nice));
+    if (!is_nice_theirs && plan.nice > 0) options.push_back(fmt::format("--nice={}", plan.nice));
     for (auto arg : users) {
         // sbatch uses only the last --gres or --exclude, so the user's must include det-submit's.
         if (arg.name == "gres" && arg.value && asks_for_gpus(plan))

@@ -96,6 +96,13 @@ BOOST_AUTO_TEST_CASE(an_owner_moves_a_job_ahead_by_its_nice) {
     BOOST_TEST(contains(out, "nothing to change"), out);
 }
 
+BOOST_AUTO_TEST_CASE(without_a_nice_to_take_back_the_owners_other_jobs_fall_back) {
+    for (auto& each : slurm.other_jobs) each.nice = 0;
+    BOOST_TEST(update("update 8 --ahead-of 6") == 0, err);
+    BOOST_TEST(changes() == "change 6 nice=2;");
+    BOOST_TEST(contains(err, "job 6 falls back: its nice becomes 2"), err);
+}
+
 BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_moves_and_makes_none) {
     BOOST_TEST(update("update 8 --ahead-of exp-7 --dry-run --json") == 0, err);
     BOOST_TEST(changes() == "");

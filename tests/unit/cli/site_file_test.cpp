@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_is_submitted_to_the_sites_pool) {
     must(write_file(directory / "exp.yaml", config_text() + "labels: [x, a]\n"));
     BOOST_REQUIRE_MESSAGE(create() == 0, err);
     BOOST_TEST(contains(submitted(), "--partition=compute"), submitted());
-    BOOST_TEST(contains(submitted(), "--qos=high --time=60 --nice=100 --wckey=a,x"), submitted());
+    BOOST_TEST(contains(submitted(), "--qos=high --time=60 --wckey=a,x"), submitted());
     auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
     BOOST_TEST(spec.pool == "fast");
     BOOST_TEST(join(spec.environment_variables, " ") == "DET_INTER_NODE_NETWORK_INTERFACE=hsn0");

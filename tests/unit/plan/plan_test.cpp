@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
         render::command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
     BOOST_TEST(join(options, "\n") ==
                "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
-               "--comment=det:abc/7\n--chdir=/\n--nice=100\n--comment=mine\n--time=5");
+               "--comment=det:abc/7\n--chdir=/\n--comment=mine\n--time=5");
 }
 
 BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {

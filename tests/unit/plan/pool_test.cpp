@@ -43,7 +43,6 @@ bool has(std::string const& text, std::string_view part) { return text.find(part
 std::string options_of(SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
-    std::erase(options, "--nice=100");
     return join(options, " ");
 }
 

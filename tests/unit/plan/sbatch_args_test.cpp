@@ -23,7 +23,6 @@ plan::SubmissionPlan plan_with(std::vector<std::string> const& args, SlotType ty
 std::string users_part(plan::SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);
-    std::erase(options, "--nice=100");
     return join(options, " ");
 }
 
@@ -43,16 +42,23 @@ BOOST_AUTO_TEST_CASE(who_asks_for_memory_does_not_get_all_of_it) {
         BOOST_TEST(plan::script_of(plan_with({arg})).find("--mem") == std::string::npos, arg);
 }
 
-BOOST_AUTO_TEST_CASE(an_experiment_leaves_its_owner_room_to_move_it_up_unless_the_user_says_otherwise) {
-    auto const nices = [](std::vector<std::string> const& args) {
-        auto options =
-            render::command_line_options(plan_with(args), ExperimentLayout("/det/experiments/7"), "abc");
+BOOST_AUTO_TEST_CASE(a_priority_below_the_default_is_a_nice) {
+    auto const nices = [](std::string const& config) {
+        slurm::Partition cpus{"cpu", true, true, "OFF", {}, {{2, 4, "idle", "(null)"}}};
+        auto const plan = must(plan::plan_submission(plan::config_of(config), site::make_site({cpus})));
+        auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
         std::erase_if(options, [](auto const& option) { return !option.starts_with("--nice"); });
         return join(options, " ");
     };
-    BOOST_TEST(nices({}) == "--nice=100");
-    BOOST_TEST(nices({"--nice=7"}) == "--nice=7");
-    BOOST_TEST(nices({"--nice"}) == "--nice");
+    BOOST_TEST(nices("") == "");
+    BOOST_TEST(nices("resources: {priority: 1}") == "");
+    BOOST_TEST(nices("resources: {priority: 42}") == "");
+    BOOST_TEST(nices("resources: {priority: 43}") == "--nice=2");
+    BOOST_TEST(nices("resources: {priority: 99}") == "--nice=139");
+    BOOST_TEST(nices("slurm: {nice: 7}\nresources: {priority: 99}") == "--nice=7");
+    BOOST_TEST(nices("slurm: {nice: 0}\nresources: {priority: 99}") == "");
+    BOOST_TEST(nices("slurm: {nice: 7, sbatch_args: [--nice=9]}") == "--nice=9");
+    BOOST_TEST(nices("slurm: {sbatch_args: [--nice]}") == "--nice");
 }
 
 BOOST_AUTO_TEST_CASE(another_resource_does_not_take_the_gpus_away) {

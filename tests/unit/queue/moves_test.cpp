@@ -100,12 +100,14 @@ BOOST_AUTO_TEST_CASE(a_partition_of_a_higher_tier_comes_first) {
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(an_owners_priority_is_a_nice_between_that_of_level_1_and_99) {
+BOOST_AUTO_TEST_CASE(an_owners_priority_is_a_nice_between_that_of_level_42_and_99) {
     BOOST_TEST(nice_of_level(1) == 0);
-    BOOST_TEST(nice_of_level(42) == base_nice);
-    BOOST_TEST(nice_of_level(99) == 239);
+    BOOST_TEST(nice_of_level(42) == 0);
+    BOOST_TEST(nice_of_level(43) == 2);
+    BOOST_TEST(nice_of_level(99) == 139);
     BOOST_TEST(plan(three, {SetLevel{3, 1}}) == "nice 3: 100 -> 0");
-    BOOST_TEST(plan(three, {SetLevel{3, 42}}) == "");
+    BOOST_TEST(plan(three, {SetLevel{3, 42}}) == "nice 3: 100 -> 0");
+    BOOST_TEST(plan(three, {SetLevel{3, 83}}) == "");
     BOOST_TEST((refusal(three, {SetLevel{3, 0}}).code == codes::usage));
     BOOST_TEST((refusal(three, {SetLevel{3, 100}}).code == codes::usage));
     QueueState const queue{{waiting(1, 900, 0, "you")}, {}};
@@ -142,7 +144,7 @@ BOOST_AUTO_TEST_CASE(scontrol_top_is_used_where_nice_is_not_enough_and_the_site_
 
 BOOST_AUTO_TEST_CASE(a_batch_is_fulfilled_as_a_whole) {
     BOOST_TEST(plan(three, {ahead(3, 1), ahead(2, 1)}) == "nice 3: 100 -> 96, nice 2: 100 -> 98");
-    BOOST_TEST(plan(three, {SetLevel{1, 99}, ahead(3, 2)}) == "nice 1: 100 -> 239, nice 3: 100 -> 98");
+    BOOST_TEST(plan(three, {SetLevel{1, 99}, ahead(3, 2)}) == "nice 1: 100 -> 139, nice 3: 100 -> 98");
     BOOST_TEST((refusal(three, {ahead(3, 1), ahead(1, 3)}).code == codes::usage));
     BOOST_TEST((refusal(three, {ahead(3, 1), SetLevel{3, 1}}).code == codes::usage));
 }

@@ -93,7 +93,7 @@ constexpr Key resources_keys[] = {
      into<&Resources::max_slots>},
     {"resource_pool", text, R"("")", "the resource pool; empty: the default pool",
      into<&Resources::resource_pool>},
-    {"priority", priority, "", "1 to 99; a lower number runs earlier", into<&Resources::priority>},
+    {"priority", priority, "", "1 to 99; above 42: behind equal jobs; a lower number runs earlier", into<&Resources::priority>},
     {"weight", number, "1", "weight for a fair-share scheduler", into<&Resources::weight>},
     {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>},
     {"devices", devices, "[]", "device files for the container", into<&Resources::devices>},
@@ -172,6 +172,9 @@ yaml::Node pattern_as_list(yaml::Node const& value) {
 constinit Type const progress_glob{
     .shape = Shape::either, .alternatives = progress_glob_alternatives, .normalise = pattern_as_list};
 
+// Slurm's range without the negative values, which only operators may use.
+constinit Type const nice = integer_between(0, 2'147'483'645);
+
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 
 /// Refuses the options that det-submit sets itself.
@@ -234,6 +237,9 @@ constexpr Key slurm_keys[] = {
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",
      into<&Slurm::tensorboard>},
+    {"nice", nice, "",
+     "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
+     into<&Slurm::nice>},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", count_from_one, "", "slots on each node"},

@@ -229,6 +229,7 @@ struct Slurm {
     std::vector<std::string> progress_globs;
     std::optional<std::int64_t> hang_timeout_seconds;
     bool tensorboard = false;
+    std::optional<std::int64_t> nice;
 };
 
 struct LogPolicy {

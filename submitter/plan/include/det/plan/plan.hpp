@@ -17,6 +17,7 @@ struct SubmissionPlan {
     std::string exclude;                          // nodes of other kinds, a host list
     int nodes_up = 0;                             // of the nodes that fit
     int nodes_max = 0;                            // maximum number of them in one job
+    std::int64_t nice = 0;                        // sbatch --nice
     std::string wckey;                            // empty: none
     std::string time_limit;                       // empty: from sbatch_args or Slurm
     Diagnostics warnings;                         // what must wait, and settings without effect

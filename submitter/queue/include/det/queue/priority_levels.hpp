@@ -3,20 +3,16 @@
 
 namespace det::queue {
 
-/// Determined's priorities: 1 is the most urgent, 42 the default.
+/// Determined's priorities: 1 is the most urgent, 42 that of a job without a nice.
 constexpr int most_urgent_level = 1;
 constexpr int default_level = 42;
 constexpr int least_urgent_level = 99;
 
-/// The nice of submitted experiments. An owner can lower a nice to 0 but not below, so with nice 0 a job
-/// could be moved back among the owner's jobs but never forward again. The cost: a job of nice 0 passes an
-/// experiment whose priority would otherwise be higher by less than base_nice.
-constexpr std::int64_t base_nice = 100;
-
-/// \return The nice of a level, for owners, who cannot set priorities: 0 for level 1, base_nice for 42, 239
-/// for 99.
+/// \return The nice of a level, for owners, who cannot set priorities and no nice below 0: 0 for levels up to
+/// 42, 2 for 43, 139 for 99.
 constexpr std::int64_t nice_of_level(int level) {
-    return (level - most_urgent_level) * base_nice / (default_level - most_urgent_level);
+    if (level <= default_level) return 0;
+    return std::int64_t{100} * (level - default_level) / (default_level - most_urgent_level);
 }
 
 /// \return The priority of a level, for operators: for levels below 42 it is above every priority that Slurm
