@@ -133,6 +133,7 @@ Json to_json(ExperimentSpec const& spec) {
     if (!spec.progress_globs.empty()) body["progress_globs"] = spec.progress_globs;
     if (spec.hang_timeout_s) body["hang_timeout_s"] = *spec.hang_timeout_s;
     if (spec.tensorboard) body["tensorboard"] = true;
+    if (spec.source_checkpoint) body["source_checkpoint"] = *spec.source_checkpoint;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
@@ -190,6 +191,8 @@ Result<ExperimentSpec> spec_from_json(Json const& body) {
         spec.progress_globs = body.value("progress_globs", std::vector<std::string>());
         if (auto const hang = body.find("hang_timeout_s"); hang != body.end()) spec.hang_timeout_s = *hang;
         spec.tensorboard = body.value("tensorboard", false);
+        if (auto const source = body.find("source_checkpoint"); source != body.end())
+            spec.source_checkpoint = source->get<std::string>();
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
         spec.revisions = revisions_from(body.value("revisions", Json::array()));

@@ -156,6 +156,7 @@ Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
         auto const spec = journal::load_spec(ExperimentLayout(root, {id}));
         if (!spec && spec.error().code == codes::no_such_file) continue;  // the experiment is being created
         if (!spec) return spec.error();
+        if (spec->source_checkpoint) uuids.insert(*spec->source_checkpoint);
         auto const searcher =
             spec->config->is_object() ? spec->config->value("searcher", Json::object()) : Json();
         auto const source = searcher.is_object() ? searcher.value("source_checkpoint_uuid", Json()) : Json();

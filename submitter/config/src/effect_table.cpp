@@ -112,6 +112,8 @@ constexpr std::string_view rungs = "search/brackets_are_those_of_determined";
 constexpr std::string_view image = "plan/an_image_becomes_a_container_of_the_pools_runtime";
 constexpr std::string_view variables_test = "launch/our_variables_override_the_users_which_override_the_jobs";
 constexpr std::string_view credentials = "launch/credentials_are_a_file_in_the_runtimes_form";
+constexpr std::string_view warm_start =
+    "launch/a_trial_starts_from_the_source_until_it_has_its_own_checkpoint";
 constexpr std::string_view horovod = "launch/horovodrun_gets_the_configurations_optimizations";
 constexpr std::string_view throttled = "plan/trials_are_one_array_throttled_as_the_searcher_says";
 
@@ -132,9 +134,10 @@ constexpr KeyEffect rows[] = {
     {"searcher.metric", us, "the metric of rungs, best checkpoints and reports",
      "search/a_report_without_the_searchers_metric_is_an_error_that_names_the_others"},
     {"searcher.smaller_is_better", us, "which of two metrics is better", kept},
-    {"searcher.source_trial_id", nothing, "trials do not start from checkpoints of others yet", unread_here},
-    {"searcher.source_checkpoint_uuid", nothing, "trials do not start from checkpoints of others yet",
-     unread_here},
+    {"searcher.source_trial_id", us, "ClusterInfo: latest_checkpoint of a trial that has none of its own",
+     warm_start},
+    {"searcher.source_checkpoint_uuid", us,
+     "ClusterInfo: latest_checkpoint of a trial that has none of its own", warm_start},
     {"searcher.max_length", code,
      "core_context.searcher, det_searcher_*: how long to train; the rungs of adaptive searches",
      "python_core_trial/test_a_program_asks_how_many_batches_are_left"},

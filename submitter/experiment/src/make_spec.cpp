@@ -111,6 +111,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     if (auto const seconds = config.slurm.hang_timeout_seconds)
         spec.hang_timeout_s = static_cast<std::uint32_t>(*seconds);
     spec.tensorboard = config.slurm.tensorboard;
+    spec.source_checkpoint = request.source_checkpoint;
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
     return spec;

@@ -2,6 +2,7 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/source_checkpoint.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
@@ -110,6 +111,12 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
     DET_TRY_ASSIGN(auto const array_size_max, find_array_size_max(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
+    // The trials of a continuation start as those of the experiment before.
+    std::optional<std::string> source;
+    bool const is_continuation = options.sources.changes || options.sources.secrets;
+    if (!is_continuation) {
+        DET_TRY_ASSIGN(source, find_source_checkpoint(loaded.config, root, context));
+    }
     return SubmissionRequest{std::move(loaded.config),
                              std::move(loaded.written),
                              options.code,
@@ -121,7 +128,8 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
                              notice_s,
                              options.desired,
                              options.parent,
-                             options.packed_code};
+                             options.packed_code,
+                             std::move(source)};
 }
 
 }  // namespace det::experiment

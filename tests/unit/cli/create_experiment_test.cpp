@@ -1,6 +1,9 @@
 // The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
+#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/experiment/create_experiment.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -248,6 +251,45 @@ BOOST_AUTO_TEST_CASE(a_dangling_link_is_packed_with_a_warning) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(contains(err, "warning:"), err);
     BOOST_TEST(contains(err, "link to 'missing'"), err);
+}
+
+BOOST_AUTO_TEST_CASE(the_checkpoint_that_trials_start_from_is_verified_at_creation) {
+    checkpoint::SharedFsStore store(root.checkpoints());
+    auto const uuid = make_uuid();
+    auto const create_from = [&](std::string const& source) {
+        must(write_file(directory / "exp.yaml",
+                        "name: x\nentrypoint: ./train\nsearcher:\n  name: single\n  metric: loss\n  " +
+                            source + "\nresources: {slots_per_trial: 8}\n"));
+        return create();
+    };
+    BOOST_TEST(create_from("source_checkpoint_uuid: " + uuid) == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "exp.yaml:6:27"), err);
+    BOOST_TEST(contains(err, "there is no checkpoint"), err);
+    BOOST_TEST(create_from("source_checkpoint_uuid: ../../etc") == to_int(ExitCode::bad_file));
+    BOOST_TEST(create_from("source_trial_id: 9000000") == to_int(ExitCode::absent));
+    BOOST_TEST(!path_exists(experiment(1).path()));
+
+    auto const files = must(store.create_directory(uuid));
+    must(write_file(files / "weights", "bytes"));
+    must(store.commit({uuid, "1.0.0", 100, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    BOOST_TEST(create_from("source_checkpoint_uuid: " + uuid) == 0, err);
+    auto const spec = [&](std::uint32_t id) {
+        return must(parse_spec(must(read_file(experiment(id).spec()))));
+    };
+    BOOST_TEST(spec(1).source_checkpoint.value_or("none") == uuid);
+
+    BOOST_TEST(create_from("source_trial_id: 1000000") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "trial 1.0 has no checkpoint"), err);
+    auto const run = experiment(1).trial(0).run(0);
+    must(make_directories(run.path()));
+    auto chief = must(journal::JournalWriter::create(run.journal()));
+    must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
+    BOOST_TEST(create_from("source_trial_id: 1000000") == 0, err);
+    BOOST_TEST(spec(2).source_checkpoint.value_or("none") == uuid);
+
+    must(write_file(files / "weights", "bites"));
+    BOOST_TEST(create_from("source_checkpoint_uuid: " + uuid) == 8);
+    BOOST_TEST(!path_exists(experiment(3).path()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

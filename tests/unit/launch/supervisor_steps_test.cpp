@@ -88,6 +88,36 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpoint) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const source = make_uuid(), own = make_uuid();
+    for (auto const& [uuid, steps] : {std::pair(source, 700u), std::pair(own, 100u)}) {
+        must(make_directories(store.path_of(uuid)));
+        must(store.commit({uuid, "5.0", steps, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    }
+    auto a = assignment();
+    a.spec.source_checkpoint = source;
+    step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo "$DET_LATEST_CHECKPOINT $DET_STEPS_COMPLETED" \
+        >"$DET_RUN_PATH/seen"; exit 1; }
+        echo "$DET_LATEST_CHECKPOINT $DET_STEPS_COMPLETED" >"$DET_RUN_PATH/seen")");
+    BOOST_TEST(supervise(a) == 0);
+    // Also after a failure, as long as the trial has saved nothing.
+    for (int const run : {0, 1}) BOOST_TEST(must(read_file(run_path(run) + "/seen")) == source + " 0\n");
+
+    auto chief = must(journal::JournalWriter::create(experiment.trial(0).run(1).journal()));
+    must(chief.append(CheckpointCommitted{UtcTime{1}, own, 100, {}, {}}));
+    auto point = must(find_resume_point(experiment.trial(0), {0, 2}, store));
+    must(start_from_source(source, store, point));
+    BOOST_TEST(point.checkpoint == own);
+    BOOST_TEST(point.steps_completed == 100u);
+
+    ResumePoint fresh;
+    must(remove_tree(store.path_of(source)));
+    BOOST_TEST((must_fail(start_from_source(source, store, fresh)).code == codes::no_such_checkpoint));
+    BOOST_TEST(fresh.checkpoint == "");
+    must(start_from_source(std::nullopt, store, fresh));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const trial = experiment.trial(0);

@@ -96,6 +96,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial),
                                                   {assignment_.spec.first_run_of(trial), plan.id.number},
                                                   *store, assignment_.spec.progress_globs));
+    DET_TRY(start_from_source(assignment_.spec.source_checkpoint, *store, plan.resume));
     plan.signals_reach_all = signals_reach_all();
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     plan.trial_seed = draw.seed;

@@ -131,6 +131,16 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     return point;
 }
 
+Status start_from_source(std::optional<std::string> const& source, checkpoint::Store const& store,
+                         ResumePoint& point) {
+    if (!source || !point.checkpoint.empty()) return Ok{};
+    if (auto found = store.load_manifest(*source); !found)
+        return std::move(found).error().while_doing("starting from the source checkpoint of the experiment");
+    point.checkpoint = *source;
+    if (store.has_one_directory()) point.checkpoint_path = store.address_of(*source);
+    return Ok{};
+}
+
 bool has_begun(RunLayout const& run) {
     if (path_exists(run.journal()) || path_exists(run.first_failure())) return true;
     auto const names = list_directory(run.path()).value_or(std::vector<std::string>());

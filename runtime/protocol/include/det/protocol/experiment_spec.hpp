@@ -99,6 +99,8 @@ struct ExperimentSpec {
     std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
     std::optional<std::uint32_t> hang_timeout_s = {};  // without a step a run hangs; nullopt: never
     bool tensorboard = false;                          // metrics are also written as event files
+    /// The checkpoint from which a trial starts that has none of its own.
+    std::optional<std::string> source_checkpoint = {};
     std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued

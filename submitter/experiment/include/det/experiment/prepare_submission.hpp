@@ -32,6 +32,7 @@ struct SubmissionRequest {
     DesiredState desired = DesiredState::run;    // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
+    std::optional<std::string> source_checkpoint = {};  // from which trials start
 };
 
 /// Loads and checks everything before any file is written.

@@ -48,6 +48,12 @@ struct RunRange {
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs, checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs = {});
 
+/// Lets a trial that has no checkpoint of its own start from another one, at step 0.
+/// \param source ExperimentSpec::source_checkpoint
+/// \return codes::no_such_checkpoint or codes::checkpoint_damaged if that checkpoint does not exist any more
+Status start_from_source(std::optional<std::string> const& source, checkpoint::Store const& store,
+                         ResumePoint& point);
+
 /// Whether any task of the run has started on any node.
 bool has_begun(RunLayout const& run);
 
