@@ -23,8 +23,11 @@ std::string describe_exit(RunFacts const& facts) {
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
     if (exit_code == 0) return "ended";
     constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
-    return exit_code > 128 && exit_code <= signals_end ? fmt::format("ended by signal {}", exit_code - 128)
-                                                       : fmt::format("ended with exit code {}", exit_code);
+    auto const how = exit_code > 128 && exit_code <= signals_end
+                         ? fmt::format("ended by signal {}", exit_code - 128)
+                         : fmt::format("ended with exit code {}", exit_code);
+    if (facts.log_labels.empty()) return how;
+    return fmt::format("{} (in its log: {})", how, fmt::join(facts.log_labels, ", "));
 }
 
 /// Slurm has preempted the job, which runs on until its grace period is over.

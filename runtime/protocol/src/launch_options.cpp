@@ -11,8 +11,9 @@ using Names = std::array<std::pair<E, std::string_view>, N>;
 
 constexpr Names<Launch, 2> launch_names{{{Launch::node, "node"}, {Launch::rank, "rank"}}};
 constexpr Names<Mpi, 3> mpi_names{{{Mpi::none, "none"}, {Mpi::pmix, "pmix"}, {Mpi::pmi2, "pmi2"}}};
-constexpr Names<LogAction, 2> log_action_names{
-    {{LogAction::cancel_retries, "cancel_retries"}, {LogAction::exclude_node, "exclude_node"}}};
+constexpr Names<LogAction, 3> log_action_names{{{LogAction::cancel_retries, "cancel_retries"},
+                                                {LogAction::exclude_node, "exclude_node"},
+                                                {LogAction::label, "label"}}};
 constexpr Names<SlotType, 3> slot_type_names{
     {{SlotType::cpu, "cpu"}, {SlotType::cuda, "cuda"}, {SlotType::rocm, "rocm"}}};
 

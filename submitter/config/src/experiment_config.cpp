@@ -108,6 +108,26 @@ Result<ExperimentConfig, Diagnostics> read_experiment_config(yaml::Node const& m
     return config;
 }
 
+namespace {
+
+/// The pattern of the default log policy of this name; nothing if there is none.
+std::optional<std::string> default_pattern(std::string_view name) {
+    auto const policies = parse_default(schema::default_log_policies);
+    for (auto const& policy : policies.items()) {
+        if (*policy.find("name")->text() == name) return *policy.find("pattern")->text();
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> pattern_of(LogPolicy const& policy) {
+    if (policy.pattern || !policy.action || !policy.name) return policy.pattern;
+    return default_pattern(*policy.name);
+}
+
+bool is_default_log_policy(std::string_view name) { return default_pattern(name).has_value(); }
+
 std::optional<SourceSpan> ExperimentConfig::where(std::string_view path) const {
     auto const* node = &effective;
     for (auto const key : split(path, '.')) {

@@ -33,12 +33,14 @@ std::vector<std::string> environment_variables(config::ExperimentConfig const& c
     return list;
 }
 
-/// Converts the log policies. Leaves out those without a pattern or without an action.
+/// Converts the log policies. Leaves out those without a pattern, which switch off a default policy.
 std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) {
     std::vector<LogPolicySpec> policies;
     for (auto const& policy : config.log_policies) {
-        if (policy.pattern && policy.action)
-            policies.push_back({policy.name.value_or(*policy.pattern), *policy.pattern, *policy.action});
+        auto const pattern = config::pattern_of(policy);
+        if (pattern)
+            policies.push_back(
+                {policy.name.value_or(*pattern), *pattern, policy.action.value_or(LogAction::label)});
     }
     return policies;
 }

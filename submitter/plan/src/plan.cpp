@@ -62,6 +62,19 @@ Status check_storage(ExperimentConfig const& config) {
               "'det-submit checkpoint download' copies what is to be kept elsewhere"});
 }
 
+/// Warns of log policies that can't match: those without a pattern that switch off no default policy.
+void warn_of_log_policies(ExperimentConfig const& config, Diagnostics& found) {
+    for (auto const& policy : config.log_policies) {
+        if (config::pattern_of(policy) || (policy.name && config::is_default_log_policy(*policy.name)))
+            continue;
+        found.warn(with_location(config, "log_policies",
+                                 Error{codes::not_supported,
+                                       fmt::format("the log policy '{}' has no effect: it has no pattern",
+                                                   policy.name.value_or("")),
+                                       "add 'pattern: ...'"}));
+    }
+}
+
 constexpr std::string_view label_source = "label";
 
 std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
@@ -202,6 +215,7 @@ Diagnostics check_supported(ExperimentConfig const& config) {
     auto const search = plan_search(config);
     if (!search) found.append(search.error());
     if (search) warn_of_length(config, *search, found);
+    warn_of_log_policies(config, found);
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
     return found;
 }
@@ -236,6 +250,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.warnings = check_availability(config, plan);
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
+    warn_of_log_policies(config, plan.warnings);
     return plan;
 }
 

@@ -240,4 +240,14 @@ BOOST_AUTO_TEST_CASE(secrets_are_masked_and_everything_else_is_not) {
     BOOST_TEST(contains(text, R"("********")"));
 }
 
+BOOST_AUTO_TEST_CASE(a_log_policy_with_an_action_has_the_pattern_of_the_default_policy_of_its_name) {
+    BOOST_TEST(pattern_of({"CUDA OOM", {}, LogAction::cancel_retries}).value_or("") ==
+               ".*CUDA out of memory.*");
+    BOOST_TEST(pattern_of({"CUDA OOM", "mine", LogAction::cancel_retries}).value_or("") == "mine");
+    BOOST_TEST(!pattern_of({"CUDA OOM", {}, {}}).has_value());
+    BOOST_TEST(!pattern_of({"another", {}, LogAction::cancel_retries}).has_value());
+    BOOST_TEST(is_default_log_policy("ECC Error"));
+    BOOST_TEST(!is_default_log_policy("another"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -34,6 +34,15 @@ BOOST_AUTO_TEST_CASE(each_node_with_a_matching_line_is_named) {
     BOOST_TEST(found.cancels_retries.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_policy_without_an_action_is_a_label_once) {
+    must(write_file(run.node_log(0), "ECC error\n"));
+    must(write_file(run.node_log(1), "ECC error\n"));
+    auto const found = match({{"ECC", "ECC error", LogAction::label}, {"OOM", "memory", LogAction::label}});
+    BOOST_TEST(found.labels == std::vector<std::string>{"ECC"}, boost::test_tools::per_element());
+    BOOST_TEST(found.bad_nodes.empty());
+    BOOST_TEST(found.cancels_retries.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_pattern_is_matched_line_by_line_in_any_bytes) {
     std::string text("a\0CUDA\xff out of\nmemory\n", 23);
     text += std::string(3 << 20, 'x') + "\nCUDA out of memory\n";

@@ -40,6 +40,16 @@ BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {
     BOOST_TEST(end_of(0).message.find("'CUDA OOM'") != std::string::npos, end_of(0).message);
 }
 
+BOOST_AUTO_TEST_CASE(a_log_line_without_an_action_is_named) {
+    step_is("echo 'RuntimeError: CUDA out of memory' >>\"$DET_RUN_PATH/node-1.log\"; exit 1");
+    auto a = assignment();
+    a.spec.max_restarts = 0;
+    a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::label},
+                           {"ECC Error", "ECC error", LogAction::label}};
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_of(0).message == "the trainer ended with exit code 1 (in its log: CUDA OOM)");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_excluded_by_a_log_line_is_replaced_by_a_spare_one) {
     step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo 'ECC error' >"$DET_RUN_PATH/node-1.log"; exit 1; }
         echo "$*" >"$DET_RUN_PATH/argv")");

@@ -170,4 +170,16 @@ BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
     BOOST_TEST(!render::render_script("{{det_launch", plan, input_named("x")).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_log_policy_that_matches_nothing_is_a_warning) {
+    auto const warnings = [](std::string const& policies) {
+        return explain(
+            must(plan_submission(config_of("log_policies: " + policies + "\n"), small_site())).warnings);
+    };
+    BOOST_TEST(
+        warnings("[{name: CUDA OOM}, {name: ECC Error, action: exclude_node}, {name: a, pattern: b}]") == "");
+    auto const text = warnings("[{name: mine, action: cancel_retries}]");
+    BOOST_TEST(text.find("the log policy 'mine' has no effect: it has no pattern") != std::string::npos,
+               text);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

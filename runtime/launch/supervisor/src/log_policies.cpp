@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/supervisor/log_policies.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -37,10 +38,14 @@ Result<std::vector<Policy>> compile(std::vector<LogPolicySpec> const& specs) {
 void match_line(std::string_view line, int node, std::vector<Policy>& open, PolicyMatches& found) {
     std::erase_if(open, [&](Policy const& policy) {
         if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *policy.pattern)) return false;
-        if (policy.spec->action == LogAction::cancel_retries) {
-            found.cancels_retries = policy.spec->name;
+        auto const& name = policy.spec->name;
+        if (policy.spec->action == LogAction::label) {
+            if (std::find(found.labels.begin(), found.labels.end(), name) == found.labels.end())
+                found.labels.push_back(name);
+        } else if (policy.spec->action == LogAction::cancel_retries) {
+            found.cancels_retries = name;
         } else if (found.bad_nodes.empty() || found.bad_nodes.back() != node) {
-            if (found.bad_nodes.empty()) found.bad_nodes_by = policy.spec->name;
+            if (found.bad_nodes.empty()) found.bad_nodes_by = name;
             found.bad_nodes.push_back(node);
         }
         return true;  // one match per node is enough

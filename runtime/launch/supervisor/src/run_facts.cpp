@@ -161,6 +161,7 @@ private:
             return Ok{};
         }
         facts_.cancels_retries = found->cancels_retries;
+        facts_.log_labels = found->labels;
         if (found->bad_nodes.empty()) return Ok{};
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
         lifecycle::BadNodes bad;

@@ -16,7 +16,11 @@ enum class Mpi { none, pmix, pmi2 };
 enum class SlotType { cpu, cuda, rocm };
 
 /// The action for the next run of a trial when a log line matches a policy.
-enum class LogAction { cancel_retries, exclude_node };
+enum class LogAction {
+    cancel_retries,
+    exclude_node,
+    label,  // none: the end of the run names the policy. A configuration has no word for it.
+};
 
 /// Where the entrypoint of a trial runs.
 enum class WorkingDirectory {

@@ -237,6 +237,12 @@ struct LogPolicy {
     std::optional<LogAction> action;
 };
 
+/// \return The pattern that the policy matches. A policy with an action has the pattern of the default policy
+/// of its name, unless it has its own. Nothing for a policy that only switches off a default one.
+std::optional<std::string> pattern_of(LogPolicy const& policy);
+/// True if a default policy has this name.
+bool is_default_log_policy(std::string_view name);
+
 struct BindMount {
     std::string host_path;
     std::string container_path;
