@@ -114,6 +114,9 @@ constexpr std::string_view variables_test = "launch/our_variables_override_the_u
 constexpr std::string_view credentials = "launch/credentials_are_a_file_in_the_runtimes_form";
 constexpr std::string_view warm_start =
     "launch/a_trial_starts_from_the_source_until_it_has_its_own_checkpoint";
+constexpr std::string_view ports = "launch/runs_that_share_a_node_get_different_ports";
+constexpr std::string_view no_proxy =
+    "no master forwards connections; connect to the node, or through ssh -L";
 constexpr std::string_view horovod = "launch/horovodrun_gets_the_configurations_optimizations";
 constexpr std::string_view throttled = "plan/trials_are_one_array_throttled_as_the_searcher_says";
 
@@ -171,8 +174,13 @@ constexpr KeyEffect rows[] = {
     {"resources.native_parallel", nothing, "Determined no longer reads it", unread_here},
     {"environment.image", us, "the container of the entrypoint", image},
     {"environment.environment_variables", us, "the environment of the ranks", variables_test},
-    {"environment.ports", nothing, "no ports are reserved yet", unread_here},
-    {"environment.proxy_ports", nothing, "no ports are reserved yet", unread_here},
+    {"environment.ports", us,
+     "DET_PORT_<NAME> and DET_PORTS: the port, or a free one if it is taken on the first node", ports},
+    {"environment.proxy_ports", us,
+     "DET_PORT_<NUMBER> and DET_PORTS: the port, or a free one if it is taken on the first node", ports},
+    {"environment.proxy_ports[].proxy_tcp", nothing, no_proxy, unread_here},
+    {"environment.proxy_ports[].unauthenticated", nothing, no_proxy, unread_here},
+    {"environment.proxy_ports[].default_service_id", nothing, no_proxy, unread_here},
     {"environment.force_pull_image", us, "podman and apptainer get the image anew for each run",
      options_of_runtimes, if_without_image},
     {"environment.registry_auth", us, "the file with credentials of podman and apptainer", credentials,

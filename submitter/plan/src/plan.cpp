@@ -75,6 +75,19 @@ void warn_of_log_policies(ExperimentConfig const& config, Diagnostics& found) {
     }
 }
 
+/// Warns of ports that a user's program can't listen on.
+void warn_of_ports(ExperimentConfig const& config, Diagnostics& found) {
+    for (auto const& [name, port] : config.environment.ports) {
+        if (port >= 1024 && port <= 65535) continue;
+        found.warn(with_location(config, "environment.ports." + name,
+                                 Error{codes::bad_value,
+                                       fmt::format("environment.ports.{} has no effect: a program of a user "
+                                                   "can't listen on port {}",
+                                                   name, port),
+                                       "use a port from 1024 to 65535"}));
+    }
+}
+
 constexpr std::string_view label_source = "label";
 
 std::string labels_with(std::string_view prefix, std::vector<std::string> const& labels) {
@@ -216,6 +229,7 @@ Diagnostics check_supported(ExperimentConfig const& config) {
     if (!search) found.append(search.error());
     if (search) warn_of_length(config, *search, found);
     warn_of_log_policies(config, found);
+    warn_of_ports(config, found);
     if (auto stored = check_storage(config); !stored) found.report(std::move(stored).error());
     return found;
 }
@@ -251,6 +265,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
     warn_of_log_policies(config, plan.warnings);
+    warn_of_ports(config, plan.warnings);
     return plan;
 }
 

@@ -170,6 +170,16 @@ BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
     BOOST_TEST(!render::render_script("{{det_launch", plan, input_named("x")).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_port_that_a_user_may_not_use_is_a_warning) {
+    auto const warnings = [](std::string const& port) {
+        auto const config = config_of("environment: {ports: {http: " + port + "}}\n");
+        return explain(must(plan_submission(config, small_site())).warnings);
+    };
+    for (auto const* port : {"1024", "65535"}) BOOST_TEST(warnings(port) == "", port);
+    for (auto const* port : {"1023", "65536", "-1"})
+        BOOST_TEST(warnings(port).find("environment.ports.http has no effect") != std::string::npos, port);
+}
+
 BOOST_AUTO_TEST_CASE(a_log_policy_that_matches_nothing_is_a_warning) {
     auto const warnings = [](std::string const& policies) {
         return explain(

@@ -113,6 +113,21 @@ bool Lane::signals_reach_all() const {
            config->find("SignalChildrenProcesses").value_or("") == "yes";
 }
 
+/// Reserves the configured ports and logs those that are not the configured ones.
+Ports Lane::reserve_ports() {
+    auto const configured = configured_ports(assignment_.spec.config);
+    auto reserved = ports_.reserve(configured);
+    for (auto const& [name, wanted] : configured) {
+        auto const found = reserved.find(name);
+        if (found == reserved.end())
+            context_.log(fmt::format("no port from {} on is free for '{}'", wanted, name));
+        else if (found->second != wanted)
+            context_.log(
+                fmt::format("port {} of '{}' is taken here: {} is used", wanted, name, found->second));
+    }
+    return reserved;
+}
+
 Status Lane::begin(std::uint32_t trial) {
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     DET_TRY_ASSIGN(auto const id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
@@ -128,6 +143,7 @@ Status Lane::begin(std::uint32_t trial) {
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
         skip_step_numbers(context_, plan.resume.steps_to_skip);
+    plan.ports = reserve_ports();
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
     RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s),
@@ -319,6 +335,7 @@ Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
 
 void Lane::wait_and_clear() {
     if (run_ && run_->step) run_->step->wait();
+    if (run_) ports_.release(run_->plan.ports);
     run_.reset();
 }
 

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/hang_detector.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
+#include <det/launch/supervisor/ports.hpp>
 #include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
@@ -19,8 +20,9 @@ namespace det::launch::supervisor {
 /// lane is idle between trials.
 class Lane {
 public:
-    Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims)
-        : assignment_(assignment), context_(context), claims_(claims) {}
+    Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+         PortReservations& ports)
+        : assignment_(assignment), context_(context), claims_(claims), ports_(ports) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome().
@@ -89,6 +91,7 @@ private:
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
+    Ports reserve_ports();
     lifecycle::SearchFacts gather_search_facts();
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
@@ -99,6 +102,7 @@ private:
     Assignment const& assignment_;
     SupervisorContext const& context_;
     Claims& claims_;
+    PortReservations& ports_;
     std::optional<Run> run_;
 };
 

@@ -1,5 +1,6 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/supervisor/ports.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
@@ -34,6 +35,13 @@ void set_python(Environment& environment) {
     auto const theirs = environment.find_non_empty("PYTHONPATH");
     environment.set("PYTHONPATH", theirs ? *theirs + ":" + own.string() : own.string());
     if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
+}
+
+void set_ports(Environment& environment, Ports const& ports) {
+    environment.unset(variables::ports);
+    if (ports.empty()) return;
+    set_json(environment, variables::ports, Json(ports));
+    for (auto const& [name, port] : ports) environment.set(port_variable(name), std::to_string(port));
 }
 
 /// `profiling: {enabled: true}`. The configuration was checked when the experiment was created.
@@ -96,6 +104,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
         set_json(environment, variables::hparams, draw->hyperparameters);
     }
+    set_ports(environment, run.ports);
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
     if (!run.resume.checkpoint_path.empty())
         environment.set(variables::read_ahead, run.resume.checkpoint_path);

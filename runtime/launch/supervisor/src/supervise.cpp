@@ -38,7 +38,8 @@ class JobSupervisor {
 public:
     JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SignalReader signals)
         : assignment_(assignment), context_(context), signals_(std::move(signals)), claims_(assignment) {
-        for (int i = 0; i < assignment.lanes(); ++i) lanes_.emplace_back(assignment, context, claims_);
+        for (int i = 0; i < assignment.lanes(); ++i)
+            lanes_.emplace_back(assignment, context, claims_, ports_);
     }
 
     Result<int> run() {
@@ -271,6 +272,7 @@ private:
     pid_t const slurmstepd_ = ::getppid();
     SignalReader signals_;
     Claims claims_;
+    PortReservations ports_;
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();

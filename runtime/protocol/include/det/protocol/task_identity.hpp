@@ -90,6 +90,8 @@ inline constexpr char setup[] = "DET_SETUP";
 inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
 /// The file that a program creates when it has finished its work.
 inline constexpr char done_file[] = "DET_DONE_FILE";
+/// The ports of the run, as JSON: {"http": 8080}. Each is also in DET_PORT_<NAME>.
+inline constexpr char ports[] = "DET_PORTS";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.

@@ -3,6 +3,7 @@
 #include <det/protocol/ids.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace det::launch::supervisor {
@@ -15,6 +16,7 @@ struct RunPlan {
     std::uint32_t trial_seed = 0;
     std::uint16_t master_port = 0;
     std::string trial_dir = {};      // DET_TRIAL_DIR
+    std::map<std::string, std::uint16_t> ports = {};  // by the names of the configuration
     bool signals_reach_all = false;  // Slurm signals every process of a step
 };
 
