@@ -1,5 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
+#include <det/retention/expired_logs.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -27,8 +28,11 @@ public:
         auto const policy = record.spec ? retention::policy_of(*record.spec, record.events) : GcPolicy{};
         auto const mode = is_dry_run_ ? GcMode::dry_run : GcMode::remove;
         DET_TRY_ASSIGN(auto const report, collect_garbage(experiment, policy, mode, session));
+        DET_TRY_ASSIGN(auto const logs, remove_logs(experiment, mode, session));
         if (session.wants_json()) {
-            session.answer(to_json(record.id, policy, report, mode));
+            auto answer = to_json(record.id, policy, report, mode);
+            if (!logs.empty()) answer["removed_logs"] = logs.size();
+            session.answer(answer);
         } else {
             session.out << render_checkpoints(record.id, report.removed);
             session.say(fmt::format("{} {} checkpoints, kept {}", is_dry_run_ ? "Would remove" : "Removed",
@@ -39,11 +43,20 @@ public:
                                         to_string(TrialId{record.id, each.trial}), each.run));
             }
         }
+        if (!logs.empty() && !session.wants_json())
+            session.say(fmt::format("{} {} logs", is_dry_run_ ? "Would remove" : "Removed", logs.size()));
         DET_TRY(first_failure(report));
         return ExitCode::done;
     }
 
 private:
+    static Result<std::vector<std::filesystem::path>> remove_logs(
+        experiment::OpenExperiment const& experiment, GcMode mode, Session& session) {
+        auto const& spec = experiment.view.record.spec;
+        if (!spec) return std::vector<std::filesystem::path>();
+        return retention::remove_expired_logs(experiment.layout, *spec, session.clock.now(), mode);
+    }
+
     std::string id_;
     bool is_dry_run_ = false;
 };

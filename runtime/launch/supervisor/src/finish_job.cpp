@@ -8,6 +8,7 @@
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>
+#include <det/retention/expired_logs.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -54,6 +55,13 @@ Status collect(Assignment const& assignment, SupervisorContext const& context) {
     return Ok{};
 }
 
+/// Removes logs of all experiments whose retention_policy has passed.
+void remove_old_logs(Assignment const& assignment, SupervisorContext const& context) {
+    auto const done =
+        retention::remove_expired_logs_daily(RootLayout(assignment.spec.root), context.clock.now());
+    if (!done) context.log(fmt::format("old logs stay: {}", done.error().message));
+}
+
 /// Removes the checkpoints that the experiment does not keep, if all of its trials have ended. Two jobs may
 /// do this at the same time. If it fails, the remaining checkpoints stay.
 void collect_garbage_if_done(Assignment const& assignment, SupervisorContext const& context) {
@@ -84,7 +92,10 @@ private:
     void finish() {
         if (!end_.has_begun) context_.log("nothing is left to run here");
         if (end_.was_completing && was_requeued_by_others()) advance_start();
-        if (!end_.notice_received) collect_garbage_if_done(assignment_, context_);
+        if (!end_.notice_received) {
+            collect_garbage_if_done(assignment_, context_);
+            remove_old_logs(assignment_, context_);
+        }
         if (::getppid() != end_.slurmstepd) end_job();
     }
 

@@ -1,0 +1,27 @@
+#pragma once
+#include <det/protocol/directory_layout.hpp>
+#include <det/protocol/experiment_spec.hpp>
+#include <det/retention/collect_garbage.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace det::retention {
+
+/// \return retention_policy.log_retention_days of the configuration; nothing if logs stay for ever. Pure.
+std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec);
+
+/// Removes logs of trials that have ended: the logs of their nodes, and Slurm's output files once all trials
+/// have ended. A log expires log_retention_days after its last line, an hour after it at the earliest.
+/// \return the files that were removed, or with GcMode::dry_run that would be removed
+Result<std::vector<std::filesystem::path>> remove_expired_logs(ExperimentLayout const& experiment,
+                                                               ExperimentSpec const& spec, UtcTime now,
+                                                               GcMode mode = GcMode::remove);
+
+/// Removes the expired logs of all experiments of the root. Does nothing if any process has done so within
+/// the last day. Experiments that can't be read are skipped.
+Status remove_expired_logs_daily(RootLayout const& root, UtcTime now);
+
+}  // namespace det::retention
