@@ -78,6 +78,8 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
         call.directories.emplace_back(spec.checkpoint_path);
         DET_TRY(make_directories(spec.checkpoint_path));
     }
+    auto const cache = environment.find_non_empty(variables::compile_cache);
+    if (cache && cache->front() == '/') call.directories.emplace_back(*cache);
     call.programs = programs;
     call.libraries = own_libraries();
     for (auto& module : checkpoint::storage::store_modules(spec, environment))

@@ -215,6 +215,8 @@ constexpr KeyEffect rows[] = {
     {"slurm.progress_glob", us, "which runs have made progress", "launch/files_that_change_are_progress"},
     {"slurm.hang_timeout", us, "when a run is ended as hung",
      "launch/a_run_that_never_reports_hangs_when_the_timeout_has_passed_and_not_before"},
+    {"slurm.compile_cache", us, "TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR",
+     "launch/compiled_kernels_survive_the_runs_of_an_experiment"},
     {"slurm.nice", us, "sbatch --nice", "plan/a_priority_below_the_default_is_a_nice"},
     {"slurm.tensorboard", us, "event files of the metrics",
      "python_tensorboard/test_metrics_are_written_as_event_files"},

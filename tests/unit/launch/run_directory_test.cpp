@@ -6,6 +6,8 @@
 #include <det/protocol/cluster_info.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <ctime>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "check_result.hpp"
@@ -74,6 +76,41 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of
     BOOST_TEST(must(parse_resources_info(must(read_file(info / "resources.json")))).gpu_uuids.empty());
     BOOST_TEST(!path_exists(info / "trial.json"));
     BOOST_TEST(!must(preemption::NoticePage::open(place.path() / "preempt")).is_raised());
+}
+
+BOOST_AUTO_TEST_CASE(compiled_kernels_survive_the_runs_of_an_experiment) {
+    auto const enter = [&](Environment environment) {
+        environment.set("DET_COMPILE_CACHE", "7");
+        (void)must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+        return environment;
+    };
+    auto const first = enter(script());
+    fs::path const cache = first.find("DET_COMPILE_CACHE").value();
+    BOOST_TEST(cache.filename() == "compile-cache-7");
+    BOOST_TEST(first.find("TRITON_CACHE_DIR").value() == (cache / "triton").string());
+    BOOST_TEST(first.find("TORCHINDUCTOR_CACHE_DIR").value() == (cache / "inductor").string());
+    must(write_file(cache / "kernel", ""));
+    auto const old = cache.parent_path() / "compile-cache-6",
+               recent = cache.parent_path() / "compile-cache-5";
+    for (auto const& [path, days] : {std::pair(old, 31), std::pair(recent, 29)}) {
+        must(make_directories(path));
+        auto const seconds = std::time(nullptr) - days * 24 * 3600;
+        timespec const times[] = {{seconds, 0}, {seconds, 0}};
+        BOOST_REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+    }
+    // The directory of the first run is removed by now.
+    auto own = script();
+    own.set("TRITON_CACHE_DIR", "/mine");
+    BOOST_TEST(enter(own).find("TRITON_CACHE_DIR").value() == "/mine");
+    BOOST_TEST(path_exists(cache / "kernel"));
+    BOOST_TEST(!path_exists(old));
+    BOOST_TEST(path_exists(recent));
+}
+
+BOOST_AUTO_TEST_CASE(without_the_variable_there_is_no_cache_of_kernels) {
+    auto environment = script();
+    (void)must(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+    BOOST_TEST(!environment.find("TRITON_CACHE_DIR").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_last_task_removes_the_directory) {

@@ -194,6 +194,18 @@ BOOST_AUTO_TEST_CASE(our_variables_override_the_users_which_override_the_jobs) {
     check_golden("run_environment.txt", shown);
 }
 
+BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {
+    RunPlan const run{{{{7}, 0}, 2}, {}, "n0", 99, 12345};
+    auto a = assignment();
+    Environment job;
+    job.set("TORCH_FR_DUMP_TEMP_FILE", "/mine");
+    auto const with = make_run_environment(a, run, job);
+    BOOST_TEST(with.find("DET_COMPILE_CACHE").value() == "7");
+    BOOST_TEST(with.find("TORCH_FR_DUMP_TEMP_FILE").value() == "/mine");
+    a.spec.config = Json::parse(R"({"slurm": {"compile_cache": false}})");
+    BOOST_TEST(!make_run_environment(a, run, job).find("DET_COMPILE_CACHE").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     auto a = assignment();
     RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "compile_cache.hpp"
 #include "determined_link.hpp"
 
 namespace det::launch::node {
@@ -120,6 +121,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
             base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper); },
             [](fs::path const& path) { unlink_determined_info(path); }));
     environment.set(variables::run_dir, directory.path());
+    use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));
     if (auto const run = environment.find_non_empty(variables::run_path)) {
         environment.set(variables::rank_log, RunLayout(*run).node_log(node));

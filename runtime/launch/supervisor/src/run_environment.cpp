@@ -37,6 +37,20 @@ void set_python(Environment& environment) {
     if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
 }
 
+/// `slurm: {compile_cache: false}` switches the cache off.
+bool caches_compiled(ExperimentSpec const& spec) {
+    Json::json_pointer const cache("/slurm/compile_cache");
+    return !spec.config->contains(cache) || spec.config->at(cache) != Json(false);
+}
+
+/// The files into which PyTorch writes what each rank's collective operations did when one timed out; it adds
+/// the number of the rank. Newer releases read the second name.
+void record_collectives(Environment& environment, std::filesystem::path const& run) {
+    for (auto const* name : {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_FR_DUMP_TEMP_FILE"}) {
+        if (!environment.find_non_empty(name)) environment.set(name, (run / "flight-recorder-").string());
+    }
+}
+
 void set_ports(Environment& environment, Ports const& ports) {
     environment.unset(variables::ports);
     if (ports.empty()) return;
@@ -97,7 +111,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
           variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
-          variables::profiling, variables::shows_activity}) {
+          variables::profiling, variables::shows_activity, variables::compile_cache}) {
         environment.unset(name);
     }
     set_json(environment, variables::experiment_config, spec.config);
@@ -111,6 +125,8 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
+    if (caches_compiled(spec)) environment.set(variables::compile_cache, to_string(spec.id));
+    record_collectives(environment, run_path);
     if (is_profiled(spec)) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");

@@ -92,6 +92,8 @@ inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
 inline constexpr char done_file[] = "DET_DONE_FILE";
 /// The ports of the run, as JSON: {"http": 8080}. Each is also in DET_PORT_<NAME>.
 inline constexpr char ports[] = "DET_PORTS";
+/// The name of the experiment's cache of compiled kernels on each node, then its directory there.
+inline constexpr char compile_cache[] = "DET_COMPILE_CACHE";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.
