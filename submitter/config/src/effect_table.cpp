@@ -217,6 +217,8 @@ constexpr KeyEffect rows[] = {
      "launch/a_run_that_never_reports_hangs_when_the_timeout_has_passed_and_not_before"},
     {"slurm.compile_cache", us, "TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR",
      "launch/compiled_kernels_survive_the_runs_of_an_experiment"},
+    {"slurm.bad_node_memory", us, "sbatch --exclude",
+     "cli/nodes_on_which_runs_failed_are_left_out_for_some_hours"},
     {"slurm.nice", us, "sbatch --nice", "plan/a_priority_below_the_default_is_a_nice"},
     {"slurm.tensorboard", us, "event files of the metrics",
      "python_tensorboard/test_metrics_are_written_as_event_files"},

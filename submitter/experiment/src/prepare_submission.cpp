@@ -1,3 +1,4 @@
+#include <det/experiment/bad_nodes.hpp>
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/prepare_submission.hpp>
@@ -108,6 +109,7 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
     context.on_warnings(plan.warnings);
+    exclude_bad_nodes(plan, loaded.config, root, context);
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
     DET_TRY_ASSIGN(auto const array_size_max, find_array_size_max(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);

@@ -1,7 +1,9 @@
 // The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/experiment/create_experiment.hpp>
+#include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/journal/bad_nodes.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
@@ -290,6 +292,30 @@ BOOST_AUTO_TEST_CASE(the_checkpoint_that_trials_start_from_is_verified_at_creati
     must(write_file(files / "weights", "bites"));
     BOOST_TEST(create_from("source_checkpoint_uuid: " + uuid) == 8);
     BOOST_TEST(!path_exists(experiment(3).path()));
+}
+
+BOOST_AUTO_TEST_CASE(nodes_on_which_runs_failed_are_left_out_for_some_hours) {
+    for (auto const* name : {"n0", "n1", "n2", "n3"})
+        slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
+    auto const hours_ago = [&](std::int64_t hours) {
+        return UtcTime{clock.now().microseconds - hours * 3600 * 1'000'000};
+    };
+    auto const options = [&] {
+        auto const ids = must(list_directory(root.experiments()));
+        auto const last = static_cast<std::uint32_t>(ids.size());
+        return join(must(parse_spec(must(read_file(experiment(last).spec())))).sbatch_options, " ");
+    };
+    must(journal::remember_bad_node(root, {"n1", {5}, hours_ago(23), "x"}));
+    must(journal::remember_bad_node(root, {"n2", {5}, hours_ago(25), "x"}));
+    must(journal::remember_bad_node(root, {"gone", {5}, hours_ago(1), "x"}));
+    must(write_file(root.bad_nodes() / "n3@6", "not a record"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(options(), "--exclude=n1"), options());
+    BOOST_TEST(contains(err, "without n1: runs failed there within the last 24 hours"), err);
+    BOOST_TEST(create(" --config slurm.bad_node_memory=26") == 0, err);
+    BOOST_TEST(contains(options(), "--exclude=n[1-2]"), options());
+    BOOST_TEST(create(" --config slurm.bad_node_memory=0") == 0, err);
+    BOOST_TEST(!contains(options(), "--exclude"), options());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // Failures of nodes and of the trainer, and the nodes of the next run.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/journal/bad_nodes.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -136,11 +137,44 @@ BOOST_AUTO_TEST_CASE(without_spare_nodes_the_job_is_requeued_without_that_node) 
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
     BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n7,n1") == 1);
+    auto const bad = must(journal::load_bad_nodes(RootLayout(root.path())));
+    BOOST_TEST(bad.size() == 1u);
+    BOOST_TEST(bad.at(0).host == "n1");
+    BOOST_TEST(bad.at(0).experiment.value == 7u);
     // With too few other nodes there is nothing to wait for.
     must(remove_tree(run_path(0)));
     slurm.node_list.pop_back();
     BOOST_TEST(supervise(a) == 1);
     BOOST_TEST(end_of(0).message.find("not enough other nodes") != std::string::npos, end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(all_trials_of_the_experiment_leave_out_a_bad_node) {
+    step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
+    for (auto const* name : {"n0", "n1", "n2", "n3"})
+        slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
+    auto a = assignment();
+    a.spec.trial_count = 4;
+    a.spec.excluded_nodes = "n7";
+    a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
+    BOOST_TEST(supervise(a) == 0);
+    // The tasks of the array that wait, then this task.
+    BOOST_TEST(std::ranges::count(slurm.calls, "change 123 exclude=n7,n1") == 1);
+    BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n7,n1") == 1);
+    // Another trial of the experiment, with a spare node, avoids it at once.
+    step_is(R"(echo "$*" >"$DET_RUN_PATH/argv")");
+    must(make_directories(experiment.trial(1).path()));
+    auto other = a;
+    other.first_trial = 1;
+    other.job = {123, 1};
+    other.hosts = "n[0-2]";
+    other.spec.spare_nodes = 1;
+    BOOST_TEST(supervise(other) == 0);
+    auto const argv = must(read_file(experiment.trial(1).run(0).path() / "argv"));
+    BOOST_TEST(argv.find("--nodelist=n[0,2]") != std::string::npos, argv);
+    // A record of another experiment does not concern this one.
+    must(journal::remember_bad_node(RootLayout(root.path()), {"n0", {8}, UtcTime{1}, "x"}));
+    BOOST_TEST((must_fail(journal::remember_bad_node(RootLayout(root.path()), {"../n0", {8}, {}, ""})).code ==
+                codes::bad_value));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

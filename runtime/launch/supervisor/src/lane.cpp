@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_step.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
@@ -36,6 +37,22 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
     auto& chosen = good.size() >= needed ? good : hosts;
     chosen.resize(std::min(chosen.size(), needed));
     return compress_host_list(chosen);
+}
+
+/// The nodes on which runs of any trial of the experiment failed.
+Hosts bad_hosts_of(Assignment const& assignment) {
+    Hosts hosts;
+    auto const nodes = journal::load_bad_nodes(RootLayout(assignment.spec.root));
+    if (!nodes) return hosts;
+    for (auto const& node : *nodes) {
+        if (node.experiment == assignment.spec.id) hosts.push_back(node.host);
+    }
+    return hosts;
+}
+
+std::string join_host_lists(std::string const& before, Hosts const& hosts) {
+    auto const more = compress_host_list(hosts);
+    return before.empty() || more.empty() ? before + more : before + "," + more;
 }
 
 /// Starts and ends `count` empty steps, so that the next step of this job gets a number that an earlier
@@ -97,6 +114,10 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
                                                   {assignment_.spec.first_run_of(trial), plan.id.number},
                                                   *store, assignment_.spec.progress_globs));
     DET_TRY(start_from_source(assignment_.spec.source_checkpoint, *store, plan.resume));
+    for (auto& host : bad_hosts_of(assignment_)) {
+        auto& bad = plan.resume.bad_hosts;
+        if (std::find(bad.begin(), bad.end(), host) == bad.end()) bad.push_back(std::move(host));
+    }
     plan.signals_reach_all = signals_reach_all();
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     plan.trial_seed = draw.seed;
@@ -329,8 +350,28 @@ Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
     auto const recorded = run_->record.end(context_.clock.now(), outcome, run_->exit_code);
+    remember_bad_nodes(outcome);
     run_->outcome = std::move(outcome);
     return recorded;
+}
+
+/// Records the bad nodes for the other trials of the experiment and for other experiments, and excludes them
+/// from the tasks of the array that still wait.
+void Lane::remember_bad_nodes(lifecycle::RunOutcome const& outcome) {
+    auto const& spec = assignment_.spec;
+    if (outcome.bad_hosts.empty()) return;
+    for (auto const& host : outcome.bad_hosts) {
+        auto const remembered = journal::remember_bad_node(
+            RootLayout(spec.root), {host, spec.id, context_.clock.now(), outcome.message});
+        if (!remembered) context_.log(fmt::format("node {}: {}", host, remembered.error().message));
+    }
+    if (!assignment_.job.task || spec.trial_count == 1) return;
+    auto const excluded = join_host_lists(spec.excluded_nodes, bad_hosts_of(assignment_));
+    auto const changed = context_.slurm.update_job({assignment_.job.job, {}}, {.excluded_nodes = excluded});
+    // Slurm refuses the change for tasks that run, and makes it for the others.
+    if (!changed && changed.error().code != codes::slurm_refused)
+        context_.log(fmt::format("other trials may get {} too: {}", compress_host_list(outcome.bad_hosts),
+                                 changed.error().message));
 }
 
 void Lane::wait_and_clear() {

@@ -97,6 +97,7 @@ private:
     Status end_before_start();
     bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
+    void remember_bad_nodes(lifecycle::RunOutcome const& outcome);
     void mark_abandoned();
 
     Assignment const& assignment_;

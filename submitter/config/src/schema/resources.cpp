@@ -176,6 +176,7 @@ constinit Type const progress_glob{
 // Slurm's range without the negative values, which only operators may use.
 constinit Type const nice = integer_between(0, 2'147'483'645);
 
+constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 
 /// Refuses the options that det-submit sets itself.
@@ -240,6 +241,9 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::tensorboard>},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
+    {"bad_node_memory", bad_node_memory, "",
+     "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
+     into<&Slurm::bad_node_memory_hours>},
     {"nice", nice, "",
      "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
      into<&Slurm::nice>},

@@ -230,6 +230,7 @@ struct Slurm {
     std::optional<std::int64_t> hang_timeout_seconds;
     bool tensorboard = false;
     std::optional<std::int64_t> nice;
+    std::optional<std::int64_t> bad_node_memory_hours;
 };
 
 struct LogPolicy {

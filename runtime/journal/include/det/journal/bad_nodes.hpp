@@ -1,0 +1,26 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/protocol/directory_layout.hpp>
+#include <det/protocol/ids.hpp>
+
+#include <string>
+#include <vector>
+
+namespace det::journal {
+
+/// A node that made a run of an experiment fail.
+struct BadNode {
+    std::string host;
+    ExperimentId experiment;
+    UtcTime time;     // of the last such run
+    std::string why;  // the end of that run, in one line
+};
+
+/// Records a node below the root: one file per node and experiment, which replaces an older one.
+/// \return codes::bad_value if the host's name can't be a part of a file name
+Status remember_bad_node(RootLayout const& root, BadNode const& node);
+
+/// Reads all records, ordered by host. Files that are no records are skipped.
+Result<std::vector<BadNode>> load_bad_nodes(RootLayout const& root);
+
+}  // namespace det::journal
