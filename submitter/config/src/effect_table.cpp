@@ -81,6 +81,12 @@ std::string_view if_nice_is_set(Node const& config) {
     return "Slurm lets no user put a job before equal ones; a number above 42 puts it behind them";
 }
 
+std::string_view if_without_hook(Node const& config) {
+    return find(config, "slurm.event_hook") != nullptr
+               ? ""
+               : "only the command of slurm.event_hook gets it, which is not set";
+}
+
 /// The entrypoint may start horovodrun in a script of its own; only its own words are known.
 std::string_view if_no_horovod(Node const& config) {
     auto const names_horovod = [](Node const& word) {
@@ -219,6 +225,7 @@ constexpr KeyEffect rows[] = {
      "launch/compiled_kernels_survive_the_runs_of_an_experiment"},
     {"slurm.bad_node_memory", us, "sbatch --exclude",
      "cli/nodes_on_which_runs_failed_are_left_out_for_some_hours"},
+    {"slurm.event_hook", us, "a command for each event", "launch/each_event_of_a_trial_calls_the_hook"},
     {"slurm.nice", us, "sbatch --nice", "plan/a_priority_below_the_default_is_a_nice"},
     {"slurm.tensorboard", us, "event files of the metrics",
      "python_tensorboard/test_metrics_are_written_as_event_files"},
@@ -281,7 +288,8 @@ constexpr KeyEffect rows[] = {
      "retention/logs_of_an_ended_trial_are_removed_after_their_days"},
     {"integrations.pachyderm", nothing, "det-submit takes no data from Pachyderm; name its files in the code",
      unread_here},
-    {"integrations.webhooks", nothing, "det-submit calls no webhooks yet", unread_here},
+    {"integrations.webhooks", us, "slurm.event_hook finds it in the event",
+     "launch/each_event_of_a_trial_calls_the_hook", if_without_hook},
     {"debug", us, "ClusterInfo: trial.debug; horovodrun is verbose",
      "launch/prepare_node_writes_the_trial_and_the_code"},
     {"internal", nothing, "only null is accepted", "config/every_key_of_determined_is_known"},

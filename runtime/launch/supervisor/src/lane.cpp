@@ -7,6 +7,7 @@
 #include <det/launch/supervisor/run_step.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 #include <det/slurm/srun.hpp>
@@ -24,6 +25,15 @@ namespace det::launch::supervisor {
 namespace {
 
 using Hosts = std::vector<std::string>;
+
+/// The event of slurm.event_hook; empty for ends that the user asked for.
+std::string_view event_of(Cause cause) {
+    if (cause == Cause::finished || cause == Cause::stopped_by_search) return "completed";
+    if (cause == Cause::preempted || cause == Cause::time_limit) return "preempted";
+    bool const has_failed = is_failure(cause) || cause == Cause::node_failed ||
+                            cause == Cause::not_launched || cause == Cause::invalid_hyperparameters;
+    return has_failed ? "failed" : "";
+}
 
 /// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
 Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
@@ -191,6 +201,7 @@ Status Lane::begin(std::uint32_t trial) {
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
+    notify("started", "", "");
     return Ok{};
 }
 
@@ -344,9 +355,28 @@ std::vector<std::string> Lane::bad_hosts() const {
     return hosts;
 }
 
-Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_outcome(std::move(outcome)); }
+Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_end(std::move(outcome)); }
+
+void Lane::notify(std::string_view event, std::string const& message, std::string_view next) const {
+    Json body{{"trial", to_string(id().trial)},
+              {"run", id().number},
+              {"job", slurm::to_string(assignment_.job)},
+              {"hosts", run_->plan.hosts},
+              {"time", format_utc(context_.clock.now())}};
+    if (!message.empty()) body["message"] = message;
+    if (!next.empty()) body["next"] = next;
+    hook_.notify(event, body);
+}
 
 Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
+    auto const recorded = record_end(std::move(outcome));
+    auto const& recorded_outcome = *run_->outcome;
+    auto const event = event_of(recorded_outcome.cause);
+    if (!event.empty()) notify(event, recorded_outcome.message, to_string(recorded_outcome.next_action));
+    return recorded;
+}
+
+Status Lane::record_end(lifecycle::RunOutcome outcome) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
     auto const recorded = run_->record.end(context_.clock.now(), outcome, run_->exit_code);

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/launch/supervisor/claims.hpp>
+#include <det/launch/supervisor/event_hook.hpp>
 #include <det/launch/supervisor/hang_detector.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
 #include <det/launch/supervisor/ports.hpp>
@@ -21,8 +22,8 @@ namespace det::launch::supervisor {
 class Lane {
 public:
     Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
-         PortReservations& ports)
-        : assignment_(assignment), context_(context), claims_(claims), ports_(ports) {}
+         PortReservations& ports, EventHook& hook)
+        : assignment_(assignment), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome().
@@ -97,6 +98,8 @@ private:
     Status end_before_start();
     bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
+    Status record_end(lifecycle::RunOutcome outcome);
+    void notify(std::string_view event, std::string const& message, std::string_view next) const;
     void remember_bad_nodes(lifecycle::RunOutcome const& outcome);
     void mark_abandoned();
 
@@ -104,6 +107,7 @@ private:
     SupervisorContext const& context_;
     Claims& claims_;
     PortReservations& ports_;
+    EventHook& hook_;
     std::optional<Run> run_;
 };
 

@@ -37,9 +37,13 @@ struct JobSnapshot {
 class JobSupervisor {
 public:
     JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SignalReader signals)
-        : assignment_(assignment), context_(context), signals_(std::move(signals)), claims_(assignment) {
+        : assignment_(assignment),
+          context_(context),
+          signals_(std::move(signals)),
+          claims_(assignment),
+          hook_(assignment.spec, context.environment, context.log) {
         for (int i = 0; i < assignment.lanes(); ++i)
-            lanes_.emplace_back(assignment, context, claims_, ports_);
+            lanes_.emplace_back(assignment, context, claims_, ports_, hook_);
     }
 
     Result<int> run() {
@@ -59,6 +63,7 @@ public:
         if (!is_superseded_) finish_this_job();
         // Waits for steps that still run: after a requeue Slurm ends them, and later this process.
         for (auto& lane : lanes_) lane.wait_and_clear();
+        hook_.wait();
         return exit_code_;
     }
 
@@ -273,6 +278,7 @@ private:
     SignalReader signals_;
     Claims claims_;
     PortReservations ports_;
+    EventHook hook_;
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();

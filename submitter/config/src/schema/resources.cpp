@@ -244,6 +244,10 @@ constexpr Key slurm_keys[] = {
     {"bad_node_memory", bad_node_memory, "",
      "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
      into<&Slurm::bad_node_memory_hours>},
+    {"event_hook", text, "",
+     "a shell command that runs when a run starts, is preempted, fails or completes, with the event as JSON "
+     "on "
+     "its standard input"},
     {"nice", nice, "",
      "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
      into<&Slurm::nice>},

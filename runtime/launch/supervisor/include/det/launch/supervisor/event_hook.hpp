@@ -1,0 +1,54 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/protocol/experiment_spec.hpp>
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace det::launch::supervisor {
+
+/// Runs the command of slurm.event_hook for each event, with the event as a JSON object on its standard
+/// input. The commands run beside the supervisor, in no order. A command that fails or takes too long is
+/// logged and has no other effect. Thread safety: notify() and wait() are called by one thread.
+class EventHook {
+public:
+    using Log = std::function<void(std::string const&)>;
+    static constexpr std::chrono::milliseconds default_limit = std::chrono::seconds(10);
+
+    EventHook(ExperimentSpec const& spec, Environment environment, Log log,
+              std::chrono::milliseconds limit = default_limit);
+    ~EventHook() { wait(); }
+    EventHook(EventHook const&) = delete;
+    EventHook& operator=(EventHook const&) = delete;
+
+    /// Starts the command and returns. Does nothing if the experiment has no hook. Blocks while as many
+    /// commands as the limit run, which is at most the time limit of one. \param event `started`,
+    /// `preempted`, `failed` or `completed` \param body  what is known about it; the experiment and its
+    /// webhooks are added
+    void notify(std::string_view event, JsonValue const& body);
+    /// Returns when all commands have ended, and logs those that failed.
+    void wait();
+
+private:
+    static constexpr std::size_t commands_max = 16;
+
+    void run(std::string const& event, std::string const& text);
+    void log_failures();
+
+    std::string command_;
+    JsonValue about_;  // the members of every event
+    Environment environment_;
+    Log log_;
+    std::chrono::milliseconds limit_;
+    std::mutex mutex_;
+    std::vector<std::string> failures_;  // guarded by mutex_
+    std::list<std::thread> running_;
+};
+
+}  // namespace det::launch::supervisor
