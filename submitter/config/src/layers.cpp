@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "integers.hpp"
 #include "merge.hpp"
 #include "schema/tables.hpp"
 
@@ -68,7 +69,7 @@ Node put(Layer const& layer, Node const& below, Diagnostics& problems) {
 Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin) {
     auto document = yaml::parse_document(text, origin);
     if (!document) return mask_secrets_by_name(document.error());
-    if (document->is_map()) return *std::move(document);
+    if (document->is_map()) return with_integers(*document, schema::experiment);
     if (document->is_null()) {
         auto const source = std::make_shared<yaml::Source const>(std::move(origin), std::string(text));
         return Node(std::vector<Node::Entry>{}, yaml::Location{source});

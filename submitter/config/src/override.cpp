@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "integers.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {
@@ -118,7 +119,7 @@ Node nest(Assignment const& assignment, Node value) {
 Result<Layer> parse_override(std::string_view written) {
     DET_TRY_ASSIGN(auto const assignment, split_assignment(written));
     DET_TRY_ASSIGN(auto value, read_value(assignment, type_at(assignment.path)));
-    return Layer{nest(assignment, std::move(value)), assignment.path};
+    return Layer{with_integers(nest(assignment, std::move(value)), schema::experiment), assignment.path};
 }
 
 }  // namespace det::config

@@ -19,6 +19,39 @@ BOOST_AUTO_TEST_CASE(what_is_not_written_has_its_documented_default) {
     BOOST_TEST(!config.reproducibility.experiment_seed);
 }
 
+BOOST_AUTO_TEST_CASE(integers_may_have_underscores_an_exponent_or_a_zero_fraction) {
+    auto const config = read_with(
+        "records_per_epoch: 50_000\nmax_restarts: 1e1\nscheduling_unit: 7.0\n"
+        "searcher: {name: random, metric: loss, max_trials: 1e3, max_length: {batches: 1_000_000}}\n"
+        "hyperparameters: {layers: {type: int, minval: 1e1, maxval: 1_00}, width: 1_000, run: 2024_01}\n");
+    BOOST_TEST(config.records_per_epoch == 50'000);
+    BOOST_TEST(config.max_restarts == 10);
+    BOOST_TEST(config.scheduling_unit == 7);
+    auto const& searcher = *config.effective.find("searcher");
+    BOOST_TEST(json(*searcher.find("max_trials")) == "1000");
+    BOOST_TEST(json(*searcher.find("max_length")) == R"({"batches":1000000})");
+    auto const& hyperparameters = *config.effective.find("hyperparameters");
+    BOOST_TEST(json(*hyperparameters.find("layers")) == R"({"maxval":100,"minval":10,"type":"int"})");
+    // Where any value may be, text stays text.
+    BOOST_TEST(json(*hyperparameters.find("width")) == R"("1_000")");
+    BOOST_TEST(json(*hyperparameters.find("run")) == R"("2024_01")");
+}
+
+BOOST_AUTO_TEST_CASE(text_that_is_no_integer_is_refused_where_one_is_wanted) {
+    for (auto const* wrong : {"1.5", "'50_000'", "5__0", "_50", "50_", "5_0_x", "1e400", "1e16", ".inf",
+                              "9_223_372_036_854_775_808"}) {
+        auto const message = sanity_of(std::string("max_restarts: ") + wrong + "\n");
+        BOOST_TEST(contains(message, "max_restarts must be an integer of at least 0"),
+                   wrong << ": " << message);
+    }
+    BOOST_TEST(contains(sanity_of("max_restarts: -1_0\n"), "found -10"));
+    BOOST_TEST(sanity_of("max_restarts: 9007199254740992.0\n") == "");
+    BOOST_TEST(json(must(parse_override("searcher.max_trials=1e3")).document) ==
+               R"({"searcher":{"max_trials":1000}})");
+    BOOST_TEST(json(must(parse_override("max_restarts=1_0")).document) == R"({"max_restarts":10})");
+    BOOST_TEST(json(must(parse_override("name=1_0")).document) == R"({"name":"1_0"})");
+}
+
 BOOST_AUTO_TEST_CASE(every_typed_field_is_what_was_written) {
     auto const config = read_with(R"(
 name: digits
