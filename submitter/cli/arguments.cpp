@@ -23,15 +23,30 @@ std::string full_name(CommandEntry const& entry) {
     return entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
 }
 
-std::string overview() {
-    std::string text =
-        "det-submit: Determined-style experiments on a Slurm cluster\n\n"
-        "usage: det-submit COMMAND ... [--json]\n\n";
+/// Lists the commands of a group, or all commands if the group is empty.
+std::string list_commands(std::string_view group) {
+    auto const is_listed = [&](auto const& entry) { return group.empty() || entry.group == group; };
     std::size_t width = 0;
-    for (auto const& entry : command_table()) width = std::max(width, full_name(entry).size());
     for (auto const& entry : command_table())
-        text += fmt::format("  {:<{}}  {}\n", full_name(entry), width, entry.summary);
-    return text + "\n'det-submit COMMAND --help' is its manual. 'det' is the same program.\n";
+        if (is_listed(entry)) width = std::max(width, full_name(entry).size());
+    std::string text;
+    for (auto const& entry : command_table())
+        if (is_listed(entry)) text += fmt::format("  {:<{}}  {}\n", full_name(entry), width, entry.summary);
+    return text;
+}
+
+std::string overview() {
+    return fmt::format(
+        "det-submit: Determined-style experiments on a Slurm cluster\n\n"
+        "usage: det-submit COMMAND ... [--json]\n\n{}"
+        "\n'det-submit COMMAND --help' is its manual. 'det' is the same program.\n",
+        list_commands(""));
+}
+
+std::string group_overview(std::string_view group) {
+    return fmt::format(
+        "usage: det-submit {} COMMAND ... [--json]\n\n{}\n'det-submit {} COMMAND --help' is its manual.\n",
+        group, list_commands(group), group);
 }
 
 Error unknown_command(std::string const& typed, std::string_view group) {
@@ -85,11 +100,19 @@ Error wrong_usage(Error error, CommandEntry const& entry) {
     return error;
 }
 
+/// "help e create" means "e create --help".
+std::vector<std::string> with_help(std::vector<std::string> words) {
+    words.emplace_back("--help");
+    return words;
+}
+
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
     // --help is answered also if the rest of the command line is invalid.
-    bool const asks_for_help =
-        std::ranges::any_of(arguments, [](auto const& word) { return word == "--help" || word == "-h"; });
-    if (asks_for_help) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
+    // After "--" the words are those of another command.
+    auto const own_end = std::ranges::find(arguments, "--");
+    bool const wants_page = std::any_of(arguments.begin(), own_end,
+                                        [](auto const& word) { return word == "--help" || word == "-h"; });
+    if (wants_page) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
     Invocation invocation;
     invocation.command = entry.make();
     bool json = false;
@@ -101,32 +124,82 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
     return invocation;
 }
 
-}  // namespace
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
 
-Result<Invocation> parse_command_line(std::vector<std::string> const& arguments) {
+/// Removes the options that Determined has before the command (`det -m URL -u USER e list`), with a warning
+/// for each: there is no master, and Slurm knows who calls.
+Result<std::vector<std::string>> without_global_options(std::vector<std::string> arguments,
+                                                        Diagnostics& warnings) {
+    struct GlobalOption {
+        std::string_view short_name, long_name, reason;
+    };
+    constexpr GlobalOption globals[] = {{"-m", "--master", "there is no master"},
+                                        {"-u", "--user", "det-submit acts as the user who runs it"}};
+    auto const find = [&](std::string_view word) {
+        return std::ranges::find_if(globals, [&](auto const& each) {
+            return word == each.short_name || word == each.long_name ||
+                   word.starts_with(std::string(each.long_name) + "=");
+        });
+    };
+    std::size_t next = 0;
+    while (next < arguments.size()) {
+        auto const* const global = find(arguments[next]);
+        if (global == std::end(globals)) break;
+        bool const has_value = arguments[next].find('=') != std::string::npos;
+        if (!has_value && next + 1 == arguments.size())
+            return Error{codes::usage, fmt::format("'{}' needs a value", arguments[next]),
+                         "see 'det-submit --help'"};
+        warnings.warn({codes::usage, fmt::format("{} has no effect: {}", global->long_name, global->reason)});
+        next += has_value ? 1 : 2;
+    }
+    arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(next));
+    return arguments;
+}
+
+/// Parses the words after the name of a group. A group without a command lists, if it has a command `list`.
+Result<Invocation> parse_in_group(std::string_view group, std::vector<std::string> const& words) {
+    if (!words.empty() && asks_for_help(words[0])) {
+        if (words[0] != "help" || words.size() == 1)
+            return Invocation{nullptr, Format::text, group_overview(group)};
+        return parse_in_group(group, with_help({words.begin() + 1, words.end()}));
+    }
+    bool const names_command = !words.empty() && !words[0].starts_with("-");
+    if (!names_command) {
+        if (auto const* list = find_command(group, "list")) return parse_options(*list, words);
+        return Error{codes::usage, fmt::format("'det-submit {}' needs a command", group),
+                     fmt::format("see 'det-submit {} --help'", group)};
+    }
+    // Some command names have two words: "set name" of the group "experiment".
+    auto const two_words = words[0] + (words.size() > 1 ? " " + words[1] : "");
+    if (auto const* entry = find_command(group, two_words); entry != nullptr && words.size() > 1)
+        return parse_options(*entry, {words.begin() + 2, words.end()});
+    if (auto const* entry = find_command(group, words[0]))
+        return parse_options(*entry, {words.begin() + 1, words.end()});
+    return unknown_command(begins_two_words(group, words[0]) ? two_words : words[0], group);
+}
+
+Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
     if (arguments.empty())
         return Error{codes::usage, "det-submit needs a command", "see 'det-submit --help'"};
     auto const& first = arguments[0];
-    if (first == "--help" || first == "-h" || first == "help")
-        return Invocation{nullptr, Format::text, overview()};
-    if (first == "--version") return Invocation{nullptr, Format::text, std::string(version_text)};
-    if (auto const* entry = find_command("", first))
-        return parse_options(*entry, {arguments.begin() + 1, arguments.end()});
-
+    std::vector<std::string> const rest(arguments.begin() + 1, arguments.end());
+    if (first == "help" && !rest.empty()) return parse_command(with_help(rest));
+    if (asks_for_help(first)) return Invocation{nullptr, Format::text, overview()};
+    if (first == "--version" || first == "version")
+        return Invocation{nullptr, Format::text, std::string(version_text)};
+    if (auto const* entry = find_command("", first)) return parse_options(*entry, rest);
     auto const group = resolve_alias(first);
-    if (!is_group(group)) return unknown_command(first, "");
-    if (arguments.size() < 2)
-        return Error{codes::usage, fmt::format("'det-submit {}' needs a command", group),
-                     "see 'det-submit --help'"};
-    if (arguments[1] == "--help" || arguments[1] == "-h")
-        return Invocation{nullptr, Format::text, overview()};
-    // Some command names have two words: "set name" of the group "experiment".
-    auto const two_words = arguments[1] + (arguments.size() > 2 ? " " + arguments[2] : "");
-    if (auto const* entry = find_command(group, two_words); entry != nullptr && arguments.size() > 2)
-        return parse_options(*entry, {arguments.begin() + 3, arguments.end()});
-    if (auto const* entry = find_command(group, arguments[1]))
-        return parse_options(*entry, {arguments.begin() + 2, arguments.end()});
-    return unknown_command(begins_two_words(group, arguments[1]) ? two_words : arguments[1], group);
+    return is_group(group) ? parse_in_group(group, rest) : unknown_command(first, "");
+}
+
+}  // namespace
+
+Result<Invocation> parse_command_line(std::vector<std::string> const& arguments) {
+    Diagnostics warnings;
+    DET_TRY_ASSIGN(auto const words, without_global_options(arguments, warnings));
+    DET_TRY_ASSIGN(auto invocation, parse_command(words));
+    invocation.warnings = std::move(warnings);
+    return invocation;
 }
 
 }  // namespace det::cli

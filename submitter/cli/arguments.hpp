@@ -8,10 +8,11 @@ struct Invocation {
     std::unique_ptr<Command> command;  // null: print `text`
     Format format = Format::text;
     std::string text = {};
+    Diagnostics warnings = {};  // about options before the command
 };
 
-/// Parses the command line. codes::usage if a command or option is unknown; the hint names the most similar
-/// one.
+/// Parses the command line. A group without a command means its command `list`. codes::usage if a command or
+/// option is unknown; the hint names the most similar one.
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments);
 
 }  // namespace det::cli

@@ -30,6 +30,7 @@ int run(std::vector<std::string> const& arguments) {
         print(std::cerr, invocation.error(), style);
         return to_int(invocation.error().code.exit);
     }
+    print(std::cerr, invocation->warnings, style);
     if (!invocation->command) {
         std::cout << invocation->text;
         return 0;

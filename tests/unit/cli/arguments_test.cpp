@@ -29,15 +29,69 @@ BOOST_AUTO_TEST_SUITE(arguments_test)
 
 BOOST_AUTO_TEST_CASE(without_arguments_the_overview_is_named) {
     BOOST_TEST(refusal({}).hint == "see 'det-submit --help'");
-    BOOST_TEST(refusal({"experiment"}).message == "'det-submit experiment' needs a command");
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_texts) {
     auto const overview = text_of({"--help"});
     for (auto const* help : {"-h", "help"}) BOOST_TEST(text_of({help}) == overview);
-    BOOST_TEST(text_of({"experiment", "--help"}) == overview);
     BOOST_TEST(text_of({"--version"}).starts_with("det-submit "));
     BOOST_TEST(text_of({"--version"}).ends_with("\n"));
+    BOOST_TEST(text_of({"version"}) == text_of({"--version"}));
+}
+
+BOOST_AUTO_TEST_CASE(help_of_a_group_lists_its_commands) {
+    auto const help = text_of({"template", "--help"});
+    BOOST_TEST(help.find("  template set-value  ") != std::string::npos);
+    BOOST_TEST(help.find("experiment") == std::string::npos);
+    for (auto const& line : std::vector<std::vector<std::string>>{
+             {"template", "help"}, {"tpl", "help"}, {"tpl", "-h"}, {"help", "template"}, {"help", "tpl"}})
+        BOOST_TEST(text_of(line) == help);
+}
+
+BOOST_AUTO_TEST_CASE(help_before_a_command_is_its_page) {
+    auto const page = text_of({"experiment", "set", "name", "--help"});
+    BOOST_TEST(text_of({"e", "help", "set", "name"}) == page);
+    BOOST_TEST(text_of({"help", "e", "set", "name"}) == page);
+    BOOST_TEST(refusal({"e", "help", "creat"}).hint == "use 'det-submit experiment create'");
+    BOOST_TEST(refusal({"help", "frobnicate"}).message == "there is no command 'frobnicate'");
+}
+
+BOOST_AUTO_TEST_CASE(a_group_without_a_command_lists) {
+    for (auto const* group : {"experiment", "e", "job", "checkpoint", "template", "resource-pool", "task"}) {
+        // The list of checkpoints needs an experiment and says so.
+        if (std::string_view(group) == "checkpoint") {
+            BOOST_TEST(refusal({group}).hint == "see 'det-submit checkpoint list --help'");
+        } else {
+            BOOST_TEST(must(parse_command_line({group})).command != nullptr, group);
+        }
+    }
+    auto const invocation = must(parse_command_line({"j", "--json", "-p", "compute"}));
+    BOOST_TEST((invocation.format == Format::json));
+    BOOST_REQUIRE(invocation.command != nullptr);
+    for (auto const& option : invocation.command->options()) {
+        if (option.names == "-p,--resource-pool")
+            BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "compute");
+    }
+    BOOST_TEST(refusal({"trial"}).message == "'det-submit trial' needs a command");
+    BOOST_TEST(refusal({"trial"}).hint == "see 'det-submit trial --help'");
+}
+
+BOOST_AUTO_TEST_CASE(options_for_a_master_are_accepted_with_a_warning) {
+    for (auto const& line : std::vector<std::vector<std::string>>{
+             {"-m", "http://master:8080", "e", "list"}, {"--master=http://master:8080", "e", "list"}}) {
+        auto const invocation = must(parse_command_line(line));
+        BOOST_TEST(invocation.command != nullptr);
+        BOOST_REQUIRE(invocation.warnings.sorted().size() == 1u);
+        BOOST_TEST(invocation.warnings.sorted()[0].error.message ==
+                   "--master has no effect: there is no master");
+        BOOST_TEST(!invocation.warnings.has_errors());
+    }
+    auto const both = must(parse_command_line({"-u", "alice", "-m", "host", "version"}));
+    BOOST_TEST(both.warnings.sorted().size() == 2u);
+    BOOST_TEST(refusal({"-m"}).message == "'-m' needs a value");
+    BOOST_TEST(refusal({"-m", "host"}).message == "det-submit needs a command");
+    // After the command these are options of the command.
+    BOOST_TEST(must(parse_command_line({"job", "list", "-u", "alice"})).warnings.empty());
 }
 
 BOOST_AUTO_TEST_CASE(aliases_stand_for_their_groups) {
