@@ -87,6 +87,7 @@ std::unique_ptr<Command> make_experiment_fork();
 std::unique_ptr<Command> make_experiment_gc();
 std::unique_ptr<Command> make_experiment_kill();
 std::unique_ptr<Command> make_experiment_label_add();
+std::unique_ptr<Command> make_experiment_logs();
 std::unique_ptr<Command> make_experiment_label_remove();
 std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();

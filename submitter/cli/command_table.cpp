@@ -18,6 +18,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "report", "what the slots of its jobs were used for", make_experiment_report},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
+    {"experiment", "logs", "the output of its first trial", make_experiment_logs},
     {"experiment", "pause", "free its nodes; its trials save their work", make_experiment_pause},
     {"experiment", "activate", "resume an experiment that waits for you", make_experiment_activate},
     {"experiment", "continue", "run an experiment that has ended again, optionally changed",

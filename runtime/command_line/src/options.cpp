@@ -14,7 +14,8 @@ struct Declare {
     Option const& option;
 
     CLI::Option* operator()(bool* target) const { return app.add_flag(option.names, *target, option.help); }
-    CLI::Option* operator()(std::vector<std::string>* target) const {
+    template <class T>
+    CLI::Option* operator()(std::vector<T>* target) const {
         return app.add_option(option.names, *target, option.help)
             ->allow_extra_args(!option.names.starts_with('-'));
     }

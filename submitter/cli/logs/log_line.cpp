@@ -3,6 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <ostream>
@@ -93,9 +94,14 @@ std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now) {
     return parse_utc(whole + "Z");
 }
 
-void LogFilter::only_rank(std::uint32_t rank) {
-    rank_ = rank;
-    label_ = fmt::format("[rank={}] ", rank);
+void LogFilter::only_ranks(std::vector<std::uint32_t> ranks) {
+    std::ranges::sort(ranks);
+    ranks_ = std::move(ranks);
+    if (ranks_.empty()) {
+        label_.clear();
+    } else {
+        label_ = ranks_.size() == 1 ? fmt::format("[rank={}] ", ranks_.front()) : std::string(rank_start);
+    }
 }
 
 Status LogFilter::grep(std::string const& pattern) {
@@ -113,7 +119,7 @@ Status LogFilter::grep(std::string const& pattern) {
 }
 
 bool LogFilter::matches(LogLine const& line) const {
-    if (rank_ && line.rank != rank_) return false;
+    if (!ranks_.empty() && !(line.rank && std::ranges::binary_search(ranks_, *line.rank))) return false;
     if (!since_.empty() && line.time < since_) return false;
     if (!until_.empty() && line.time > until_) return false;
     if (level_) {

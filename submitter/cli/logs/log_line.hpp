@@ -8,6 +8,7 @@
 #include <regex.h>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "session.hpp"
 
@@ -50,7 +51,9 @@ std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now);
 /// Selects lines of node logs. Without a condition it selects all lines.
 class LogFilter {
 public:
-    void only_rank(std::uint32_t rank);
+    void only_rank(std::uint32_t rank) { only_ranks({rank}); }
+    /// Selects the lines of these ranks; without ranks the lines of all.
+    void only_ranks(std::vector<std::uint32_t> ranks);
     void since(UtcTime time) { since_ = format_utc(time); }
     void until(UtcTime time) { until_ = format_utc(time); }
     void at_least(LogLevel level) { level_ = level; }
@@ -70,8 +73,8 @@ public:
 private:
     static constexpr std::size_t label_at = 28;
 
-    std::optional<std::uint32_t> rank_;
-    std::string label_;  // "[rank=3] "
+    std::vector<std::uint32_t> ranks_;  // sorted
+    std::string label_;                 // "[rank=3] ", or "[rank=" if there are several ranks
     std::string since_, until_;
     std::optional<LogLevel> level_;
     std::shared_ptr<regex_t> pattern_;

@@ -184,6 +184,30 @@ BOOST_AUTO_TEST_CASE(lines_of_one_rank_can_be_selected) {
     BOOST_TEST(out == "");
 }
 
+BOOST_AUTO_TEST_CASE(logs_of_several_ranks_are_printed_together) {
+    log(0, 0, std::string(noon) + "[rank=1] a\n" + later + "[rank=11] b\n" + later + "no rank\n");
+    log(0, 1, std::string(later) + "[rank=2] c\n");
+    BOOST_TEST(run("trial logs 1 --rank-id 2 --rank 1") == 0);
+    BOOST_TEST(out == std::string(noon) + "[rank=1] a\n" + later + "[rank=2] c\n");
+    BOOST_TEST(run("trial logs 1 --rank-id 1 --rank-id 2 --tail 1") == 0);
+    BOOST_TEST(out == std::string(later) + "[rank=2] c\n");
+}
+
+BOOST_AUTO_TEST_CASE(logs_of_an_experiment_are_those_of_its_first_trial) {
+    log(0, 0, std::string(noon) + "[rank=0] a\n" + later + "[rank=1] b\n");
+    for (auto const* options :
+         {"", " --rank-id 0", " --timestamp-before 2100-01-01 --timestamp-after 2000-01-01"}) {
+        BOOST_TEST(run(std::string("trial logs 1.0") + options) == 0);
+        auto const logs_of_trial = out;
+        BOOST_TEST(!logs_of_trial.empty());
+        BOOST_TEST(run(std::string("experiment logs 1") + options) == 0);
+        BOOST_TEST(out == logs_of_trial);
+    }
+    BOOST_TEST(run("experiment logs 1 --timestamp-after 2100-01-01") == 0);
+    BOOST_TEST(out == "");
+    BOOST_TEST(run("experiment logs 4") == to_int(ExitCode::absent));
+}
+
 BOOST_AUTO_TEST_CASE(with_json_each_log_line_is_an_object) {
     log(0, 3, std::string(noon) + "[rank=12] \x1b[31m\xff\"\r\n" + "Killed");
     BOOST_TEST(run("trial logs 1 --json") == 0);

@@ -17,7 +17,7 @@ enum class Need { optional, required };
 struct Option {
     using Target =
         std::variant<bool*, int*, double*, std::string*, std::optional<int>*, std::optional<std::uint32_t>*,
-                     std::optional<std::string>*, std::vector<std::string>*>;
+                     std::optional<std::string>*, std::vector<std::string>*, std::vector<std::uint32_t>*>;
     std::string names;  // "-f,--follow", "config"
     Target target;
     std::string help = {};

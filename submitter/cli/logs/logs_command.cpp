@@ -1,0 +1,179 @@
+#include "logs/logs_command.hpp"
+
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/files.hpp>
+#include <det/tracker/history/journal_history.hpp>
+
+#include <deque>
+#include <fmt/format.h>
+
+#include "logs/log_follower.hpp"
+#include "logs/log_line.hpp"
+#include "output/view_json.hpp"
+
+namespace det::cli {
+namespace {
+
+/// Prints only the first lines (head) or the last existing lines (tail) of a stream; all lines without
+/// either.
+class LogWindow {
+public:
+    /// codes::usage if both head and tail are given.
+    static Result<LogWindow> make(std::optional<std::uint32_t> head, std::optional<std::uint32_t> tail) {
+        if (head && tail) {
+            return Error{codes::usage, "--head and --tail exclude each other", "give one of them"};
+        }
+        LogWindow window;
+        window.head_ = head;
+        window.tail_ = tail;
+        return window;
+    }
+
+    template <class Print>
+    Go take(LogLine const& line, Print&& print) {
+        if (head_) {
+            if (*head_ == 0) return Go::stop;
+            print(line);
+            return --*head_ == 0 ? Go::stop : Go::on;
+        }
+        if (tail_) {
+            keep(line);
+        } else {
+            print(line);
+        }
+        return Go::on;
+    }
+
+    /// Prints the kept last lines. The caller calls it after all existing lines were read. Later lines are
+    /// printed at once.
+    template <class Print>
+    void finish(Print&& print) {
+        for (auto const& kept : kept_) print(kept.line());
+        kept_.clear();
+        tail_.reset();
+    }
+
+private:
+    struct Kept {
+        std::string text;
+        int node;
+        std::uint32_t run;
+
+        LogLine line() const {
+            auto parsed = parse_log_line(text);
+            parsed.node = node;
+            parsed.run = run;
+            return parsed;
+        }
+    };
+    void keep(LogLine const& line) {
+        if (*tail_ == 0) return;
+        if (kept_.size() == *tail_) kept_.pop_front();
+        kept_.push_back({std::string(line.whole), line.node, line.run});
+    }
+
+    std::optional<std::uint32_t> head_, tail_;
+    std::deque<Kept> kept_;
+};
+
+Status show(LogFollower& follower, LogWindow window, LogPrinter& printer) {
+    auto const print = [&](LogLine const& line) { printer.print(line); };
+    DET_TRY(
+        follower.read_news(TornLine::show, [&](LogLine const& line) { return window.take(line, print); }));
+    window.finish(print);
+    return Ok{};
+}
+
+Status follow(RootLayout const& root, TrialId id, LogFollower& follower, LogWindow window,
+              LogPrinter& printer, Session& session) {
+    auto const print = [&](LogLine const& line) { printer.print(line); };
+    auto const sink = [&](LogLine const& line) { return window.take(line, print); };
+    // Reads all existing lines first, because the tail is known only then. Then follows new lines.
+    DET_TRY_ASSIGN(auto const go, follower.read_news(TornLine::leave, sink));
+    window.finish(print);
+    printer.flush();
+    if (go == Go::stop) return Ok{};
+    DET_TRY_ASSIGN(auto const state, follow_trial(
+                                         root, id, follower, sink, [&] { printer.flush(); }, session));
+    session.say(fmt::format("trial {}: {}", to_string(id), to_string(state)));
+    return Ok{};
+}
+
+Result<UtcTime> require_moment(std::string_view option, std::string const& text, UtcTime now) {
+    if (auto const moment = parse_moment(text, now)) return *moment;
+    return Error{
+        codes::usage, fmt::format("{} '{}' is not a time", option, text),
+        "write 2026-11-21T12:00:00Z, 2026-11-21T12:00, 2026-11-21, or how long ago: 90s, 15m, 2h, 3d"};
+}
+
+}  // namespace
+
+std::vector<Option> LogsCommand::options() {
+    return {{"id", &id_, of_ == LogsOf::trial ? "the trial" : "the experiment", Need::required},
+            {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
+            {"--rank,--rank-id", &ranks_, "only this rank; may be repeated"},
+            {"--node,--agent-id", &node_, "only this node: its number in the run, or its name"},
+            {"--run", &run_, "only this run"},
+            {"--head", &head_, "only the first N lines"},
+            {"--tail", &tail_, "only the last N lines"},
+            {"--since,--timestamp-after", &since_, "only lines from then on"},
+            {"--until,--timestamp-before", &until_, "only lines up to then"},
+            {"--level", &level_, "only lines of this level and more severe ones"},
+            {"--grep", &grep_, "only lines whose text matches this expression"}};
+}
+
+Outcome LogsCommand::run(Session& session) {
+    DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+    DET_TRY_ASSIGN(auto const id, require_id());
+    DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
+    DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));
+    DET_TRY(require_run(root, id));
+    LogFollower follower(ExperimentLayout(root, id.experiment).trial(id.index), std::move(choice));
+    if (tail_) DET_TRY(follower.skip_to_tail(*tail_));
+    LogPrinter printer(session);
+    DET_TRY(follow_ ? follow(root, id, follower, window, printer, session) : show(follower, window, printer));
+    return ExitCode::done;
+}
+
+Result<TrialId> LogsCommand::require_id() const {
+    if (of_ == LogsOf::trial) return experiment::require_trial_id(id_);
+    DET_TRY_ASSIGN(auto const experiment, experiment::require_experiment_id(id_));
+    return TrialId{experiment, 0};
+}
+
+Result<LogChoice> LogsCommand::choose(UtcTime now) const {
+    LogChoice choice{run_, node_.value_or(""), {}};
+    choice.filter.only_ranks(ranks_);
+    if (since_) {
+        DET_TRY_ASSIGN(auto const moment, require_moment("--since", *since_, now));
+        choice.filter.since(moment);
+    }
+    if (until_) {
+        DET_TRY_ASSIGN(auto const moment, require_moment("--until", *until_, now));
+        choice.filter.until(moment);
+    }
+    if (level_) {
+        auto const level = parse_log_level(*level_);
+        if (!level) {
+            return Error{codes::usage, fmt::format("'{}' is not a level", *level_),
+                         "levels are trace, debug, info, warning, error, critical"};
+        }
+        choice.filter.at_least(*level);
+    }
+    if (grep_) DET_TRY(choice.filter.grep(*grep_));
+    return choice;
+}
+
+Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
+    auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
+    if (!path_exists(trial.path())) {
+        DET_TRY_ASSIGN(auto const record,
+                       tracker::history::JournalHistory(root).load_experiment(id.experiment));
+        DET_TRY(experiment::require_trial(view_experiment(record, {}), id));
+    }
+    if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
+    return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};
+}
+
+}  // namespace det::cli
