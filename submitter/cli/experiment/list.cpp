@@ -16,23 +16,27 @@
 namespace det::cli {
 namespace {
 
+/// Which of the experiments to list, in their order. Archived experiments count only if they are listed.
+struct Page {
+    std::optional<std::uint32_t> limit, offset;
+    bool is_reversed = false;
+};
+
 class ExperimentList final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"-a,--all", &all_, "archived ones too"},
                 {"--csv", &csv_, "print comma-separated values"},
+                {"--limit", &page_.limit, "so many experiments at most"},
+                {"--offset", &page_.offset, "leave out so many experiments before them"},
+                {"--reverse", &page_.is_reversed, "the newest one first"},
                 {"--metrics", &metrics_, "the best trial of each experiment too"}};
     }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         tracker::history::JournalHistory history(root);
-        DET_TRY_ASSIGN(auto views, load_views(history, session));
-        if (!all_) {
-            std::erase_if(views, [](auto const& view) {
-                return tracker::history::attributes_of(view.record).is_archived;
-            });
-        }
+        DET_TRY_ASSIGN(auto const views, load_views(history, session));
         if (session.wants_json()) {
             auto answer = Json::array();
             for (auto const& view : views) {
@@ -49,18 +53,26 @@ public:
     }
 
 private:
-    /// Loads all experiments. Asks Slurm once for all their jobs. Warns about an experiment that can't be
-    /// read and leaves it out.
-    static Result<std::vector<tracker::history::ExperimentView>> load_views(
-        tracker::history::History& history, Session& session) {
-        DET_TRY_ASSIGN(auto const ids, history.list_experiments());
+    /// Loads the experiments of the page. Asks Slurm once for all their jobs. Warns about an experiment that
+    /// can't be read and leaves it out.
+    Result<std::vector<tracker::history::ExperimentView>> load_views(tracker::history::History& history,
+                                                                     Session& session) const {
+        DET_TRY_ASSIGN(auto ids, history.list_experiments());
+        if (page_.is_reversed) std::ranges::reverse(ids);
+        auto left_out = page_.offset.value_or(0);
         std::vector<tracker::history::ExperimentRecord> records;
         for (auto const id : ids) {
+            if (page_.limit && records.size() == *page_.limit) break;
             auto record = history.load_experiment(id);
-            if (record) {
-                records.push_back(*std::move(record));
-            } else {
+            if (!record) {
                 session.warn(std::move(record).error().while_doing("listing experiment " + to_string(id)));
+                continue;
+            }
+            if (!all_ && tracker::history::attributes_of(*record).is_archived) continue;
+            if (left_out > 0) {
+                --left_out;
+            } else {
+                records.push_back(*std::move(record));
             }
         }
         auto const queue = experiment::query_queue(records, session);
@@ -122,6 +134,7 @@ private:
         return table;
     }
 
+    Page page_;
     bool all_ = false;
     bool csv_ = false;
     bool metrics_ = false;

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
+#include "output/yaml_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -27,17 +28,28 @@ public:
         return {{"-p,--resource-pool", &pool_, "only the jobs of this pool"},
                 {"-u,--user", &user_, "only the jobs of this user"},
                 {"--limit", &limit_, "so many rows at most"},
-                {"--reverse", &reverse_, "the last one first"}};
+                {"--offset", &offset_, "leave out so many rows before them"},
+                {"--pages", &pages_, "1 or all: all means no limit", Need::optional, {"1", "all"}},
+                {"--reverse", &reverse_, "the last one first"},
+                {"--csv", &csv_, "print comma-separated values"},
+                {"--yaml", &yaml_, "print YAML"},
+                {"--table", &table_, "print a table; the default"}};
     }
 
     Outcome run(Session& session) override {
+        if (int(session.wants_json()) + int(csv_) + int(yaml_) + int(table_) > 1)
+            return Error{codes::usage, "--json, --yaml, --csv and --table exclude each other",
+                         "give one of them"};
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot);
         if (session.wants_json()) {
             session.answer(as_json(rows));
+        } else if (yaml_) {
+            session.out << to_yaml(as_json(rows));
         } else {
-            session.out << as_table(rows);
+            auto const table = as_table(rows);
+            session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
     }
@@ -52,7 +64,10 @@ private:
             rows.push_back({rows.size(), &job, experiment::slots_of(job, snapshot.site)});
         }
         if (reverse_) std::reverse(rows.begin(), rows.end());
-        if (limit_ && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
+        rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(
+                                                    std::min<std::size_t>(offset_.value_or(0), rows.size())));
+        bool const is_limited = limit_ && pages_ != "all";
+        if (is_limited && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
         return rows;
     }
 
@@ -86,7 +101,7 @@ private:
         return answer;
     }
 
-    static std::string as_table(std::vector<Row> const& rows) {
+    static Table as_table(std::vector<Row> const& rows) {
         Table table({"#", "ID", "Type", "Job Name", "Priority", "Submitted", "Slots (acquired/needed)",
                      "Status", "User", "Expected Start", "Waits Because"});
         for (auto const& [place, shown, slots] : rows) {
@@ -100,13 +115,14 @@ private:
                        has_nodes ? "" : short_time(job.start_time),
                        has_nodes ? "" : queue::explain_reason(job.reason)});
         }
-        return table.render();
+        return table;
     }
 
     std::optional<std::string> pool_;
     std::optional<std::string> user_;
-    std::optional<std::uint32_t> limit_;
-    bool reverse_ = false;
+    std::optional<std::uint32_t> limit_, offset_;
+    std::optional<std::string> pages_;
+    bool reverse_ = false, csv_ = false, yaml_ = false, table_ = false;
 };
 
 }  // namespace

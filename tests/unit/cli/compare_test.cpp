@@ -78,4 +78,23 @@ BOOST_AUTO_TEST_CASE(the_list_shows_best_trials_if_asked) {
     BOOST_TEST(!ask("experiment list")[0].contains("best_trial"));
 }
 
+BOOST_AUTO_TEST_CASE(a_page_of_the_experiments_can_be_listed) {
+    auto const ids = [&](std::string const& options) {
+        std::vector<std::uint32_t> listed;
+        for (auto const& row : ask("experiment list " + options)) listed.push_back(row["id"]);
+        return listed;
+    };
+    using Ids = std::vector<std::uint32_t>;
+    auto const all = ids("--all");
+    BOOST_REQUIRE(all.size() >= 3u);
+    BOOST_TEST(ids("--all --limit 2") == (Ids{all[0], all[1]}), boost::test_tools::per_element());
+    BOOST_TEST(ids("--all --offset 1 --limit 1") == (Ids{all[1]}), boost::test_tools::per_element());
+    BOOST_TEST(ids("--all --reverse --limit 1") == (Ids{all.back()}), boost::test_tools::per_element());
+    BOOST_TEST(ids("--all --offset 99").empty());
+    BOOST_TEST(ids("--limit 0").empty());
+    BOOST_TEST(run("experiment archive 1") == 0, err);
+    BOOST_TEST(ids("--limit 1") == (Ids{all[1]}), boost::test_tools::per_element());
+    BOOST_TEST(ids("--all --limit 1") == (Ids{all[0]}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

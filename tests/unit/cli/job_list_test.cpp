@@ -1,4 +1,6 @@
 #include <det/protocol/json.hpp>
+#include <det/yaml/parse.hpp>
+#include <det/yaml/render.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -92,6 +94,29 @@ BOOST_AUTO_TEST_CASE(rows_can_be_selected) {
     BOOST_TEST(order("--limit 2") == "5_0 9 ");
     BOOST_TEST(order("--reverse --limit 2") == "8_11 8_2 ");
     BOOST_TEST(order("--user nobody") == "");
+    BOOST_TEST(order("--offset 4") == "8_2 8_11 ");
+    BOOST_TEST(order("--offset 1 --limit 2") == "9 6 ");
+    BOOST_TEST(order("--offset 6") == "");
+    BOOST_TEST(order("--limit 1 --pages all") == order());
+    BOOST_TEST(order("--limit 1 --pages 1") == "5_0 ");
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_comma_separated_values) {
+    slurm.other_jobs[0].name = "two, words";
+    BOOST_TEST(run("job list --csv") == 0);
+    auto const lines = split_lines(out);
+    BOOST_REQUIRE(lines.size() == 7u);
+    BOOST_TEST(lines[0].starts_with("#,ID,Type,Job Name,"));
+    BOOST_TEST(contains(lines[4], ",\"two, words\","));
+    BOOST_TEST(run("job list --csv --yaml") == to_int(ExitCode::usage));
+    BOOST_TEST(run("job list --table --json") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_yaml) {
+    auto const json = ask("job list");
+    BOOST_TEST(run("job list --yaml") == 0);
+    BOOST_TEST(yaml::to_json(must(yaml::parse_document(out, "answer"))) == json);
+    BOOST_TEST(out.starts_with("- id: 5_0\n"), out);
 }
 
 BOOST_AUTO_TEST_CASE(slots_are_gpus_or_the_cpus_of_a_pool_without) {
