@@ -39,11 +39,6 @@ struct CommandEntry {
     std::string page_name() const;
 };
 
-/// Returns the error of a command that removes something if it is run without --yes.
-inline Error needs_confirmation(std::string what) {
-    return {codes::usage, std::move(what), "add --yes to do it: it can't be undone"};
-}
-
 std::span<CommandEntry const> command_table();
 
 /// Another name of a group: "e" and "exp" for "experiment".

@@ -48,6 +48,8 @@ int run(std::vector<std::string> const& arguments) {
         environment, std::cout, std::cerr,          style,
         clock,       **client,  invocation->format, experiment::cache_directory_of(environment),
         destination};
+    session.in = &std::cin;
+    session.can_ask = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
     auto const outcome = invocation->command->run(session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);

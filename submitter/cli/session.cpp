@@ -1,7 +1,10 @@
 #include "session.hpp"
 
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
+#include <fmt/format.h>
+#include <istream>
 #include <ostream>
 
 namespace det::cli {
@@ -30,6 +33,24 @@ void Session::answer(Json const& json, std::string_view text) const {
 void Session::confirm(Json const& json, std::string const& line) const {
     if (wants_json()) return answer(json);
     say(line);
+}
+
+bool Session::asks(std::string const& question) const {
+    err << escape_control(question) << " [y/N] " << std::flush;
+    std::string line;
+    std::getline(*in, line);
+    auto const answer = to_lower(trim(line));
+    return answer == "y" || answer == "yes";
+}
+
+Result<bool> Session::confirm_removal(bool is_sure, std::string const& what) const {
+    if (is_sure) return true;
+    if (!can_ask || in == nullptr)
+        return Error{codes::usage, fmt::format("{} would be removed", what),
+                     "add --yes to do it: it can't be undone"};
+    if (asks(fmt::format("{} will be removed. Remove?", what))) return true;
+    say("nothing was removed");
+    return false;
 }
 
 void Session::say(std::string const& line) const { err << line << std::endl; }

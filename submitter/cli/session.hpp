@@ -29,12 +29,19 @@ struct Session final : experiment::Context {
     void confirm(Json const& json, std::string const& line) const;
     /// Prints one line to `err`.
     void say(std::string const& line) const;
+    /// Prints the question to `err` and returns whether the user's line says yes. \pre can_ask
+    bool asks(std::string const& question) const;
+    /// Asks before something is removed. Without a terminal --yes (`is_sure`) is needed: codes::usage.
+    /// Returns false, with a message, if the user says no.
+    Result<bool> confirm_removal(bool is_sure, std::string const& what) const;
 
     std::ostream& out;
     std::ostream& err;
     RenderStyle style;
     Format format;
-    Destination destination;  // of the answer
+    Destination destination;     // of the answer
+    std::istream* in = nullptr;  // standard input, if the command may read it
+    bool can_ask = false;        // the user sees `err` and types into `in`
 };
 
 }  // namespace det::cli

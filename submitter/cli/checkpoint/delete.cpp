@@ -12,13 +12,14 @@ class CheckpointDelete final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"uuids", &uuids_, "the checkpoints", Need::required},
-                {"-y,--yes", &is_sure_, "remove them; without this option nothing is removed"}};
+                {"-y,--yes", &is_sure_, "remove them without a question"}};
     }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
-        if (!is_sure_)
-            return needs_confirmation(fmt::format("{} checkpoints would be removed", found.size()));
+        DET_TRY_ASSIGN(bool const goes_on,
+                       session.confirm_removal(is_sure_, fmt::format("{} checkpoints", found.size())));
+        if (!goes_on) return ExitCode::could_not;
         for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
         session.confirm(Json{{"removed", uuids_}}, fmt::format("Removed {} checkpoints", found.size()));
         return ExitCode::done;

@@ -15,11 +15,26 @@ public:
     std::vector<Option> options() override {
         return {{"uuids", &uuids_, "the checkpoints", Need::required},
                 {"--glob", &globs_, "files to remove, by their path in the checkpoint"},
-                {"-y,--yes", &is_sure_, "remove them; without this option nothing is removed"}};
+                {"-y,--yes", &is_sure_, "remove them without a question"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY(remove(session));
+        if (globs_.empty()) {
+            return Error{codes::usage, "--glob is missing: it selects the files to remove",
+                         "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
+        }
+        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
+        std::size_t count = 0;
+        for (auto const& checkpoint : found) count += matching(checkpoint).size();
+        DET_TRY_ASSIGN(bool const goes_on, session.confirm_removal(is_sure_, fmt::format("{} files", count)));
+        if (!goes_on) return ExitCode::could_not;
+        auto answer = Json::array();
+        for (auto& checkpoint : found) {
+            auto const paths = matching(checkpoint);
+            DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
+            answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
+        }
+        session.confirm(answer, fmt::format("Removed {} files", count));
         return ExitCode::done;
     }
 
@@ -35,25 +50,6 @@ private:
             if (matches(file.path) && file.path != metadata_name) paths.push_back(file.path);
         }
         return paths;
-    }
-
-    Status remove(Session& session) const {
-        if (globs_.empty()) {
-            return Error{codes::usage, "--glob is missing: it selects the files to remove",
-                         "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
-        }
-        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
-        auto answer = Json::array();
-        std::size_t count = 0;
-        for (auto& checkpoint : found) {
-            auto const paths = matching(checkpoint);
-            if (is_sure_) DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
-            answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
-            count += paths.size();
-        }
-        if (!is_sure_) return needs_confirmation(fmt::format("{} files would be removed", count));
-        session.confirm(answer, fmt::format("Removed {} files", count));
-        return Ok{};
     }
 
     std::vector<std::string> uuids_, globs_;

@@ -13,7 +13,7 @@ class ExperimentDelete final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"-y,--yes", &is_sure_, "do it: without, nothing is removed"}};
+                {"-y,--yes", &is_sure_, "remove it without a question"}};
     }
 
     Outcome run(Session& session) override {
@@ -21,10 +21,10 @@ public:
                        experiment::open_experiment(id_, experiment::SlurmAnswer::required, session));
         DET_TRY(check_deletable(experiment));
         auto const id = experiment.id().value;
-        if (!is_sure_) {
-            return needs_confirmation(
-                fmt::format("experiment {}, its checkpoints, metrics and logs would be removed", id));
-        }
+        DET_TRY_ASSIGN(bool const goes_on,
+                       session.confirm_removal(
+                           is_sure_, fmt::format("experiment {}, its checkpoints, metrics and logs", id)));
+        if (!goes_on) return ExitCode::could_not;
         DET_TRY_ASSIGN(auto const kept, delete_experiment(experiment, session));
         session.confirm(Json{{"id", id}, {"kept_checkpoints", kept}},
                         fmt::format("Deleted experiment {}", id));

@@ -21,7 +21,7 @@ public:
             {"--save-experiment-best", &experiment_best_, "number of checkpoints of the experiment to keep"},
             {"--save-trial-best", &trial_best_, "number of checkpoints of each trial to keep"},
             {"--save-trial-latest", &trial_latest_, "number of checkpoints of each trial to keep"},
-            {"-y,--yes", &is_sure_, "apply it, even if checkpoints are removed"}};
+            {"-y,--yes", &is_sure_, "apply it without a question, also if checkpoints are removed"}};
     }
 
     Outcome run(Session& session) override {
@@ -35,7 +35,10 @@ public:
         DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, GcMode::dry_run, session));
         if (!report.removed.empty() && !is_sure_) {
             session.err << render_checkpoints(record.id, report.removed);
-            return needs_confirmation(fmt::format("{} checkpoints would be removed", report.removed.size()));
+            DET_TRY_ASSIGN(
+                bool const goes_on,
+                session.confirm_removal(is_sure_, fmt::format("{} checkpoints", report.removed.size())));
+            if (!goes_on) return ExitCode::could_not;
         }
         DET_TRY(experiment::record_event(experiment, retention::gc_policy_event, retention::to_json(policy),
                                          session));

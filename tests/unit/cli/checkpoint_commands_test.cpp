@@ -137,12 +137,22 @@ BOOST_AUTO_TEST_CASE(a_running_trial_keeps_the_checkpoint_that_it_resumes_from) 
 BOOST_AUTO_TEST_CASE(files_can_be_removed_from_a_checkpoint) {
     BOOST_TEST(run("checkpoint rm --glob *.safetensors " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(run("checkpoint rm --yes " + ended[0]) == to_int(ExitCode::usage));
-    BOOST_TEST(run("checkpoint rm --yes --glob *.safetensors " + ended[0]) == 0);
+    typed = "n\n";
+    BOOST_TEST(run("checkpoint rm --glob *.safetensors " + ended[0]) == to_int(ExitCode::could_not));
+    BOOST_TEST(path_exists(store.path_of(ended[0]) / "rank-00000.safetensors"));
+    typed = "yes\n";
+    BOOST_TEST(run("checkpoint rm --glob *.safetensors " + ended[0]) == 0);
+    typed.reset();
     BOOST_TEST(!path_exists(store.path_of(ended[0]) / "rank-00000.safetensors"));
     auto const manifest = must(store.verify_on_disk(ended[0]));
     BOOST_TEST(manifest.tensors.empty());
     BOOST_TEST(manifest.files.size() == 1u);
 }
+    BOOST_TEST(contains(err, "1 checkpoints would be removed"), err);
+    typed = "\n";  // Enter means no
+    BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::could_not));
+    BOOST_TEST(is_there(ended[0]));
+    typed.reset();
 
 BOOST_AUTO_TEST_CASE(the_policy_decides_which_checkpoints_stay) {
     auto const dry = ask("experiment gc 1 --dry-run");
@@ -160,7 +170,13 @@ BOOST_AUTO_TEST_CASE(a_new_policy_applies_at_once_and_later) {
                to_int(ExitCode::usage));
     BOOST_TEST(contains(err, running[0]), err);
     BOOST_TEST(is_there(running[0]));
-    auto const answer = ask("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0 --yes");
+    typed = "no\n";
+    BOOST_TEST(run("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0") ==
+               to_int(ExitCode::could_not));
+    BOOST_TEST(ask("experiment gc 2 --dry-run")["policy"]["save_trial_best"] == 1);
+    typed = "Y\n";
+    auto const answer = ask("experiment set gc-policy 2 --save-trial-best 0 --save-trial-latest 0");
+    typed.reset();
     BOOST_TEST(answer["policy"] ==
                (Json{{"save_experiment_best", 0}, {"save_trial_best", 0}, {"save_trial_latest", 0}}));
     BOOST_TEST(answer["removed"].size() == 2u);
@@ -181,3 +197,10 @@ BOOST_AUTO_TEST_CASE(an_ended_experiment_can_be_deleted_and_its_id_is_not_reused
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+    typed = "n\n";
+    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "will be removed. Remove? [y/N]"), err);
+    BOOST_TEST(contains(err, "nothing was removed"), err);
+    typed = "";  // the end of the input
+    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
+    typed.reset();

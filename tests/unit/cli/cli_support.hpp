@@ -33,6 +33,8 @@ struct CliFixture {
     std::filesystem::path cache;  // empty: none
     Destination destination = Destination::pipe_or_file;
     Colour message_colour = Colour::never;  // always: as on a terminal
+    std::optional<std::string> typed;       // what the user types on a terminal
+    std::optional<std::string> piped;       // standard input that is not a terminal
     Environment environment{{{"DET_ROOT", root.path().string()}}};
 
     CliFixture() {
@@ -54,6 +56,9 @@ struct CliFixture {
         BOOST_REQUIRE(invocation.command != nullptr);
         Session session{environment,       answer, talk,       style, clock, slurm,
                         invocation.format, cache,  destination};
+        std::istringstream input(typed.value_or(piped.value_or("")));
+        if (typed || piped) session.in = &input;
+        session.can_ask = typed.has_value();
         auto const outcome = invocation.command->run(session);
         if (!outcome) print(talk, outcome.error(), style);
         out = answer.str();
