@@ -64,6 +64,14 @@ BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_
     finish(fork.at("id"));
     must_run(fmt::format("e download-model-def {} -o copy", paused));
     BOOST_TEST(shell("diff -r code copy && echo same") == "same");
+    // An existing directory keeps its own files; nothing is overwritten.
+    BOOST_TEST(shell(fmt::format("mkdir here; cd here; echo mine > mine; det e download-model-def {} -o .",
+                                 paused)) == ".");
+    BOOST_TEST(shell("rm -r here/mine; diff -r code here && echo same") == "same");
+    BOOST_TEST(shell(fmt::format("cd here; det e download-model-def {} -o . 2>&1 || echo exit $?; ls -A | "
+                                 "grep det-unpack || true",
+                                 paused))
+                   .find("nothing is overwritten") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(create_test_trains_one_batch_and_archives_the_experiment) {

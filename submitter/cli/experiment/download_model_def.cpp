@@ -7,7 +7,11 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "command.hpp"
 #include "output/view_json.hpp"
@@ -21,7 +25,7 @@ class ExperimentDownloadModelDef final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"-o,--output-dir", &output_, "the directory to create; default: experiment_ID"}};
+                {"-o,--output-dir", &output_, "the directory to unpack into; default: experiment_ID"}};
     }
 
     Outcome run(Session& session) override {
@@ -34,14 +38,16 @@ public:
         }
         std::filesystem::path const target = output_.value_or(fmt::format("experiment_{}", id.value));
         DET_TRY_ASSIGN(bool const is_new, make_directory(target));
-        if (!is_new) {
-            return Error{codes::name_taken, fmt::format("'{}' exists already", target.string()),
-                         "name another directory with --output-dir"};
-        }
+        // On the file system of the target, so that entries can be renamed into place.
+        auto const staging = target / fmt::format(".det-unpack-{}", ::getpid());
         auto const& sha256 = record.spec->context->sha256;
-        if (auto unpacked = unpack(root.context(sha256), sha256, target); !unpacked) {
-            (void)remove_tree(target);
-            return std::move(unpacked).error().while_doing(
+        DET_TRY(make_directory(staging));
+        auto placed = unpack(root.context(sha256), sha256, staging);
+        if (placed) placed = move_entries(staging, target);
+        (void)remove_tree(staging);
+        if (!placed) {
+            if (is_new) (void)remove_tree(target);
+            return std::move(placed).error().while_doing(
                 fmt::format("unpacking the code of experiment {}", id.value));
         }
         session.answer(Json{{"id", id.value}, {"path", std::filesystem::absolute(target).string()}},
@@ -50,6 +56,30 @@ public:
     }
 
 private:
+    /// Moves all entries of one directory into another. Moves none if the other has an entry of a name; an
+    /// entry that appears meanwhile is not replaced.
+    static Status move_entries(std::filesystem::path const& from, std::filesystem::path const& to) {
+        DET_TRY_ASSIGN(auto const names, list_directory(from));
+        auto const taken = [&](std::string const& name) {
+            return Error{codes::name_taken, fmt::format("'{}' exists already", (to / name).string()),
+                         "nothing is overwritten: name another directory with --output-dir"};
+        };
+        for (auto const& name : names) {
+            if (path_exists(to / name)) return taken(name);
+        }
+        for (auto const& name : names) {
+            if (::renameat2(AT_FDCWD, (from / name).c_str(), AT_FDCWD, (to / name).c_str(),
+                            RENAME_NOREPLACE) == 0)
+                continue;
+            if (errno == EEXIST) return taken(name);
+            // NFS and some other file systems do not know RENAME_NOREPLACE.
+            if (errno != EINVAL || path_exists(to / name) ||
+                ::rename((from / name).c_str(), (to / name).c_str()) != 0)
+                return os_error(fmt::format("write '{}'", (to / name).string()), errno);
+        }
+        return Ok{};
+    }
+
     /// Unpacks the archive with det-launch, as jobs do. Linking libarchive and its dependencies would slow
     /// down every start of det-submit.
     static Status unpack(std::filesystem::path const& archive, std::string const& sha256,
