@@ -113,6 +113,7 @@ std::unique_ptr<Command> make_template_set();
 std::unique_ptr<Command> make_template_set_value();
 std::unique_ptr<Command> make_trial_describe();
 std::unique_ptr<Command> make_trial_download();
+std::unique_ptr<Command> make_template_set_value_config();
 std::unique_ptr<Command> make_trial_kill();
 std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();

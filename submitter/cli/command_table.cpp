@@ -74,6 +74,7 @@ constexpr CommandEntry entries[] = {
     {"template", "remove", "remove a template of yours", make_template_remove},
     {"", "dump", "print any file of det-submit in readable form", make_dump},
 };
+    {"template", "set-value config", "replace a template by a file", make_template_set_value_config},
 
 constexpr NameAlias other_names[] = {
     {"ls", "list"},   {"lt", "list-trials"},   {"lc", "list-checkpoints"},

@@ -1,6 +1,7 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/template_store.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 
@@ -8,6 +9,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "config/standard_input.hpp"
 
 namespace det::cli {
 namespace {
@@ -26,9 +28,12 @@ public:
         Diagnostics found;
         auto answer = Json::array();
         for (auto const& file : files_) {
-            auto const problems =
-                check({file, template_, {}, &site, experiment::find_default_pools_of(site, session)}, root,
-                      session.clock.now());
+            experiment::ConfigSources sources{
+                file, template_, {}, &site, experiment::find_default_pools_of(site, session)};
+            DET_TRY(take_standard_input(sources, session));
+            DET_TRY_ASSIGN(sources.shared_templates,
+                           experiment::find_shared_templates(session.environment, site));
+            auto const problems = check(sources, root, session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);
         }

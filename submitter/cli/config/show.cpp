@@ -1,6 +1,7 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/template_store.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
@@ -8,6 +9,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "config/standard_input.hpp"
 
 namespace det::cli {
 namespace {
@@ -47,8 +49,11 @@ public:
             return Error{codes::usage, "--sanity and --complete exclude each other", "use one of them"};
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
-        experiment::ConfigSources const sources{file_, template_, overrides_, &site,
-                                                experiment::find_default_pools_of(site, session)};
+        experiment::ConfigSources sources{file_, template_, overrides_, &site,
+                                          experiment::find_default_pools_of(site, session)};
+        DET_TRY(take_standard_input(sources, session));
+        DET_TRY_ASSIGN(sources.shared_templates,
+                       experiment::find_shared_templates(session.environment, site));
         if (sanity_) {
             DET_TRY_ASSIGN(auto merged, experiment::merge_config(sources, root));
             return show(merged.document, merged.template_file, merged.warnings, session);

@@ -1,5 +1,7 @@
 #include <det/experiment/load_config.hpp>
+#include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/template_store.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
@@ -9,6 +11,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "config/standard_input.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
@@ -152,8 +155,12 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const loaded,
-                       experiment::load_config({config_, template_, overrides_}, root, session.clock.now()));
+        DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
+        experiment::ConfigSources sources{config_, template_, overrides_};
+        DET_TRY(take_standard_input(sources, session));
+        DET_TRY_ASSIGN(sources.shared_templates,
+                       experiment::find_shared_templates(session.environment, site));
+        DET_TRY_ASSIGN(auto const loaded, experiment::load_config(sources, root, session.clock.now()));
         print(session.err, loaded.warnings, session.style);
         DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
         auto const input = plan::search_input(loaded.config);

@@ -1,6 +1,5 @@
 #include "template/from_file.hpp"
 
-#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -15,10 +14,10 @@ std::vector<Option> TemplateFromFile::options() {
 }
 
 Outcome TemplateFromFile::run(Session& session) {
-    DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+    DET_TRY_ASSIGN(auto const store, experiment::TemplateStore::open(session.environment));
     DET_TRY_ASSIGN(auto const read, experiment::read_template(file_));
     print(session.err, read.warnings, session.style);
-    DET_TRY_ASSIGN(auto const stored, (experiment::TemplateStore(root).*store_)(name_, read.text));
+    DET_TRY_ASSIGN(auto const stored, (store.*store_)(name_, read.text));
     session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}},
                    fmt::format("{} template {}\n", done_, stored.name));
     return ExitCode::done;

@@ -1,4 +1,3 @@
-#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/foundation/text.hpp>
@@ -20,8 +19,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        experiment::TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto const store, experiment::TemplateStore::open(session.environment));
         DET_TRY_ASSIGN(auto const files, store.list());
         std::vector<Row> rows;
         for (auto const& file : files)
@@ -56,7 +54,7 @@ private:
     static Json as_json(std::vector<Row> const& rows) {
         auto answer = Json::array();
         for (auto const& [file, contents] : rows) {
-            Json json{{"name", file.name}, {"path", file.path.string()}, {"shipped", file.is_shipped}};
+            Json json{{"name", file.name}, {"path", file.path.string()}, {"shipped", file.is_shipped()}};
             if (contents) json["config"] = yaml::to_json(config::mask_secrets(contents->document));
             answer.push_back(std::move(json));
         }
@@ -67,7 +65,7 @@ private:
         Table table(details_ ? std::vector<std::string>{"Name", "From", "Config"}
                              : std::vector<std::string>{"Name", "From"});
         for (auto const& [file, contents] : rows) {
-            std::vector<std::string> first{file.name, file.is_shipped ? "shipped" : file.path.string()};
+            std::vector<std::string> first{file.name, file.is_shipped() ? "shipped" : file.path.string()};
             if (!details_) {
                 table.add(std::move(first));
                 continue;

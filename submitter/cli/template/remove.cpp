@@ -1,4 +1,3 @@
-#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/protocol/json.hpp>
 
@@ -14,8 +13,8 @@ public:
     std::vector<Option> options() override { return {{"name", &name_, "the template", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const removed, experiment::TemplateStore(root).remove(name_));
+        DET_TRY_ASSIGN(auto const store, experiment::TemplateStore::open(session.environment));
+        DET_TRY_ASSIGN(auto const removed, store.remove(name_));
         session.answer(Json{{"name", removed.name}, {"path", removed.path.string()}},
                        fmt::format("Removed template {}\n", removed.name));
         return ExitCode::done;

@@ -1,4 +1,3 @@
-#include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/protocol/json.hpp>
@@ -22,16 +21,15 @@ public:
         if (key_.find('=') != std::string::npos)
             return Error{codes::usage, "'" + key_ + "' is not the path of a value",
                          "give KEY and VALUE as two words: resources.slots_per_trial 8"};
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        experiment::TemplateStore const store(root);
+        DET_TRY_ASSIGN(auto const store, experiment::TemplateStore::open(session.environment));
         DET_TRY_ASSIGN(auto found, store.load(name_));
         DET_TRY_ASSIGN(auto const old,
                        experiment::check_template(std::move(found.text), found.file.path.string()));
         DET_TRY_ASSIGN(auto const text, experiment::with_value(old, key_ + "=" + value_));
         DET_TRY_ASSIGN(auto const stored, store.write(name_, text));
-        if (found.file.is_shipped)
-            session.say("'" + name_ + "' is shipped: the value is set in a copy of yours, " +
-                        stored.path.string());
+        if (found.file.origin != experiment::TemplateOrigin::own)
+            session.say(fmt::format("'{}' is {}: the value is set in a copy of yours, {}", name_,
+                                    found.file.is_shipped() ? "shipped" : "shared", stored.path.string()));
         session.answer(Json{{"name", stored.name}, {"path", stored.path.string()}},
                        fmt::format("Set template {}\n", stored.name));
         return ExitCode::done;

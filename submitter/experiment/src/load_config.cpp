@@ -11,8 +11,6 @@
 namespace det::experiment {
 namespace {
 
-constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
-
 /// The layers that the user wrote, the highest first. A layer that can't be read is left out and reported in
 /// `found`.
 struct Layers {
@@ -45,8 +43,12 @@ struct Layers {
     void add_file(std::filesystem::path const& file) {
         auto text = read_file(file, config_limit_bytes);
         if (!text) return report_unread(std::move(text).error().while_doing("reading the configuration"));
-        written = *std::move(text);
-        add_document(written, file.string());
+        add_text(*std::move(text), file.string());
+    }
+
+    void add_text(std::string text, std::string const& origin) {
+        written = std::move(text);
+        add_document(written, origin);
     }
 
     /// Adds a file whose values replace the values of lower layers. The values of add_file, in contrast, are
@@ -83,8 +85,8 @@ struct Layers {
         high_to_low.push_back({std::move(value), std::move(path)});
     }
 
-    void add_template(std::string const& name, RootLayout const& root) {
-        auto const found_template = TemplateStore(root).load(name);
+    void add_template(std::string const& name, TemplateStore const& store) {
+        auto const found_template = store.load(name);
         if (!found_template) return report_unread(found_template.error());
         template_file = found_template->file.path.string();
         add_document(found_template->text, *template_file);
@@ -97,9 +99,14 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
     if (sources.changes) layers.add_changes(*sources.changes);
     if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
-    layers.add_file(sources.file);
+    if (sources.text) {
+        layers.add_text(*sources.text, sources.file.string());
+    } else {
+        layers.add_file(sources.file);
+    }
     if (sources.changes) layers.written = layers.changes_written;
-    if (sources.template_name) layers.add_template(*sources.template_name, root);
+    if (sources.template_name)
+        layers.add_template(*sources.template_name, TemplateStore(root, sources.shared_templates));
     return layers;
 }
 

@@ -4,6 +4,7 @@
 #include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/source_checkpoint.hpp>
+#include <det/experiment/template_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
@@ -105,6 +106,7 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     options.sources.site = &file;
     options.sources.find_default_pools = find_default_pools_of(file, context);
+    DET_TRY_ASSIGN(options.sources.shared_templates, find_shared_templates(context.environment, file));
     DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));

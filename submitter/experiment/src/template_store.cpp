@@ -1,3 +1,4 @@
+#include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <sys/stat.h>
 
 namespace det::experiment {
 namespace {
@@ -41,10 +43,47 @@ Result<std::vector<std::string>> names_in(fs::path const& directory) {
     return names;
 }
 
+/// Refuses a shared template that every user could have written. Its owner and group may be any: whoever
+/// named the directory trusts them.
+Status check_shared(fs::path const& file) {
+    for (auto const& path : {file.parent_path(), file}) {
+        struct stat info {};
+        if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IWOTH) == 0) continue;
+        return Error{codes::unsafe_owner,
+                     fmt::format("every user can write into the shared template '{}'", path.string()),
+                     fmt::format("chmod o-w '{}'", path.string())};
+    }
+    return Ok{};
+}
+
 }  // namespace
 
-TemplateStore::TemplateStore(RootLayout root)
-    : root_(std::move(root)), shipped_(data_directory() / "templates" / "config") {}
+Result<std::vector<fs::path>> find_shared_templates(Environment const& environment,
+                                                    config::SiteFile const& site) {
+    std::vector<fs::path> directories;
+    auto const named = environment.find("DET_TEMPLATES").value_or("");
+    for (auto const each : split(named, ':')) {
+        if (each.empty()) continue;
+        if (!each.starts_with('/'))
+            return Error{codes::usage, fmt::format("'{}' in DET_TEMPLATES is not an absolute path", each),
+                         "name directories from /, with colons between them"};
+        directories.emplace_back(each);
+    }
+    if (site.templates) directories.emplace_back(*site.templates);
+    return directories;
+}
+
+TemplateStore::TemplateStore(RootLayout root, std::vector<fs::path> shared)
+    : root_(std::move(root)),
+      shared_(std::move(shared)),
+      shipped_(data_directory() / "templates" / "config") {}
+
+Result<TemplateStore, Diagnostics> TemplateStore::open(Environment const& environment) {
+    DET_TRY_ASSIGN(auto root, find_root(environment));
+    DET_TRY_ASSIGN(auto const site, load_site_file(environment));
+    DET_TRY_ASSIGN(auto shared, find_shared_templates(environment, site));
+    return TemplateStore(std::move(root), std::move(shared));
+}
 
 fs::path TemplateStore::own_path(std::string const& name) const {
     return root_.templates() / (name + std::string(ending));
@@ -54,13 +93,25 @@ bool TemplateStore::has_own(std::string const& name) const {
     return is_template_name(name) && path_exists(own_path(name));
 }
 
+std::vector<TemplateFile> TemplateStore::candidates(std::string const& name) const {
+    auto const file = name + std::string(ending);
+    std::vector<TemplateFile> files{{name, own_path(name), TemplateOrigin::own}};
+    for (auto const& directory : shared_) files.push_back({name, directory / file, TemplateOrigin::shared});
+    files.push_back({name, shipped_ / file, TemplateOrigin::shipped});
+    return files;
+}
+
 Result<std::vector<TemplateFile>> TemplateStore::list() const {
     std::map<std::string, TemplateFile> found;
-    DET_TRY_ASSIGN(auto const own, names_in(root_.templates()));
-    for (auto const& name : own) found[name] = {name, own_path(name), false};
-    DET_TRY_ASSIGN(auto const shipped, names_in(shipped_));
-    for (auto const& name : shipped)
-        found.try_emplace(name, TemplateFile{name, shipped_ / (name + std::string(ending)), true});
+    auto const add = [&](fs::path const& directory, TemplateOrigin origin) -> Status {
+        DET_TRY_ASSIGN(auto const names, names_in(directory));
+        for (auto const& name : names)
+            found.try_emplace(name, TemplateFile{name, directory / (name + std::string(ending)), origin});
+        return Ok{};
+    };
+    DET_TRY(add(root_.templates(), TemplateOrigin::own));
+    for (auto const& directory : shared_) DET_TRY(add(directory, TemplateOrigin::shared));
+    DET_TRY(add(shipped_, TemplateOrigin::shipped));
     std::vector<TemplateFile> files;
     for (auto& [name, file] : found) files.push_back(std::move(file));
     return files;
@@ -78,6 +129,14 @@ Error TemplateStore::no_such_template(std::string const& name) const {
         near ? fmt::format("use '{}'", *near) : fmt::format("templates here: {}", join(known, ", "))};
 }
 
+Error TemplateStore::not_own(TemplateFile const& file) const {
+    auto const whose =
+        file.is_shipped() ? "shipped with det-submit" : fmt::format("shared: it is '{}'", file.path.string());
+    return {codes::not_yours, fmt::format("the template '{}' is {}", file.name, whose),
+            fmt::format("one of your own of that name takes its place: 'det-submit template set {} FILE'",
+                        file.name)};
+}
+
 Result<TemplateText> TemplateStore::load(std::string const& name) const {
     if (!is_template_name(name)) return no_such_template(name);
     if (has_own(name)) {
@@ -86,8 +145,8 @@ Result<TemplateText> TemplateStore::load(std::string const& name) const {
                                     "use only templates that no other user can change"));
         }
     }
-    for (auto const& file : {TemplateFile{name, own_path(name), false},
-                             TemplateFile{name, shipped_ / (name + std::string(ending)), true}}) {
+    for (auto const& file : candidates(name)) {
+        if (file.origin == TemplateOrigin::shared) DET_TRY(check_shared(file.path));
         auto text = read_file(file.path, template_limit_bytes);
         if (text) return TemplateText{file, *std::move(text)};
         if (text.error().code != codes::no_such_file) return std::move(text).error();
@@ -99,29 +158,34 @@ Result<TemplateFile> TemplateStore::write(std::string const& name, std::string_v
     DET_TRY(check_name(name));
     DET_TRY(make_directories(root_.templates()));
     DET_TRY(write_file(own_path(name), text));
-    return TemplateFile{name, own_path(name), false};
+    return TemplateFile{name, own_path(name)};
 }
 
 Result<TemplateFile> TemplateStore::create(std::string const& name, std::string_view text) const {
     DET_TRY(check_name(name));
     DET_TRY(make_directories(root_.templates()));
     DET_TRY_ASSIGN(bool const is_new, write_new_file(own_path(name), text));
-    if (is_new) return TemplateFile{name, own_path(name), false};
+    if (is_new) return TemplateFile{name, own_path(name)};
     return Error{codes::name_taken, fmt::format("there is a template '{}' already", name),
                  fmt::format("replace it with 'det-submit template set {} FILE'", name)};
+}
+
+Result<TemplateFile> TemplateStore::replace(std::string const& name, std::string_view text) const {
+    DET_TRY_ASSIGN(auto const found, load(name));
+    if (found.file.origin != TemplateOrigin::own) return not_own(found.file);
+    return write(name, text);
 }
 
 Result<TemplateFile> TemplateStore::remove(std::string const& name) const {
     if (!is_template_name(name)) return no_such_template(name);
     if (!has_own(name)) {
-        if (!path_exists(shipped_ / (name + std::string(ending)))) return no_such_template(name);
-        return Error{codes::not_yours, fmt::format("the template '{}' is shipped with det-submit", name),
-                     "it can't be removed; one of your own of that name takes its place"};
+        DET_TRY_ASSIGN(auto const found, load(name));
+        return not_own(found.file);
     }
     std::error_code failure;
     fs::remove(own_path(name), failure);
     if (failure) return os_error(fmt::format("remove '{}'", own_path(name).string()), failure.value());
-    return TemplateFile{name, own_path(name), false};
+    return TemplateFile{name, own_path(name)};
 }
 
 }  // namespace det::experiment

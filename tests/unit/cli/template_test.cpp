@@ -59,6 +59,23 @@ BOOST_AUTO_TEST_CASE(create_requires_a_new_name_and_set_does_not) {
     BOOST_TEST(stored("small") == "max_restarts: 7\n");
 }
 
+BOOST_AUTO_TEST_CASE(set_value_config_replaces_an_own_template) {
+    auto const replace = [&](std::string const& name) {
+        return run({"template", "set-value", "config", name, file.string()});
+    };
+    BOOST_TEST(replace("small") == to_int(ExitCode::absent));
+    BOOST_TEST(set("small") == 0);
+    write("max_restarts: 7\n");
+    BOOST_TEST(replace("small") == 0);
+    BOOST_TEST(out == "Set template small\n");
+    BOOST_TEST(stored("small") == "max_restarts: 7\n");
+    BOOST_TEST(replace("mpi") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is shipped with det-submit"), err);
+    write("max_restarts: x\n");
+    BOOST_TEST(replace("small") == to_int(ExitCode::bad_file));
+    BOOST_TEST(stored("small") == "max_restarts: 7\n");
+}
+
 BOOST_AUTO_TEST_CASE(errors_of_a_template_are_reported_and_nothing_changes) {
     BOOST_TEST(set("small") == 0);
     write("template: other\nresorces: {}\nmax_restarts: -1\n");
@@ -108,6 +125,50 @@ BOOST_AUTO_TEST_CASE(own_and_shipped_templates_are_listed) {
     BOOST_TEST(contains(out, " |   slots_per_trial: 1  # one\n"), out);
     BOOST_TEST(contains(err, "broken.yaml:1:"), err);
     BOOST_TEST(ask("template list --details")[3]["config"]["max_restarts"] == 2);
+}
+
+BOOST_AUTO_TEST_CASE(shared_templates_are_read_after_own_and_before_shipped_ones) {
+    auto const group = directory / "group", site = directory / "site";
+    for (auto const& each : {group, site}) must(make_directory(each, 0755));
+    must(write_file(group / "team.yaml", "max_restarts: 3\n", 0664));
+    must(write_file(site / "team.yaml", "max_restarts: 4\n", 0644));
+    must(write_file(site / "mpi.yaml", "max_restarts: 5\n", 0644));
+    must(write_file(directory / "site.yaml", "version: 1\ntemplates: " + site.string() + "\n"));
+    environment.set("DET_SITE", (directory / "site.yaml").string());
+    environment.set("DET_TEMPLATES", ":" + (directory / "absent").string() + ":" + group.string());
+    BOOST_TEST(ask("template describe team")["config"]["max_restarts"] == 3);
+    BOOST_TEST(ask("template describe team")["path"] == (group / "team.yaml").string());
+    BOOST_TEST(ask("template describe mpi")["config"]["max_restarts"] == 5);
+    BOOST_TEST(ask("template describe mpi")["shipped"] == false);
+    BOOST_TEST(run("template list") == 0);
+    BOOST_TEST(contains(out, (group / "team.yaml").string()), out);
+    auto const shown = ask("config show --sanity --template team " + file.string());
+    BOOST_TEST(shown["max_restarts"] == 2);  // the configuration's own
+    BOOST_TEST(run({"template", "set-value", "config", "team", file.string()}) ==
+               to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is shared"), err);
+    BOOST_TEST(run("template remove team") == to_int(ExitCode::could_not));
+    BOOST_TEST(set_value("team", "max_restarts", "9") == 0);
+    BOOST_TEST(contains(err, "'team' is shared: the value is set in a copy of yours"), err);
+    BOOST_TEST(ask("template describe team")["config"]["max_restarts"] == 9);
+    BOOST_TEST(run("template remove team") == 0);
+    BOOST_TEST(ask("template describe team")["config"]["max_restarts"] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_template_that_every_user_can_write_is_refused) {
+    auto const group = directory / "group";
+    must(make_directory(group, 0755));
+    must(write_file(group / "team.yaml", "max_restarts: 3\n", 0644));
+    environment.set("DET_TEMPLATES", group.string());
+    BOOST_REQUIRE(::chmod(group.c_str(), 0777) == 0);
+    BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "chmod o-w"), err);
+    BOOST_REQUIRE(::chmod(group.c_str(), 0775) == 0);
+    BOOST_TEST(run("template describe team") == 0);
+    BOOST_REQUIRE(::chmod((group / "team.yaml").c_str(), 0646) == 0);
+    BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
+    environment.set("DET_TEMPLATES", "templates");
+    BOOST_TEST(run("template list") == to_int(ExitCode::usage));
 }
 
 BOOST_AUTO_TEST_CASE(secrets_of_a_template_are_stored_and_not_shown) {

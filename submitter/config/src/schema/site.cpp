@@ -157,6 +157,8 @@ constexpr Key site_keys[] = {
     {"name", text, "", "the name of the cluster", into<&SiteFile::name>},
     {"storage_root", storage_root, "", "directory of experiments; %u: the user's name",
      into<&SiteFile::storage_root>},
+    {"templates", absolute_path, "", "directory of configuration templates for all users",
+     into<&SiteFile::templates>},
     {"default_compute_pool", pool_name, "", "pool for trials that name none",
      into<&SiteFile::default_compute_pool>},
     {"default_aux_pool", pool_name, "", "pool for trials of 0 slots", into<&SiteFile::default_aux_pool>},

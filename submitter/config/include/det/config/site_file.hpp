@@ -49,6 +49,7 @@ struct SiteFile {
     std::int64_t version = 1;
     std::string name;
     std::optional<std::string> storage_root;  // absolute; %u is the user's name
+    std::optional<std::string> templates;     // absolute: a directory of templates for all users
     std::optional<std::string> default_compute_pool, default_aux_pool;
     bool has_pool_per_partition = true;
     std::optional<std::string> job_template;        // absolute

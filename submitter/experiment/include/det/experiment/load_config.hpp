@@ -13,6 +13,9 @@
 
 namespace det::experiment {
 
+/// A configuration that is larger is refused.
+inline constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
+
 /// The layers of a configuration, as the command line names them.
 struct ConfigSources {
     std::filesystem::path file;
@@ -26,6 +29,9 @@ struct ConfigSources {
     /// The secrets of the experiment that `file` belongs to; in `file` they are masked. This file need not
     /// exist.
     std::optional<std::filesystem::path> secrets = {};
+    /// The text of `file`, if it is not read from there. `file` is then its name in messages.
+    std::optional<std::string> text = {};
+    std::vector<std::filesystem::path> shared_templates = {};  // see find_shared_templates()
 };
 
 /// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.

@@ -1,0 +1,12 @@
+#pragma once
+#include <det/experiment/load_config.hpp>
+
+#include "session.hpp"
+
+namespace det::cli {
+
+/// If the configuration file is "-", reads standard input in its place; "stdin" is its name in messages.
+/// codes::document_too_large as for a file.
+Status take_standard_input(experiment::ConfigSources& sources, Session& session);
+
+}  // namespace det::cli
