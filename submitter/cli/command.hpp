@@ -77,6 +77,7 @@ std::unique_ptr<Command> make_experiment_continue();
 std::unique_ptr<Command> make_experiment_create();
 std::unique_ptr<Command> make_experiment_delete();
 std::unique_ptr<Command> make_experiment_describe();
+std::unique_ptr<Command> make_experiment_download();
 std::unique_ptr<Command> make_experiment_download_model_def();
 std::unique_ptr<Command> make_experiment_fork();
 std::unique_ptr<Command> make_experiment_gc();

@@ -12,6 +12,7 @@ constexpr CommandEntry entries[] = {
      make_experiment_describe},
     {"experiment", "config", "the configuration of an experiment, as it runs", make_experiment_config},
     {"experiment", "download-model-def", "the code of an experiment", make_experiment_download_model_def},
+    {"experiment", "download", "copies of its best checkpoints", make_experiment_download},
     {"experiment", "list-trials", "its trials and their hyperparameters", make_experiment_list_trials},
     {"experiment", "best", "its best trials, with hyperparameters and checkpoint", make_experiment_best},
     {"experiment", "compare", "experiments side by side", make_experiment_compare},

@@ -2,7 +2,6 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -11,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "checkpoint/checkpoint_order.hpp"
 #include "command.hpp"
 #include "output/view_json.hpp"
 
@@ -22,16 +22,22 @@ using retention::KnownCheckpoint;
 class TrialDownload final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the trial", Need::required},
-                {"--best", &wants_best_, "the checkpoint with the best validation"},
-                {"--latest", &wants_latest_, "the newest; the default"},
-                {"--uuid", &uuid_, "the checkpoint with this UUID"},
-                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"}};
+        std::vector<Option> options{
+            {"id", &id_, "the trial", Need::required},
+            {"--best", &wants_best_, "the checkpoint with the best validation"},
+            {"--latest", &wants_latest_, "the newest; the default"},
+            {"--uuid", &uuid_, "the checkpoint with this UUID"},
+            {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"},
+            {"-q,--quiet", &quiet_, "print only the directory of the copy; the default"}};
+        order_.add_options(options);
+        return options;
     }
 
     Outcome run(Session& session) override {
         if (int(wants_best_) + int(wants_latest_) + int(uuid_.has_value()) > 1)
             return Error{codes::usage, "--best, --latest and --uuid exclude each other"};
+        if (order_.sort_by && (wants_latest_ || uuid_))
+            return Error{codes::usage, "--sort-by belongs to --best"};
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
@@ -39,7 +45,8 @@ public:
                        tracker::history::JournalHistory(root).load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(
                                              view_experiment(record, tracker::history::QueueSnapshot{}), id));
-        auto const& spec = *record.spec;  // has a value, because the record has the trial
+        auto spec = *record.spec;  // has a value, because the record has the trial
+        DET_TRY(order_.apply(spec));
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
@@ -64,21 +71,18 @@ private:
             return found->uuid;
         }
         if (known.empty()) return none("checkpoint");
-        if (!wants_best_) return known.back().uuid;
-        KnownCheckpoint const* best = nullptr;
-        for (auto const& c : known) {
-            if (c.metric &&
-                (best == nullptr || is_better(*c.metric, *best->metric, searcher.smaller_is_better)))
-                best = &c;
-        }
-        if (best == nullptr)
-            return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
-        return best->uuid;
+        if (!wants_best_ && !order_.sort_by) return known.back().uuid;
+        auto best = known;
+        sort_best_first(best, searcher.smaller_is_better);
+        if (best.empty()) return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
+        return best.front().uuid;
     }
 
     std::string id_;
     bool wants_best_ = false;
     bool wants_latest_ = false;
+    bool quiet_ = false;
+    CheckpointOrder order_;
     std::optional<std::string> uuid_;
     std::optional<std::string> output_;
 };

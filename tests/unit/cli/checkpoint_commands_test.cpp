@@ -112,13 +112,42 @@ BOOST_AUTO_TEST_CASE(the_newest_or_best_checkpoint_of_a_trial_is_downloaded) {
     BOOST_TEST(take("--latest", "a") == ended[2]);
     BOOST_TEST(take("--best", "b") == ended[0]);
     BOOST_TEST(take("--uuid " + ended[1], "c") == ended[1]);
+    BOOST_TEST(take("--sort-by loss --smaller-is-better false", "d") == ended[2]);
+    BOOST_TEST(run("trial download 1.0 --latest --sort-by loss --smaller-is-better true") ==
+               to_int(ExitCode::usage));
     BOOST_TEST(run("trial download 1.0 --best --latest") == to_int(ExitCode::usage));
     BOOST_TEST(run("trial download 1.0 --uuid " + running[0]) == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(the_best_checkpoints_of_an_experiment_are_downloaded) {
+    auto const target = directory / "best";
+    auto const copies = ask("experiment download 1 --top-n 2 -o " + target.string());
+    BOOST_REQUIRE(copies.size() == 2u);
+    BOOST_TEST(copies[0]["uuid"] == ended[0]);
+    BOOST_TEST(copies[1]["uuid"] == ended[1]);
+    BOOST_TEST(copies[0]["metric"] == 0.1);
+    BOOST_TEST(copies[0]["trial"] == "1.0");
+    BOOST_TEST(path_exists(target / ended[1] / "rank-00000.safetensors"));
+    // One of the directories exists: none is made.
+    BOOST_TEST(run("experiment download 1 --top-n 3 -o " + target.string()) == to_int(ExitCode::could_not));
+    BOOST_TEST(!path_exists(target / ended[2]));
+    auto const other = (directory / "other").string();
+    BOOST_TEST(run("experiment download 1 --sort-by loss --smaller-is-better false -q -o " + other) == 0);
+    BOOST_TEST(out == other + "/" + ended[2] + "\n");
+    BOOST_TEST(run("experiment download 1 --sort-by nothing --smaller-is-better true -o " + other) ==
+               to_int(ExitCode::absent));
+    BOOST_TEST(run("experiment download 1 --sort-by loss -o " + other) == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment download 9 -o " + other) == to_int(ExitCode::absent));
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_removed_after_confirmation) {
     BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(is_there(ended[0]));
+    BOOST_TEST(contains(err, "1 checkpoints would be removed"), err);
+    typed = "\n";  // Enter means no
+    BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::could_not));
+    BOOST_TEST(is_there(ended[0]));
+    typed.reset();
     BOOST_TEST(run("checkpoint delete " + ended[0] + " " + ended[2] + " --yes") == 0);
     BOOST_TEST(!is_there(ended[0]));
     BOOST_TEST(!path_exists(store.path_of(ended[2])));
@@ -148,11 +177,6 @@ BOOST_AUTO_TEST_CASE(files_can_be_removed_from_a_checkpoint) {
     BOOST_TEST(manifest.tensors.empty());
     BOOST_TEST(manifest.files.size() == 1u);
 }
-    BOOST_TEST(contains(err, "1 checkpoints would be removed"), err);
-    typed = "\n";  // Enter means no
-    BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::could_not));
-    BOOST_TEST(is_there(ended[0]));
-    typed.reset();
 
 BOOST_AUTO_TEST_CASE(the_policy_decides_which_checkpoints_stay) {
     auto const dry = ask("experiment gc 1 --dry-run");
@@ -188,6 +212,13 @@ BOOST_AUTO_TEST_CASE(an_ended_experiment_can_be_deleted_and_its_id_is_not_reused
     BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::usage));
     BOOST_TEST(run("experiment delete 2 --yes") == to_int(ExitCode::could_not));
     BOOST_TEST(is_there(ended[0]));
+    typed = "n\n";
+    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "will be removed. Remove? [y/N]"), err);
+    BOOST_TEST(contains(err, "nothing was removed"), err);
+    typed = "";  // the end of the input
+    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
+    typed.reset();
     BOOST_TEST(run("experiment delete 1 --yes") == 0);
     for (auto const& uuid : ended) BOOST_TEST(!is_there(uuid));
     BOOST_TEST(run("experiment describe 1") == to_int(ExitCode::absent));
@@ -197,10 +228,3 @@ BOOST_AUTO_TEST_CASE(an_ended_experiment_can_be_deleted_and_its_id_is_not_reused
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-    typed = "n\n";
-    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
-    BOOST_TEST(contains(err, "will be removed. Remove? [y/N]"), err);
-    BOOST_TEST(contains(err, "nothing was removed"), err);
-    typed = "";  // the end of the input
-    BOOST_TEST(run("experiment delete 1") == to_int(ExitCode::could_not));
-    typed.reset();
