@@ -13,6 +13,7 @@ public:
     std::vector<det::slurm::Partition> partition_list;
     std::vector<det::slurm::Node> node_list;
     det::slurm::ClusterConfig config;
+    det::slurm::Accounting accounting;
     std::vector<det::slurm::JobStatus> other_jobs;  // listed after `job`
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
@@ -91,6 +92,9 @@ public:
         if (refuses_requeue) return det::Error{det::codes::slurm_refused, "Slurm refused 'scontrol requeue'"};
         auto const* verb = scope == RequeueScope::incomplete ? "requeue-incomplete " : "requeue ";
         return answer<det::Ok>(verb + to_string(ref), {});
+    det::Result<det::slurm::Accounting> query_accounting(std::string const&, std::string const&) override {
+        return answer<det::slurm::Accounting>("accounting", accounting);
+    }
     }
     det::Status start_not_before(det::slurm::JobRef const& ref, std::chrono::seconds) override {
         return answer<det::Ok>("start " + to_string(ref), {});

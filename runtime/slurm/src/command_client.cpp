@@ -262,6 +262,26 @@ Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
     std::vector<std::string> argv{"scontrol", "requeue"};
     if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
     argv.push_back(to_string(job));
+Result<Accounting> CommandClient::query_accounting(std::string const& user, std::string const& cluster) {
+    auto const show = [](std::vector<std::string> words) {
+        words.insert(words.begin(), {"sacctmgr", "--noheader", "--parsable2", "--readonly", "show"});
+        return words;
+    };
+    // Two questions about associations: PrivateData may hide those of other users, never one's own.
+    auto answers =
+        call_all({show({"associations", "cluster=" + cluster, "users=" + user, association_format()}),
+                  show({"associations", "cluster=" + cluster, "users=", association_format()}),
+                  show({"qos", qos_format()}), show({"user", "name=" + user, "format=User,DefaultAccount"})},
+                 environment_);
+    std::vector<std::string> texts;
+    for (auto& answer : answers) {
+        DET_TRY_ASSIGN(auto output, std::move(answer));
+        if (output.exit_code != 0) return failure_of("sacctmgr", output);
+        texts.push_back(std::move(output.out));
+    }
+    return parse_accounting(texts[0] + texts[1], texts[2], texts[3]);
+}
+
     return run("scontrol requeue", std::move(argv));
 }
 

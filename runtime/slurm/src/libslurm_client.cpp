@@ -261,4 +261,8 @@ Result<ClusterConfig> LibslurmClient::query_cluster_config() {
     return parse_cluster_config((*answer)->text);
 }
 
+Result<Accounting> LibslurmClient::query_accounting(std::string const& user, std::string const& cluster) {
+    return commands_.query_accounting(user, cluster);
+}
+
 }  // namespace det::slurm

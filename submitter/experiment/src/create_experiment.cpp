@@ -1,3 +1,4 @@
+#include <det/experiment/check_accounting.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
@@ -157,4 +158,5 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     return created;
 }
 
+    warn_about_limits(request.plan, context);
 }  // namespace det::experiment

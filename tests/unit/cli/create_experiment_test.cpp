@@ -9,6 +9,7 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +25,9 @@ BOOST_FIXTURE_TEST_SUITE(create_experiment_test, CreateFixture)
 BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "test", "submit", "release 4711"}),
-               boost::test_tools::per_element());
+    BOOST_TEST(
+        slurm.calls == (std::vector<std::string>{"partitions", "config", "test", "submit", "release 4711"}),
+        boost::test_tools::per_element());
     auto const& submit = slurm.submissions.at(1);
     BOOST_TEST(submit.options.at(0) == "--hold");
     BOOST_TEST(submit.script == experiment(1).script());
@@ -34,6 +36,34 @@ BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     auto const tested = slurm.submissions.at(0).options;
     BOOST_TEST(tested.size() + 1 == submit.options.size());
     BOOST_TEST(tested.at(0) == submit.options.at(1));
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_the_limits_of_the_account_never_admit_is_a_warning) {
+    slurm.config = slurm::ClusterConfig(
+        slurm::ClusterConfig::Settings{{"AccountingStorageType", "accounting_storage/slurmdbd"},
+                                       {"AccountingStorageEnforce", "associations,limits,qos"},
+                                       {"ClusterName", "test"}});
+    auto const user = user_name(environment);
+    auto const limit = [&](std::int64_t gpus) {
+        slurm::Association alice{"ml", user, "", "", {}, "", {}};
+        alice.limits.group["gres/gpu"] = gpus;
+        slurm.accounting.associations = {alice};
+        slurm.accounting.default_account = "ml";
+    };
+    limit(8);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(!contains(err, "never starts"), err);
+    limit(7);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "a trial holds 8 gres/gpu, and user '" + user +
+                                 "' in account 'ml' has GrpTRES=gres/gpu=7: "
+                                 "Slurm never starts it"),
+               err);
+    environment.set("SBATCH_ACCOUNT", "other");
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(!contains(err, "never starts"), err);
+    slurm.refused = {"accounting"};
+    BOOST_TEST(create() == 0, err);
 }
 
 BOOST_AUTO_TEST_CASE(slurm_tests_the_script_before_files_are_written) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/slurm/accounting.hpp>
 #include <det/slurm/cluster_config.hpp>
 #include <det/slurm/job.hpp>
 #include <det/slurm/node.hpp>
@@ -73,6 +74,9 @@ public:
 
     enum class RequeueScope {
         incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld
+    /// What the accounting database says about this user on this cluster. slurm_unreachable if the database
+    /// does not answer or sacctmgr is not installed.
+    virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
         any,
     };
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;

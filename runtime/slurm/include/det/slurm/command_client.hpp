@@ -30,6 +30,7 @@ public:
     Result<std::vector<Partition>> query_partitions() override;
     Result<std::vector<Node>> query_nodes() override;
     Result<ClusterConfig> query_cluster_config() override;
+    Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) override;
     Status requeue(JobRef const& job, RequeueScope scope) override;
     Status requeue_held(JobRef const& job) override;
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;

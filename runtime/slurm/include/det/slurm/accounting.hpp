@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::slurm {
+
+/// Amounts of trackable resources by Slurm's names: "gres/gpu", "gres/gpu:a100", "node", "cpu".
+using TresCounts = std::map<std::string, std::int64_t, std::less<>>;
+
+/// The limits of an association or a QOS. An absent limit is not set there.
+struct AccountingLimits {
+    TresCounts group;                             // of all jobs together: GrpTRES
+    TresCounts per_job;                           // MaxTRES
+    TresCounts per_node;                          // MaxTRESPerNode
+    TresCounts per_user = {};                     // of a QOS
+    TresCounts per_account = {};                  // of a QOS
+    std::optional<std::int64_t> jobs_max = {};    // that run at once, of a user
+    std::optional<std::int64_t> submit_max = {};  // that wait or run, of a user
+    std::string wall_max = {};                    // of a job: "2-00:00:00"; empty: not set
+};
+
+/// A row of Slurm's association tree: of a user in an account, or of an account.
+struct Association {
+    std::string account;
+    std::string user;       // empty: of the account itself
+    std::string partition;  // empty: any
+    std::string parent;     // the account above; empty for users and for root
+    std::vector<std::string> qos;
+    std::string default_qos;
+    AccountingLimits limits;
+};
+
+struct Qos {
+    std::string name;
+    AccountingLimits limits;
+};
+
+/// What the accounting database says about a user.
+struct Accounting {
+    std::vector<Association> associations;  // of the user and of accounts
+    std::vector<Qos> qos;
+    std::string default_account;  // of the user; empty: none
+
+    /// The association of a job; the one of the partition if there is one. nullptr: the user may not use the
+    /// account there.
+    Association const* find(std::string_view user, std::string_view account,
+                            std::string_view partition) const;
+    /// The accounts above an association, the nearest one first.
+    std::vector<Association const*> ancestors(Association const& association) const;
+    Qos const* find_qos(std::string_view name) const;
+};
+
+/// The columns that parse_accounting() reads, as arguments of `sacctmgr --noheader --parsable2 show`.
+std::string association_format();
+std::string qos_format();
+
+/// Parses the output of sacctmgr in these formats, and "user|default account". Lines with too few fields are
+/// ignored. Pure.
+Accounting parse_accounting(std::string_view associations, std::string_view qos, std::string_view user);
+
+}  // namespace det::slurm

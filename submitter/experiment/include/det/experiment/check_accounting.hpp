@@ -1,0 +1,21 @@
+#pragma once
+#include <det/experiment/context.hpp>
+#include <det/experiment/prepare_submission.hpp>
+#include <det/site/check.hpp>
+
+#include <vector>
+
+namespace det::experiment {
+
+/// Warns if a limit of the account or QOS can never admit a trial: Slurm accepts such a job, and it waits for
+/// ever. Asks the accounting database only if slurmctld enforces limits. If the database does not answer,
+/// says nothing.
+void warn_about_limits(plan::SubmissionPlan const& plan, Context& context);
+
+/// Checks the pools of the site against the associations, QOSs and limits of this user. Without accounting
+/// there are no findings; a database that does not answer is a finding.
+std::vector<site::Finding> find_accounting_findings(config::SiteFile const& file,
+                                                    std::vector<slurm::Partition> const& partitions,
+                                                    slurm::ClusterConfig const& config, Context& context);
+
+}  // namespace det::experiment

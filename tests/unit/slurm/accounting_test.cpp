@@ -1,0 +1,79 @@
+#include <det/slurm/accounting.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace det::slurm;
+
+namespace accounting_test {
+
+/// As `sacctmgr --noheader --parsable2 show associations` of Slurm 22.05 prints it.
+constexpr char associations[] =
+    "ml|alice|||long,normal|normal|gres/gpu=4|gres/gpu=8,node=2||||\n"
+    "ml|alice|debug||normal||||||2|\n"
+    "root||||normal||||||||\n"
+    "lab|||root|normal||gres/gpu=64|||||\n"
+    "ml|||lab|normal||||gres/gpu=8|5|20|2-00:00:00\n";
+
+}  // namespace accounting_test
+
+using namespace accounting_test;
+
+BOOST_AUTO_TEST_SUITE(accounting_test)
+
+BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {
+    auto const accounting = parse_accounting(
+        associations, "normal||||||||\nlong|cpu=10|gres/gpu=2|gres/gpu=1|gres/gpu=16|node=3|4|9|1-00:00:00\n",
+        "alice|ml\n");
+    BOOST_TEST(accounting.default_account == "ml");
+    BOOST_REQUIRE(accounting.associations.size() == 5u);
+    auto const& own = accounting.associations[0];
+    BOOST_TEST(own.qos == (std::vector<std::string>{"long", "normal"}), boost::test_tools::per_element());
+    BOOST_TEST(own.default_qos == "normal");
+    BOOST_TEST(own.limits.group.at("gres/gpu") == 4);
+    BOOST_TEST(own.limits.per_job.at("node") == 2);
+    BOOST_TEST(!own.limits.submit_max);
+    auto const& account = accounting.associations[4].limits;
+    BOOST_TEST(account.per_node.at("gres/gpu") == 8);
+    BOOST_TEST(account.jobs_max.value() == 5);
+    BOOST_TEST(account.submit_max.value() == 20);
+    BOOST_TEST(account.wall_max == "2-00:00:00");
+    auto const* qos = accounting.find_qos("long");
+    BOOST_REQUIRE(qos != nullptr);
+    BOOST_TEST(qos->limits.group.at("cpu") == 10);
+    BOOST_TEST(qos->limits.per_user.at("gres/gpu") == 16);
+    BOOST_TEST(qos->limits.per_account.at("node") == 3);
+    BOOST_TEST(qos->limits.submit_max.value() == 9);
+    BOOST_TEST(accounting.find_qos("nothing") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(the_association_of_the_partition_counts_before_that_of_all) {
+    auto const accounting = parse_accounting(associations, "", "");
+    BOOST_TEST(accounting.find("alice", "ml", "debug") == &accounting.associations[1]);
+    BOOST_TEST(accounting.find("alice", "ml", "gpu") == &accounting.associations[0]);
+    BOOST_TEST(accounting.find("alice", "ml", "") == &accounting.associations[0]);
+    BOOST_TEST(accounting.find("alice", "lab", "") == nullptr);
+    BOOST_TEST(accounting.find("bob", "ml", "") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(accounts_above_are_found_up_to_the_root) {
+    auto const accounting = parse_accounting(associations, "", "");
+    auto const above = accounting.ancestors(accounting.associations[0]);
+    BOOST_REQUIRE(above.size() == 3u);
+    BOOST_TEST(above[0]->account == "ml");
+    BOOST_TEST(above[1]->account == "lab");
+    BOOST_TEST(above[2]->account == "root");
+    BOOST_TEST(accounting.ancestors(accounting.associations[3]).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(foreign_text_does_no_harm) {
+    auto const odd = parse_accounting(
+        "a|b\n|||||||||||||||\nx||| x|||=,gres/gpu=,gres/gpu=-1,mem=1T,node=99999999999999999999||||||\n",
+        "\n|\n", "no bar");
+    BOOST_REQUIRE(odd.associations.size() == 2u);
+    BOOST_TEST(odd.associations[1].limits.group.empty());
+    BOOST_TEST(odd.default_account == "");
+    auto loop = parse_accounting("a|||b||||||||\nb|||a||||||||\n", "", "");
+    BOOST_TEST(loop.ancestors(loop.associations[0]).size() < 100u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
