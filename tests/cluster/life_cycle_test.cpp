@@ -74,6 +74,41 @@ BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_
                    .find("nothing is overwritten") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(starts_are_estimated_before_a_job_waits) {
+    auto const starts = ask("e create digits.yaml --template mpi --when");
+    BOOST_REQUIRE(!starts.empty());
+    BOOST_TEST(starts[0].at("now") == true);
+    BOOST_TEST(queued() == "");
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_is_created_from_a_machine_without_slurm) {
+    shell(
+        "mkdir -m 700 sshd; ssh-keygen -q -t ed25519 -N '' -f sshd/host; ssh-keygen -q -t ed25519 -N '' -f "
+        "sshd/user\n"
+        "printf '%s\\n' 'Port 2222' 'ListenAddress 127.0.0.1' \"HostKey $PWD/sshd/host\" "
+        "\"AuthorizedKeysFile $PWD/sshd/user.pub\" \"PidFile $PWD/sshd/pid\" 'StrictModes no' 'UsePAM no' "
+        "> sshd/config\n"
+        "/usr/sbin/sshd -f $PWD/sshd/config -E $PWD/sshd/log");
+    auto const create_there = [&] {
+        return login(
+            "researcher",
+            {"bash", "-c",
+             "cd; export SLURM_CONF=/nowhere DET_ROOT=/nowhere DET_SSH=\"ssh -p 2222 -i $PWD/sshd/user -o "
+             "BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR\"; "
+             "det e create --host 127.0.0.1 digits.yaml code --template mpi --config "
+             "searcher.max_length.epochs=1"});
+    };
+    // PATH of an account that has no profile.
+    auto const without = create_there();
+    BOOST_TEST(without.exit_code == 1);
+    BOOST_TEST(without.err.find("there is no det-submit on '127.0.0.1'") != std::string::npos, without.err);
+    shell("export -p | grep -E ' (PATH|SLURM_CONF|DET_[A-Z]*)=' > .bash_profile");
+    auto const created = create_there();
+    BOOST_TEST(created.out == "Created experiment 1\n", created.err);
+    finish(1);
+    shell("kill $(cat sshd/pid)");
+}
+
 BOOST_AUTO_TEST_CASE(create_test_trains_one_batch_and_archives_the_experiment) {
     auto const output =
         login("researcher", {"bash", "-c", "cd; det e create digits.yaml code --template mpi --test"});

@@ -1,6 +1,11 @@
 #include <det/experiment/prepare_submission.hpp>
+#include <det/experiment/remote_submission.hpp>
+#include <det/experiment/root_directory.hpp>
 
 #include "command.hpp"
+#include "config/standard_input.hpp"
+#include "experiment/create_on_host.hpp"
+#include "experiment/start_times.hpp"
 #include "experiment/submit_experiment.hpp"
 
 namespace det::cli {
@@ -10,7 +15,7 @@ class ExperimentCreate final : public Command {
 public:
     std::vector<Option> options() override {
         return {
-            {"config", &config_, "the configuration file", Need::required},
+            {"config", &config_, "the configuration file, or - for standard input"},
             {"context", &context_, "the directory that holds the code"},
             {"-i,--include", &includes_, "a file or directory to pack in addition to the context"},
             {"--template", &template_, "a configuration template"},
@@ -18,33 +23,88 @@ public:
             {"--paused", &paused_, "its jobs wait for `experiment activate`"},
             {"-f,--follow-first-trial", &follow_, "print the output of the first trial until it has ended"},
             {"-t,--test,--test-mode", &test_, "one short trial, followed"},
-            {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
+            {"-p,--publish", &ports_, "no effect: ports of jobs are not published"},
+            {"--project_id,--project-id", &project_, "no effect: there are no projects"},
+            {"--when", &when_, "print when trials of several sizes would start, submit nothing"},
+            {"--dry-run", &dry_run_, "print the batch script, submit nothing"},
+            {"--host", &host_, "pack here, and submit on this login node by ssh"},
+            {"--receive", &receives_,
+             "read configuration and code from standard input, as --host sends them"}};
     }
 
     Outcome run(Session& session) override {
-        if (paused_ && (follow_ || test_)) {
-            return Error{codes::usage, "a paused experiment has no output to follow",
-                         "leave out --paused, or -f and --test"};
-        }
+        DET_TRY(check_options());
         experiment::SubmissionOptions submission;
-        submission.sources = {config_, template_, overrides_};
+        submission.sources = {config_.value_or(""), template_, overrides_};
         if (context_) submission.code.directory = *context_;
         submission.code.includes.assign(includes_.begin(), includes_.end());
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         submission.is_test = test_;
+        DET_TRY(take_standard_input(submission.sources, session));
+        warn_about_ignored(session);
+        if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
+        if (receives_) DET_TRY(receive(submission, session));
+        if (when_) return print_start_times(submission, session);
         return submit_experiment(submission, {dry_run_, follow_}, session);
     }
 
 private:
-    std::string config_;
-    std::optional<std::string> context_;
-    std::vector<std::string> includes_;
-    std::optional<std::string> template_;
-    std::vector<std::string> overrides_;
+    Status check_options() const {
+        if (!config_ && !receives_)
+            return Error{codes::usage, "config is required", "see 'det-submit experiment create --help'"};
+        if (receives_ && (config_ || context_ || host_ || !includes_.empty()))
+            return Error{codes::usage, "--receive takes the configuration and the code from standard input"};
+        if (paused_ && (follow_ || test_))
+            return Error{codes::usage, "a paused experiment has no output to follow",
+                         "leave out --paused, or -f and --test"};
+        return Ok{};
+    }
+
+    void warn_about_ignored(Session const& session) const {
+        if (!ports_.empty())
+            session.warn({codes::usage,
+                          "--publish has no effect: the ports of a job can be reached on its nodes",
+                          "reach them with 'ssh -L', where the site allows it"});
+        if (project_)
+            session.warn({codes::usage, "--project_id has no effect: there are no projects",
+                          "label the experiment: 'det-submit experiment label add'"});
+    }
+
+    /// The options of this command line that det-submit on the login node gets.
+    std::vector<std::string> options_for_host(Session const& session) const {
+        std::vector<std::string> options;
+        if (template_) options.push_back("--template=" + *template_);
+        for (auto const& each : overrides_) options.push_back("--config=" + each);
+        auto const add = [&](bool is_set, char const* option) {
+            if (is_set) options.emplace_back(option);
+        };
+        add(paused_, "--paused");
+        add(follow_, "--follow-first-trial");
+        add(test_, "--test");
+        add(when_, "--when");
+        add(dry_run_, "--dry-run");
+        add(session.wants_json(), "--json");
+        return options;
+    }
+
+    static Status receive(experiment::SubmissionOptions& submission, Session& session) {
+        if (session.in == nullptr) return Error{codes::usage, "there is no standard input"};
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto received, experiment::receive_submission(*session.in, root));
+        submission.sources.file = received.config_name;
+        submission.sources.text = std::move(received.config_text);
+        submission.packed_code = std::move(received.code);
+        return Ok{};
+    }
+
+    std::optional<std::string> config_, context_, template_, project_, host_;
+    std::vector<std::string> includes_, overrides_, ports_;
     bool paused_ = false;
     bool follow_ = false;
     bool test_ = false;
+    bool when_ = false;
     bool dry_run_ = false;
+    bool receives_ = false;
 };
 
 }  // namespace

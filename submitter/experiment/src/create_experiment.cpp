@@ -132,12 +132,12 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
     return std::optional(std::move(tree));
 }
 
-Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, RootLayout const& root,
+Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, fs::path const& contexts,
                                               Context& context) {
-    DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, root.contexts()));
+    DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, contexts));
     if (packed.was_repaired)
-        context.on_message(
-            fmt::format("'{}' was damaged; it is whole again", root.context(packed.sha256).string()));
+        context.on_message(fmt::format("'{}' was damaged; it is whole again",
+                                       (contexts / (packed.sha256 + ".tar.zst")).string()));
     bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
                                       [](auto const& member) { return member.path == "startup-hook.sh"; });
     return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
@@ -145,18 +145,27 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, Roo
 
 }  // namespace
 
+Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
+                                                          fs::path const& contexts, Context& context) {
+    DET_TRY_ASSIGN(auto const code, list_code(sources));
+    if (!code) return std::optional<ContextSpec>();
+    context.on_warnings(code->warnings);
+    DET_TRY_ASSIGN(auto stored, store_code(*code, contexts, context));
+    return stored;
+}
+
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
     // Reports problems of the code before it asks Slurm.
     DET_TRY_ASSIGN(auto const code, list_code(request.code));
     if (code) context.on_warnings(code->warnings);
+    warn_about_limits(request.plan, context);
     DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
     Cleanup cleanup(request.root);
     DET_TRY_ASSIGN(auto const stored_code,
-                   code ? store_code(*code, request.root, context) : find_stored_code(request));
+                   code ? store_code(*code, request.root.contexts(), context) : find_stored_code(request));
     DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
     created.start_estimate = std::move(accepted);
     return created;
 }
 
-    warn_about_limits(request.plan, context);
 }  // namespace det::experiment

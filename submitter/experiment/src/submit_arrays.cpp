@@ -93,16 +93,17 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
     return render_script(request, id, plan_arrays(request).front());
 }
 
-Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context) {
+Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context,
+                                     std::vector<std::string> const& more_options) {
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
     if (request.plan.must_wait_for_nodes()) return std::string();
     DET_TRY_ASSIGN(auto const script, render_first_script(request));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     ExperimentLayout const layout(request.root, {0});
+    auto options = render::command_line_options(request.plan, layout, job_comment(request.root, {0}));
+    options.insert(options.end(), more_options.begin(), more_options.end());
     DET_TRY_ASSIGN(auto const said,
-                   context.slurm.test_submission(
-                       {render::command_line_options(request.plan, layout, job_comment(request.root, {0})),
-                        in_memory.path(), context.environment}));
+                   context.slurm.test_submission({options, in_memory.path(), context.environment}));
     return start_estimate_in(said, context.clock.now());
 }
 

@@ -213,4 +213,21 @@ Result<PackedContext> pack_context(ContextTree const& tree, fs::path const& cont
     return std::move(packed).error().while_doing("packing the context");
 }
 
+Status receive_context(ReadArchive const& read, std::string const& sha256, fs::path const& contexts) {
+    constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+    DET_TRY_ASSIGN(auto archive, TemporaryArchive::create(contexts));
+    std::string buffer(buffer_bytes, '\0');
+    std::uint64_t size_bytes = 0;
+    while (auto const count = read(std::span<char>(buffer))) {
+        DET_TRY(
+            write_all(archive.fd(), std::string_view(buffer).substr(0, count), "write the received code"));
+        size_bytes += count;
+    }
+    auto const holds = hash_compressed_file(archive.path());
+    if (!holds || *holds != sha256)
+        return Error{codes::damaged, "the code arrived incomplete or damaged", "send it again"};
+    DET_TRY(archive.store_as(sha256, size_bytes));
+    return Ok{};
+}
+
 }  // namespace det::pack

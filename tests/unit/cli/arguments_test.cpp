@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(arguments_set_the_members_in_the_option_table) {
              {"e", "create", "--config=a=1", "--config=b=2", "--dry-run", "exp.yaml", "code"}}) {
         auto const invocation = must(parse_command_line(line));
         for (auto const& option : invocation.command->options()) {
-            if (option.names == "config") BOOST_TEST(*std::get<std::string*>(option.target) == "exp.yaml");
+            if (option.names == "config")
+                BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "exp.yaml");
             if (option.names == "context")
                 BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "code");
             if (option.names == "--config")

@@ -4,12 +4,14 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
+#include <det/experiment/find_start_times.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,27 @@ BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(tested.at(0) == submit.options.at(1));
 }
 
+BOOST_AUTO_TEST_CASE(the_configuration_can_come_from_standard_input) {
+    piped = config_text() + "labels: [piped]\n";
+    BOOST_TEST(run("experiment create - " + (directory / "code").string()) == 0, err);
+    BOOST_TEST(must(read_file(experiment(1).path() / "submitted.yaml")) == *piped);
+    piped = "name: x\nentrypont: y\n";
+    BOOST_TEST(run("experiment create -") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "stdin:2:1: error: unknown key 'entrypont'"), err);
+    BOOST_TEST(run("config check --sanity -") == to_int(ExitCode::bad_file));
+    piped = std::string(config_limit_bytes + 1, '#');
+    BOOST_TEST(run("config show -") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "standard input has more than 1048576 bytes"), err);
+    piped = std::string(config_limit_bytes, '#');
+    BOOST_TEST(run("config show --sanity -") == 0, err);
+}
+
+BOOST_AUTO_TEST_CASE(options_of_determined_that_have_no_effect_are_accepted_with_a_warning) {
+    BOOST_TEST(create(" -p 8080 -p 8081 --project_id 3") == 0, err);
+    BOOST_TEST(contains(err, "warning: --publish has no effect"), err);
+    BOOST_TEST(contains(err, "warning: --project_id has no effect"), err);
+}
+
 BOOST_AUTO_TEST_CASE(a_trial_that_the_limits_of_the_account_never_admit_is_a_warning) {
     slurm.config = slurm::ClusterConfig(
         slurm::ClusterConfig::Settings{{"AccountingStorageType", "accounting_storage/slurmdbd"},
@@ -64,6 +87,53 @@ BOOST_AUTO_TEST_CASE(a_trial_that_the_limits_of_the_account_never_admit_is_a_war
     BOOST_TEST(!contains(err, "never starts"), err);
     slurm.refused = {"accounting"};
     BOOST_TEST(create() == 0, err);
+}
+
+BOOST_AUTO_TEST_CASE(when_lists_the_starts_of_several_sizes_and_submits_nothing) {
+    slurm.partition_list.push_back(
+        {"other", false, true, "OFF", std::chrono::seconds(0), {{8, 8, "idle", "gpu:4"}}, {}, "12:00:00"});
+    slurm.on_call = [this](std::string const& call) {
+        if (call != "test") return;
+        auto const& options = slurm.submissions.back().options;
+        auto const text = must(read_file(slurm.submissions.back().script));
+        bool const is_large = contains(text, "--nodes=4");
+        bool const is_short = !options.empty() && options.back() == "--time=60";
+        slurm.test_answer =
+            fmt::format("sbatch: Job 5 to start at 2026-11-{}T12:00:00 using 8 processors", is_large   ? 23
+                                                                                            : is_short ? 21
+                                                                                                       : 22);
+    };
+    auto const answer = ask("experiment create --when " + (directory / "exp.yaml").string());
+    BOOST_TEST(slurm.submissions.size() <= start_probes_max);
+    for (auto const& call : slurm.calls)
+        BOOST_TEST((call == "partitions" || call == "config" || call == "test"), call);
+    BOOST_TEST(!path_exists(root.path()));
+    BOOST_REQUIRE(answer.size() > 3u);
+    std::string last;
+    std::set<std::string> pools;
+    for (auto const& row : answer) {
+        BOOST_TEST(last <= row["start"].get<std::string>());
+        last = row["start"];
+        pools.insert(row["resource_pool"]);
+        if (row["resource_pool"] == "other") BOOST_TEST(row["time_limit_s"] <= 12 * 3600);
+    }
+    BOOST_TEST(pools.size() == 2u);
+    BOOST_TEST(answer[0]["time_limit_s"] == 3600);
+    BOOST_TEST(answer[0]["slots"] == 8);  // of the sizes that start then the largest
+    BOOST_TEST(answer.back()["nodes"] == 4);
+}
+
+BOOST_AUTO_TEST_CASE(when_leaves_out_what_slurm_refuses_and_reports_errors_of_the_configuration) {
+    int asked = 0;
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "test" && ++asked == 2) slurm.refused = {"test"};
+    };
+    BOOST_TEST(ask("experiment create --when " + (directory / "exp.yaml").string()).empty());
+    slurm.refused = {"test"};
+    BOOST_TEST(run("experiment create --when " + (directory / "exp.yaml").string()) ==
+               to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(run("experiment create --when --config resources.slots_per_trial=3.5 " +
+                   (directory / "exp.yaml").string()) == to_int(ExitCode::bad_file));
 }
 
 BOOST_AUTO_TEST_CASE(slurm_tests_the_script_before_files_are_written) {

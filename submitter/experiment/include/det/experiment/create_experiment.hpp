@@ -25,4 +25,9 @@ struct CreatedExperiment {
 /// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
+/// Checks the code as create_experiment() does and packs it into `contexts`. Returns nothing without code.
+Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
+                                                          std::filesystem::path const& contexts,
+                                                          Context& context);
+
 }  // namespace det::experiment

@@ -3,6 +3,8 @@
 #include <det/pack/tree.hpp>
 
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 
 namespace det::pack {
@@ -19,5 +21,13 @@ struct PackedContext {
 /// once; two processes may pack it at the same time. A file that has changed since the listing is an error.
 /// After an error no new file is left in `contexts`.
 Result<PackedContext> pack_context(ContextTree const& tree, std::filesystem::path const& contexts);
+
+/// Fills the buffer with the next bytes of an archive; returns their number, 0 at the end.
+using ReadArchive = std::function<std::size_t(std::span<char>)>;
+
+/// Stores an archive that another machine has packed as <contexts>/<sha256>.tar.zst. codes::damaged, and
+/// nothing is stored, if its contents do not have that hash.
+Status receive_context(ReadArchive const& read, std::string const& sha256,
+                       std::filesystem::path const& contexts);
 
 }  // namespace det::pack

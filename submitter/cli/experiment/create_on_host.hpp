@@ -1,0 +1,23 @@
+#pragma once
+#include <det/experiment/prepare_submission.hpp>
+
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+
+namespace det::cli {
+
+/// Runs `experiment create --host`: reads the configuration and packs the code here, starts det-submit on the
+/// login node by ssh (or by the command in DET_SSH), and sends both to its standard input. Its output goes to
+/// the terminal.
+/// \param options The options for det-submit there.
+/// \return Its exit code.
+Outcome create_on_host(std::string const& host, experiment::SubmissionOptions const& submission,
+                       std::vector<std::string> const& options, Session& session);
+
+/// The command line that starts det-submit on the host, as words for ssh. Pure.
+std::vector<std::string> remote_command(std::vector<std::string> const& ssh, std::string const& host,
+                                        std::vector<std::string> const& options);
+
+}  // namespace det::cli

@@ -1,0 +1,34 @@
+#pragma once
+#include <det/experiment/context.hpp>
+#include <det/experiment/prepare_submission.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace det::experiment {
+
+/// The most probes that find_start_times() makes.
+inline constexpr std::size_t start_probes_max = 40;
+
+/// When a trial of that size would start, as Slurm estimates it now.
+struct StartTime {
+    std::string pool;
+    std::int64_t slots = 0;
+    int nodes = 0;
+    std::int64_t time_limit_s = 0;
+    std::optional<UtcTime> start;  // nothing: not within a year, or unknown
+};
+
+/// Asks Slurm (`sbatch --test-only`) when the first trial of an experiment would start with other sizes, time
+/// limits and pools, in at most start_probes_max questions. What Slurm refuses is left out.
+/// \return The answers, the earliest start first, and of equal starts the most slots. An error if not even
+/// the configuration as it is written can be submitted.
+Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions const& options,
+                                                             Context& context);
+
+/// Reads a time that Slurm wrote in the local time zone: "2026-11-21T16:20:00".
+std::optional<UtcTime> parse_local_time(std::string_view text);
+
+}  // namespace det::experiment

@@ -1,0 +1,116 @@
+#include <det/experiment/find_start_times.hpp>
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/submit_arrays.hpp>
+#include <det/plan/plan.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+
+namespace det::experiment {
+namespace {
+
+constexpr std::int64_t hour_s = 3600;
+constexpr std::int64_t usual_limits_s[] = {hour_s, 4 * hour_s, 24 * hour_s};
+constexpr double size_factors[] = {1, 2, 0.5, 4, 0.25};
+
+/// The requested number of slots first, then multiples and fractions of it.
+std::vector<std::int64_t> sizes_around(std::int64_t slots) {
+    std::vector<std::int64_t> sizes;
+    for (auto const factor : size_factors) {
+        auto const size = static_cast<double>(slots) * factor;
+        auto const whole = static_cast<std::int64_t>(size);
+        bool const is_new = std::ranges::find(sizes, whole) == sizes.end();
+        if (is_new && static_cast<double>(whole) == size && (whole > 0 || slots == 0)) sizes.push_back(whole);
+    }
+    return sizes;
+}
+
+/// The time limit of the configuration, if it has one, and usual ones that the partition allows.
+std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
+    std::vector<std::int64_t> limits;
+    if (auto const own = config::parse_time_limit(plan.time_limit)) limits.push_back(*own);
+    auto const longest_s = config::parse_time_limit(plan.pool.partition_time_max);
+    for (auto const usual : usual_limits_s) {
+        bool const is_new = std::ranges::find(limits, usual) == limits.end();
+        if (is_new && (!longest_s || usual <= *longest_s)) limits.push_back(usual);
+    }
+    if (limits.empty() && longest_s) limits.push_back(*longest_s);
+    return limits;
+}
+
+/// The requested pool first, then those with slots of the same kind.
+std::vector<site::Pool> pools_to_try(site::Site const& site, site::Pool const& requested) {
+    std::vector<site::Pool> pools{requested};
+    for (auto const& pool : site.pools) {
+        if (pool.name != requested.name && pool.is_up && pool.slot_type == requested.slot_type)
+            pools.push_back(pool);
+    }
+    return pools;
+}
+
+/// The plans of all pools and sizes that fit, the requested one first.
+std::vector<plan::SubmissionPlan> plans_to_try(SubmissionRequest const& request, site::Site const& site) {
+    std::vector<plan::SubmissionPlan> plans;
+    for (auto const& pool : pools_to_try(site, request.plan.pool)) {
+        for (auto const slots : sizes_around(request.config.resources.slots_per_trial)) {
+            auto config = request.config;
+            config.resources.resource_pool = pool.name;
+            config.resources.slots_per_trial = slots;
+            auto plan = plan::plan_submission(config, site);
+            if (plan && !plan->must_wait_for_nodes()) plans.push_back(*std::move(plan));
+        }
+    }
+    return plans;
+}
+
+std::int64_t slots_of(plan::SubmissionPlan const& plan) {
+    return std::int64_t{plan.shape.nodes} * plan.shape.slots_per_node;
+}
+
+bool starts_before(StartTime const& a, StartTime const& b) {
+    if (a.start.has_value() != b.start.has_value()) return a.start.has_value();
+    if (a.start && a.start->microseconds != b.start->microseconds)
+        return a.start->microseconds < b.start->microseconds;
+    return a.slots > b.slots;
+}
+
+}  // namespace
+
+std::optional<UtcTime> parse_local_time(std::string_view text) {
+    std::tm time{};
+    std::string const copy(text);
+    auto const* end = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+    if (end == nullptr || *end != '\0') return std::nullopt;
+    time.tm_isdst = -1;
+    auto const seconds = std::mktime(&time);
+    if (seconds == std::time_t{-1}) return std::nullopt;
+    return UtcTime{std::int64_t{seconds} * 1'000'000};
+}
+
+Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions const& options,
+                                                             Context& context) {
+    DET_TRY_ASSIGN(auto request, prepare_submission(options, context));
+    DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
+    DET_TRY_ASSIGN(auto const site, load_site(file, context, Freshness::recent));
+    DET_TRY(check_with_slurm(request, context));
+    std::vector<StartTime> answers;
+    std::size_t probes = 1;
+    for (auto& plan : plans_to_try(request, site)) {
+        for (auto const limit_s : time_limits_s(plan)) {
+            if (probes++ >= start_probes_max) break;
+            request.plan = plan;
+            // The last --time of sbatch's command line counts.
+            auto const minutes = std::max<std::int64_t>(1, limit_s / 60);
+            auto const said = check_with_slurm(request, context, {fmt::format("--time={}", minutes)});
+            if (!said && said.error().code == codes::slurm_unreachable) return said.error();
+            if (said)
+                answers.push_back(
+                    {plan.pool.name, slots_of(plan), plan.nodes(), limit_s, parse_local_time(*said)});
+        }
+    }
+    std::ranges::stable_sort(answers, starts_before);
+    return answers;
+}
+
+}  // namespace det::experiment
