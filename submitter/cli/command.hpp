@@ -120,4 +120,5 @@ std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
 std::unique_ptr<Command> make_trial_profile();
 
+std::unique_ptr<Command> make_trial_shell();
 }  // namespace det::cli

@@ -45,6 +45,7 @@ constexpr CommandEntry entries[] = {
     {"trial", "download", "a copy of one of its checkpoints", make_trial_download},
     {"trial", "kill", "end one trial at once", make_trial_kill},
     {"trial", "logs", "the output of the ranks of a trial", make_trial_logs},
+    {"trial", "shell", "a shell beside a rank that runs", make_trial_shell},
     {"trial", "metrics", "the metrics that a trial reported", make_trial_metrics},
     {"trial", "profile", "how a profiled trial used its nodes, and its timings", make_trial_profile},
     {"checkpoint", "list", "the checkpoints of an experiment", make_checkpoint_list},

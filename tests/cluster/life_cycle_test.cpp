@@ -42,6 +42,9 @@ BOOST_AUTO_TEST_CASE(cancel_saves_a_checkpoint_and_kill_removes_the_job) {
     for (auto const id : {canceled, killed}) {
         wait_until([&] { return !ask(fmt::format("trial metrics {}", id)).empty(); }, 60s, "it trains");
     }
+    BOOST_TEST(
+        shell(fmt::format("det trial shell {} --rank 1 -- sh -c 'echo rank $RANK; test -d $DET_RUN_DIR/info'",
+                          canceled)) == "rank 1");
     must_run(fmt::format("e cancel {}", canceled));
     must_run(fmt::format("e kill {}", killed));
     wait_for_state(canceled, "CANCELED");

@@ -80,6 +80,9 @@ public:
     det::Result<std::optional<det::slurm::JobStatus>> query_job(det::slurm::JobRef const& ref) override {
         return answer<std::optional<det::slurm::JobStatus>>("find " + to_string(ref), job);
     }
+    det::Result<std::uint32_t> query_running_job_number(det::slurm::JobRef const& ref) override {
+        return answer<std::uint32_t>("number " + to_string(ref), ref.job + ref.task.value_or(0));
+    }
     det::Result<std::vector<det::slurm::Partition>> query_partitions() override {
         return answer<std::vector<det::slurm::Partition>>("partitions", partition_list);
     }
@@ -89,13 +92,13 @@ public:
     det::Result<det::slurm::ClusterConfig> query_cluster_config() override {
         return answer<det::slurm::ClusterConfig>("config", config);
     }
+    det::Result<det::slurm::Accounting> query_accounting(std::string const&, std::string const&) override {
+        return answer<det::slurm::Accounting>("accounting", accounting);
+    }
     det::Status requeue(det::slurm::JobRef const& ref, RequeueScope scope) override {
         if (refuses_requeue) return det::Error{det::codes::slurm_refused, "Slurm refused 'scontrol requeue'"};
         auto const* verb = scope == RequeueScope::incomplete ? "requeue-incomplete " : "requeue ";
         return answer<det::Ok>(verb + to_string(ref), {});
-    det::Result<det::slurm::Accounting> query_accounting(std::string const&, std::string const&) override {
-        return answer<det::slurm::Accounting>("accounting", accounting);
-    }
     }
     det::Status start_not_before(det::slurm::JobRef const& ref, std::chrono::seconds) override {
         return answer<det::Ok>("start " + to_string(ref), {});

@@ -13,6 +13,8 @@
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "done.hpp"
+#include "enter_rank.hpp"
 #include "execute_plan.hpp"
 #include "prepare_container.hpp"
 #include "sample_node.hpp"
@@ -131,6 +134,20 @@ Result<int> sample(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> enter(Arguments const& arguments) {
+    auto const separator = std::ranges::find(arguments, "--");
+    DET_TRY_ASSIGN(auto options, parse_options({arguments.begin(), separator}, {"--run-path", "--rank"}));
+    auto const rank = parse_integer<std::uint32_t>(options["--rank"]);
+    if (!rank) return Error{codes::usage, "'" + options["--rank"] + "' is no rank"};
+    Arguments command;
+    if (separator != arguments.end()) command.assign(separator + 1, arguments.end());
+    DET_TRY_ASSIGN(auto const program, enter_rank({options["--run-path"], *rank, std::move(command)},
+                                                  Environment::of_this_process()));
+    if (::chdir(program.directory.c_str()) != 0)
+        return os_error("change to '" + program.directory.string() + "'", errno);
+    return replace_process(program.argv, program.environment);
+}
+
 struct Subcommand {
     std::string_view name, help;
     Result<int> (*run)(Arguments const&);
@@ -146,6 +163,8 @@ constexpr Subcommand subcommands[] = {
      "write the system metrics of this node until the input ends: --journal FILE --interval-ms N --samples N",
      sample},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
+    {"enter", "--run-path DIR --rank N [-- CMD...]: beside a rank of this node, for 'det-submit trial shell'",
+     enter},
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };

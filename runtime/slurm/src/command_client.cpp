@@ -233,6 +233,16 @@ Result<std::optional<JobStatus>> CommandClient::query_job(JobRef const& job) {
     return pick_job(std::move(jobs), job);
 }
 
+Result<std::uint32_t> CommandClient::query_running_job_number(JobRef const& job) {
+    auto const name = to_string(job);
+    DET_TRY_ASSIGN(auto const output, query_with_retries({"squeue", "--noheader", "--states=RUNNING",
+                                                          "--format=%A", "--jobs=" + name}));
+    bool const is_unknown = output.err.find("Invalid job id specified") != std::string::npos;
+    if (output.exit_code != 0 && !is_unknown) return failure_of("squeue", output);
+    if (auto const number = parse_integer<std::uint32_t>(trim(output.out))) return *number;
+    return Error{codes::no_such_job, fmt::format("job {} does not run", name)};
+}
+
 Result<std::vector<Partition>> CommandClient::query_partitions() {
     auto answers = query_all_with_retries(
         {{"scontrol", "show", "partition", "--oneliner"},
@@ -252,16 +262,6 @@ Result<std::vector<Node>> CommandClient::query_nodes() {
     return parse_nodes(output.out);
 }
 
-Result<ClusterConfig> CommandClient::query_cluster_config() {
-    DET_TRY_ASSIGN(auto const output, query_with_retries({"scontrol", "show", "config"}));
-    if (output.exit_code != 0) return failure_of("scontrol", output);
-    return parse_cluster_config(output.out);
-}
-
-Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
-    std::vector<std::string> argv{"scontrol", "requeue"};
-    if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
-    argv.push_back(to_string(job));
 Result<Accounting> CommandClient::query_accounting(std::string const& user, std::string const& cluster) {
     auto const show = [](std::vector<std::string> words) {
         words.insert(words.begin(), {"sacctmgr", "--noheader", "--parsable2", "--readonly", "show"});
@@ -282,6 +282,16 @@ Result<Accounting> CommandClient::query_accounting(std::string const& user, std:
     return parse_accounting(texts[0] + texts[1], texts[2], texts[3]);
 }
 
+Result<ClusterConfig> CommandClient::query_cluster_config() {
+    DET_TRY_ASSIGN(auto const output, query_with_retries({"scontrol", "show", "config"}));
+    if (output.exit_code != 0) return failure_of("scontrol", output);
+    return parse_cluster_config(output.out);
+}
+
+Status CommandClient::requeue(JobRef const& job, RequeueScope scope) {
+    std::vector<std::string> argv{"scontrol", "requeue"};
+    if (scope == RequeueScope::incomplete) argv.push_back("Incomplete");
+    argv.push_back(to_string(job));
     return run("scontrol requeue", std::move(argv));
 }
 

@@ -63,4 +63,19 @@ std::vector<std::string> render_srun(CommandOnNodes const& request) {
     return argv;
 }
 
+std::vector<std::string> render_srun(CommandInJob const& request) {
+    std::vector<std::string> argv{
+        "srun",        fmt::format("--jobid={}", request.job), "--overlap",  "--nodes=1",
+        "--ntasks=1",  "--nodelist=" + request.node,           "--mpi=none", "--chdir=/",
+        "--export=ALL"};
+    if (request.gpus > 0) {
+        argv.push_back(fmt::format("--gres=gpu:{}", request.gpus));
+        argv.push_back("--gpu-bind=none");
+    }
+    if (request.has_terminal) argv.push_back("--pty");
+    argv.push_back("--");
+    argv.insert(argv.end(), request.command.begin(), request.command.end());
+    return argv;
+}
+
 }  // namespace det::slurm

@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_comm
                "commands: checkpoint, config, dump, experiment, job, resource-pool, search, site, task, "
                "template, trial");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
-    BOOST_TEST(refusal({"trial", "frobnicate"}).hint == "it has: describe, download, kill, logs, metrics, profile");
+    BOOST_TEST(refusal({"trial", "frobnicate"}).hint ==
+               "it has: describe, download, kill, logs, metrics, profile, shell");
     BOOST_TEST(refusal({"trial", "frobnicate"}).message == "there is no command 'trial frobnicate'");
 }
 

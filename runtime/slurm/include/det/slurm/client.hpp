@@ -67,16 +67,19 @@ public:
     virtual Result<std::vector<JobStatus>> query_queue(QueueFilter const& filter) = 0;
     /// Empty if Slurm does not know the job (any more).
     virtual Result<std::optional<JobStatus>> query_job(JobRef const& job) = 0;
+    /// The number that SLURM_JOB_ID has in that job: of an array task a number of its own. no_such_job if it
+    /// does not run.
+    virtual Result<std::uint32_t> query_running_job_number(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> query_partitions() = 0;
     /// Each node once for each of its partitions.
     virtual Result<std::vector<Node>> query_nodes() = 0;
     virtual Result<ClusterConfig> query_cluster_config() = 0;
-
-    enum class RequeueScope {
-        incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld
     /// What the accounting database says about this user on this cluster. slurm_unreachable if the database
     /// does not answer or sacctmgr is not installed.
     virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
+
+    enum class RequeueScope {
+        incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld
         any,
     };
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;
