@@ -83,11 +83,11 @@ std::unique_ptr<Command> make_experiment_fork();
 std::unique_ptr<Command> make_experiment_gc();
 std::unique_ptr<Command> make_experiment_kill();
 std::unique_ptr<Command> make_experiment_label_add();
-std::unique_ptr<Command> make_experiment_logs();
 std::unique_ptr<Command> make_experiment_label_remove();
 std::unique_ptr<Command> make_experiment_list();
 std::unique_ptr<Command> make_experiment_list_checkpoints();
 std::unique_ptr<Command> make_experiment_list_trials();
+std::unique_ptr<Command> make_experiment_logs();
 std::unique_ptr<Command> make_experiment_report();
 std::unique_ptr<Command> make_experiment_set_description();
 std::unique_ptr<Command> make_experiment_set_gc_policy();
@@ -105,6 +105,7 @@ std::unique_ptr<Command> make_resource_pool_describe();
 std::unique_ptr<Command> make_resource_pool_list();
 std::unique_ptr<Command> make_search_preview();
 std::unique_ptr<Command> make_site_check();
+std::unique_ptr<Command> make_site_try();
 std::unique_ptr<Command> make_task_list();
 std::unique_ptr<Command> make_template_create();
 std::unique_ptr<Command> make_template_describe();
@@ -112,13 +113,13 @@ std::unique_ptr<Command> make_template_list();
 std::unique_ptr<Command> make_template_remove();
 std::unique_ptr<Command> make_template_set();
 std::unique_ptr<Command> make_template_set_value();
+std::unique_ptr<Command> make_template_set_value_config();
 std::unique_ptr<Command> make_trial_describe();
 std::unique_ptr<Command> make_trial_download();
-std::unique_ptr<Command> make_template_set_value_config();
 std::unique_ptr<Command> make_trial_kill();
 std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
 std::unique_ptr<Command> make_trial_profile();
-
 std::unique_ptr<Command> make_trial_shell();
+
 }  // namespace det::cli

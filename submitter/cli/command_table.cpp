@@ -18,8 +18,8 @@ constexpr CommandEntry entries[] = {
     {"experiment", "compare", "experiments side by side", make_experiment_compare},
     {"experiment", "report", "what the slots of its jobs were used for", make_experiment_report},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
-    {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"experiment", "logs", "the output of its first trial", make_experiment_logs},
+    {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
     {"experiment", "pause", "free its nodes; its trials save their work", make_experiment_pause},
     {"experiment", "activate", "resume an experiment that waits for you", make_experiment_activate},
     {"experiment", "continue", "run an experiment that has ended again, optionally changed",
@@ -58,6 +58,7 @@ constexpr CommandEntry entries[] = {
     {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
     {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
     {"site", "check", "what to change so that experiments run well here", make_site_check},
+    {"site", "try", "what compute nodes see: one small job in each pool", make_site_try},
     {"job", "list", "the queue, in scheduling order", make_job_list},
     {"job", "update", "move a waiting job", make_job_update},
     {"job", "update-batch", "several such moves at once", make_job_update_batch},
@@ -73,10 +74,10 @@ constexpr CommandEntry entries[] = {
     {"template", "create", "make a template from a file", make_template_create},
     {"template", "set", "make a template, or replace it", make_template_set},
     {"template", "set-value", "change one value of a template", make_template_set_value},
+    {"template", "set-value config", "replace a template by a file", make_template_set_value_config},
     {"template", "remove", "remove a template of yours", make_template_remove},
     {"", "dump", "print any file of det-submit in readable form", make_dump},
 };
-    {"template", "set-value config", "replace a template by a file", make_template_set_value_config},
 
 constexpr NameAlias other_names[] = {
     {"ls", "list"},   {"lt", "list-trials"},   {"lc", "list-checkpoints"},

@@ -77,7 +77,22 @@ BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_
                    .find("nothing is overwritten") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(starts_are_estimated_before_a_job_waits) {
+BOOST_AUTO_TEST_CASE(compute_nodes_are_tried_and_starts_are_estimated_before_a_job_waits) {
+    auto const tried = login("researcher", {"bash", "-c", "cd; det site try --json"});
+    auto const answer = nlohmann::json::parse(tried.out);
+    BOOST_REQUIRE(answer.at("pools").size() == 1u);
+    auto const& nodes = answer["pools"][0].at("nodes");
+    BOOST_REQUIRE_MESSAGE(nodes.size() == 2u, tried.out);
+    BOOST_TEST(nodes[0].at("node") == "n0");
+    BOOST_TEST(nodes[0].at("network_bytes_per_s").get<double>() > 0);
+    BOOST_TEST(nodes[1].at("storage_bytes_per_s").get<double>() > 0);
+    // The GPUs of this site are no devices; all else is in order.
+    for (auto const& finding : answer.at("findings")) {
+        auto const what = finding.at("what").get<std::string>();
+        if (finding.at("weight") == "change") BOOST_TEST(what.find("GPU") != std::string::npos, what);
+    }
+    BOOST_TEST(shell("ls " + root().string() + " | grep preflight || true") == "");
+
     auto const starts = ask("e create digits.yaml --template mpi --when");
     BOOST_REQUIRE(!starts.empty());
     BOOST_TEST(starts[0].at("now") == true);

@@ -1,5 +1,8 @@
-// Fuzzes the parsers of site data: the site file, plugstack.conf, the plugin's shared object, GRES strings.
+// Fuzzes the parsers of site data: the site file, plugstack.conf, the plugin's shared object, GRES strings,
+// what sacctmgr prints, and what compute nodes report.
 #include <det/config/site_file.hpp>
+#include <det/site/accounting_limits.hpp>
+#include <det/site/judge_preflight.hpp>
 #include <det/site/site.hpp>
 #include <det/site/spank_plugin.hpp>
 
@@ -29,6 +32,24 @@ void check_site_file(std::string_view text) {
     require(pools.size() == site->pools.size(), "every pool of the file is a pool of the site");
 }
 
+void check_accounting(std::string_view text) {
+    auto const accounting = slurm::parse_accounting(text, text, text);
+    for (auto const& association : accounting.associations) {
+        (void)accounting.ancestors(association);
+        for (auto const& limit : site::find_exceeded_limits(
+                 accounting, {association.user, association.account, "gpu", ""}, {2, 8, "a100"}))
+            require(limit.asked > limit.allowed, "only a limit below the request is exceeded");
+    }
+}
+
+void check_preflight(std::string_view text) {
+    auto const facts = parse_preflight_facts(text);
+    if (!facts) return;
+    auto const again = parse_preflight_facts(render_preflight_facts(*facts));
+    require(again && render_preflight_facts(*again) == render_preflight_facts(*facts), "facts are kept");
+    (void)site::judge_preflight({"gpu", 2, true, "apptainer", "/det"}, {}, {*facts});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
@@ -37,5 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     for (auto const& line : site::parse_plugstack(text)) require(!line.path.empty(), "a line has a path");
     (void)site::find_plugin_version(text);
     (void)site::parse_gpu_groups(text);
+    check_accounting(text);
+    check_preflight(text);
     return 0;
 }

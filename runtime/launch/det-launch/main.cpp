@@ -25,6 +25,7 @@
 #include "done.hpp"
 #include "enter_rank.hpp"
 #include "execute_plan.hpp"
+#include "preflight.hpp"
 #include "prepare_container.hpp"
 #include "sample_node.hpp"
 
@@ -134,6 +135,15 @@ Result<int> sample(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> preflight(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options,
+                   parse_options(arguments, {"--directory", "--token", "--storage", "--container-runtime"}));
+    DET_TRY(run_preflight(
+        {options["--directory"], options["--token"], options["--storage"], options["--container-runtime"]},
+        Environment::of_this_process()));
+    return 0;
+}
+
 Result<int> enter(Arguments const& arguments) {
     auto const separator = std::ranges::find(arguments, "--");
     DET_TRY_ASSIGN(auto options, parse_options({arguments.begin(), separator}, {"--run-path", "--rank"}));
@@ -165,6 +175,11 @@ constexpr Subcommand subcommands[] = {
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"enter", "--run-path DIR --rank N [-- CMD...]: beside a rank of this node, for 'det-submit trial shell'",
      enter},
+    {"preflight",
+     "what this node sees: --directory DIR --token TEXT --storage DIR --container-runtime PROGRAM, for "
+     "'det-submit site "
+     "try'",
+     preflight},
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };

@@ -78,4 +78,6 @@ std::vector<std::string> render_srun(CommandInJob const& request) {
     return argv;
 }
 
+std::vector<std::string> commands_in_jobs() { return {"srun", "scontrol", "scancel", "squeue", "sbatch"}; }
+
 }  // namespace det::slurm

@@ -50,4 +50,7 @@ struct CommandInJob {
 };
 std::vector<std::string> render_srun(CommandInJob const& request);
 
+/// The commands of Slurm that jobs start on their nodes.
+std::vector<std::string> commands_in_jobs();
+
 }  // namespace det::slurm

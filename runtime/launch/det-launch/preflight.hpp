@@ -1,0 +1,22 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/result.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace det::launch {
+
+/// The arguments of `det-launch preflight`.
+struct PreflightRequest {
+    std::filesystem::path directory;  // shared, with the token of the submitter
+    std::string token;
+    std::filesystem::path storage;  // the checkpoint storage; empty: none on a file system
+    std::string container_runtime;  // its program; empty: none
+};
+
+/// Measures what this node of a job sees, and writes it into the directory. Nodes 0 and 1 measure the network
+/// between them; what can't be measured is left out. Takes a few seconds at most.
+Status run_preflight(PreflightRequest const& request, Environment const& environment);
+
+}  // namespace det::launch

@@ -1,0 +1,30 @@
+#pragma once
+#include <det/protocol/preflight_facts.hpp>
+#include <det/site/check.hpp>
+
+#include <string>
+#include <vector>
+
+namespace det::site {
+
+/// What the machine of the user sees, with which compute nodes are compared.
+struct LoginFacts {
+    std::string root;                  // the directory that must be shared
+    std::string program;               // see identify_file()
+    std::int64_t clock_offset_us = 0;  // see measure_clock_offset_us()
+};
+
+/// What is to be known about the pool.
+struct PreflightPool {
+    std::string name;
+    int nodes = 1;  // that the job had
+    bool has_gpus = false;
+    std::string container_runtime = {};  // empty: none
+    std::string storage = {};            // the path of the checkpoint storage; empty: none on a file system
+};
+
+/// \return What to change so that trials run well on these nodes, and what to know. Pure.
+std::vector<Finding> judge_preflight(PreflightPool const& pool, LoginFacts const& login,
+                                     std::vector<PreflightFacts> const& nodes);
+
+}  // namespace det::site
