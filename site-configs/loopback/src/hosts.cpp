@@ -3,110 +3,22 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <functional>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "deadline.hpp"
 #include "error_codes.hpp"
 #include "freezer.hpp"
+#include "mounts.hpp"
 #include "slurm_config.hpp"
 
 namespace det::loopback {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_below(fs::path const& path, fs::path const& directory) {
-    auto const [end, ignored] = std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
-    return end == directory.end();
-}
-
-struct DetachedTree {
-    fs::path path;
-    UniqueFd tree;
-};
-
-Result<DetachedTree> clone_tree(fs::path const& path) {
-    UniqueFd tree(::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
-    if (!tree) return os_error(fmt::format("clone the mount '{}'", path.string()), errno);
-    return DetachedTree{path, std::move(tree)};
-}
-
-Status attach(DetachedTree const& detached) {
-    DET_TRY(make_directories(detached.path, 0755));
-    if (::move_mount(detached.tree.get(), "", AT_FDCWD, detached.path.c_str(), MOVE_MOUNT_F_EMPTY_PATH) !=
-        0) {
-        return os_error(fmt::format("mount '{}' again", detached.path.string()), errno);
-    }
-    return Ok{};
-}
-
-// The mounts are made in private mount namespaces: the kernel unmounts everything when the namespace ends.
-
-/// Makes all mounts MS_SLAVE: our mounts are invisible to the host, and the host's mounts and unmounts still
-/// take effect here, so that this namespace never keeps a file system of the host busy.
-Status make_mounts_slave() {
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-        return os_error("make the mounts slaves of the host's", errno);
-    }
-    return Ok{};
-}
-
-Status bind_mount(fs::path const& source, fs::path const& target) {
-    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
-        return os_error(fmt::format("bind '{}' to '{}'", source.string(), target.string()), errno);
-    }
-    return Ok{};
-}
-
-Status bind_mount_read_only(fs::path const& source, fs::path const& target) {
-    DET_TRY(bind_mount(source, target));
-    if (::mount(nullptr, target.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
-        return os_error(fmt::format("make '{}' read-only", target.string()), errno);
-    }
-    return Ok{};
-}
-
-Status mount_file_system(std::string const& type, fs::path const& target, std::string const& options = "") {
-    if (::mount(type.c_str(), target.c_str(), type.c_str(), MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-        return os_error(fmt::format("mount {} at '{}'", type, target.string()), errno);
-    }
-    return Ok{};
-}
-
-/// Mounts an overlayfs over `directory`: its own files below the files in `changes`. Writes go to `changes`;
-/// overlayfs needs the empty directory `scratch` for its work.
-Status mount_overlay(fs::path const& directory, fs::path const& changes, fs::path const& scratch) {
-    auto const options = fmt::format("lowerdir={},upperdir={},workdir={}", directory.string(),
-                                     changes.string(), scratch.string());
-    if (::mount("overlay", directory.c_str(), "overlay", 0, options.c_str()) != 0) {
-        return os_error(fmt::format("mount an overlay over '{}'", directory.string()), errno);
-    }
-    return Ok{};
-}
-
-/// Calls `mount`, which mounts something over `directory`. Afterwards the paths `kept` below `directory` show
-/// the same trees as before, including mounts below them. Needed because a state directory may be below /tmp,
-/// over which each node mounts its own /tmp.
-Status mount_over(fs::path const& directory, std::vector<fs::path> const& kept,
-                  std::function<Status()> const& mount) {
-    std::vector<DetachedTree> trees;
-    for (auto const& path : kept) {
-        if (!is_below(path, directory) || !path_exists(path)) continue;
-        DET_TRY_ASSIGN(auto tree, clone_tree(path));
-        trees.push_back(std::move(tree));
-    }
-    DET_TRY(mount());
-    for (auto const& tree : trees) DET_TRY(attach(tree));
-    return Ok{};
-}
 
 constexpr char const* bridge = "br0";
 
