@@ -75,6 +75,21 @@ function(det_cluster_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()
 
+# det_site_test(main_job SLURM 24.11 PROFILE memory LABEL sites) : the program of the test main_job with another release of
+# Slurm, another profile of the loopback site, or both. The test's name is main_job_24.11_memory.
+function(det_site_test program)
+  cmake_parse_arguments(ARG "" "SLURM;PROFILE;LABEL" "" ${ARGN})
+  if(NOT TARGET test_${program})
+    return()
+  endif()
+  set(parts ${program} ${ARG_SLURM} ${ARG_PROFILE})
+  list(JOIN parts _ name)
+  add_test(NAME ${name} COMMAND test_${program} --color_output=no)
+  # The first test of a release on a machine makes its root file system.
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200 SKIP_RETURN_CODE 77
+    FIXTURES_REQUIRED digits_data ENVIRONMENT "DET_TEST_SLURM=${ARG_SLURM};DET_TEST_PROFILE=${ARG_PROFILE}")
+endfunction()
+
 # det_digits_test(main_job SOURCES main_job_test.cpp) : with the digits example at hand.
 function(det_digits_test name)
   det_cluster_test(${name} ${ARGN})

@@ -31,6 +31,7 @@ DigitsCluster::DigitsCluster(LoopbackOptions const& options) : LoopbackCluster(o
          Environment::of_this_process(),
          std::chrono::seconds(10)});
     BOOST_REQUIRE(must(owned).exit_code == 0);
+    has_pmix_ = shell("srun --mpi=list 2>&1").find("pmix") != std::string::npos;
 }
 
 LoopbackOptions DigitsCluster::with_plugin() {
@@ -59,7 +60,8 @@ void DigitsCluster::wait_for_run(int experiment, std::size_t run) const {
 }
 
 int DigitsCluster::create(std::string const& arguments) const {
-    return ask("experiment create digits.yaml code " + arguments)["id"].get<int>();
+    auto const without_pmix = has_pmix_ ? "" : " --config slurm.mpi=none";
+    return ask("experiment create digits.yaml code " + arguments + without_pmix)["id"].get<int>();
 }
 
 nlohmann::json DigitsCluster::ask(std::string const& command) const {

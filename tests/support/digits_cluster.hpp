@@ -16,6 +16,7 @@ public:
     static LoopbackOptions with_plugin();
 
     /// Runs `det-submit experiment create digits.yaml code` with the arguments. Returns the experiment's id.
+    /// The ranks find each other without PMIx if this Slurm is built without it, as Debian's 26.05 is.
     int create(std::string const& arguments) const;
     /// Runs a det-submit command with --json, which must succeed. Returns its output.
     nlohmann::json ask(std::string const& command) const;
@@ -35,6 +36,9 @@ public:
     std::filesystem::path directory(int experiment) const {
         return root() / "experiments" / std::to_string(experiment);
     }
+
+private:
+    bool has_pmix_ = false;
 };
 
 /// Compares two checkpoint directories with `digits compare`. Returns "" if the networks are equal, else its

@@ -32,12 +32,14 @@ std::optional<std::string> find_obstacle() {
     return std::nullopt;
 }
 
+[[noreturn]] void skip(std::string_view reason) {
+    std::cout << "SKIPPED: " << reason << std::endl;
+    std::exit(skipped);
+}
+
 struct ClusterPrecondition {
     ClusterPrecondition() {
-        auto const reason = find_obstacle();
-        if (!reason) return;
-        std::cout << "SKIPPED: " << *reason << std::endl;
-        std::exit(skipped);
+        if (auto const reason = find_obstacle()) skip(*reason);
     }
 };
 BOOST_TEST_GLOBAL_FIXTURE(ClusterPrecondition);
@@ -45,6 +47,20 @@ BOOST_TEST_GLOBAL_FIXTURE(ClusterPrecondition);
 std::string unique_name() {
     static int count = 0;
     return fmt::format("test-{}-{}", ::getpid(), count++);
+}
+
+void add_choice(std::vector<std::string>& arguments, std::string_view option, std::string const& value,
+                char const* variable) {
+    auto const* inherited = std::getenv(variable);
+    auto const& chosen = value.empty() && inherited != nullptr ? std::string(inherited) : value;
+    if (!chosen.empty()) arguments.push_back(fmt::format("{}={}", option, chosen));
+}
+
+/// Ends the program if 'cluster up' has said that a Slurm release can't be had here. This is only possible in
+/// the first test of a program, so no failure is hidden: the release is the same for all.
+void skip_without_release(ProcessOutput const& output) {
+    if (output.err.find("[no-slurm-release]") == std::string::npos) return;
+    skip(split_lines(output.err).front());
 }
 
 std::vector<std::string> up_arguments(LoopbackOptions const& options, std::string const& name) {
@@ -55,6 +71,8 @@ std::vector<std::string> up_arguments(LoopbackOptions const& options, std::strin
                                        fmt::format("--grace={}", options.grace_s),
                                        "--proctrack=" + options.proctrack};
     if (options.plugin == LoopbackOptions::Plugin::off) arguments.emplace_back("--no-plugin");
+    add_choice(arguments, "--slurm", options.slurm, "DET_TEST_SLURM");
+    add_choice(arguments, "--profile", options.profile, "DET_TEST_PROFILE");
     for (auto const& line : options.slurm_options) arguments.push_back("--slurm-option=" + line);
     return arguments;
 }
@@ -67,7 +85,9 @@ ProcessOutput run_cluster_command(std::vector<std::string> arguments, std::chron
 }
 
 LoopbackCluster::LoopbackCluster(LoopbackOptions const& options) : name_(unique_name()) {
-    auto const output = run_cluster_command(up_arguments(options, name_));
+    // Making the root file system of a release takes a minute or more.
+    auto const output = run_cluster_command(up_arguments(options, name_), std::chrono::minutes(15));
+    skip_without_release(output);
     BOOST_REQUIRE_MESSAGE(output.exit_code == 0, "'cluster up' failed:\n" << output.err);
     boost::unit_test::framework::register_observer(*this);
 }

@@ -17,6 +17,9 @@ struct LoopbackOptions {
     std::string proctrack = "auto";  // cgroup, linuxproc
     enum class Plugin { off, when_built } plugin = Plugin::off;
     std::vector<std::string> slurm_options = {};  // "KEY=VALUE" for slurm.conf
+    // Values of --slurm and --profile. Empty: DET_TEST_SLURM and DET_TEST_PROFILE, else the defaults of 'up'.
+    std::string slurm = {};
+    std::string profile = {};
 };
 
 /// Runs a det-loopback command. If it exceeds the timeout, the test fails.
@@ -24,8 +27,8 @@ ProcessOutput run_cluster_command(std::vector<std::string> arguments,
                                   std::chrono::milliseconds timeout = std::chrono::seconds(120));
 
 /// A private real Slurm. The constructor starts it, the destructor removes it. A program that links this file
-/// prints a reason and ends with exit code 77 (skipped) without root or without Slurm. When a test fails, the
-/// ends of the daemons' logs are printed.
+/// prints a reason and ends with exit code 77 (skipped) without root or without Slurm, or if the root file
+/// system of a Slurm release can't be made. When a test fails, the ends of the daemons' logs are printed.
 class LoopbackCluster : boost::unit_test::test_observer {
 public:
     explicit LoopbackCluster(LoopbackOptions const& options = {});

@@ -127,7 +127,8 @@ Status write_munge_key(ClusterPaths const& paths) {
     return write_file(paths.etc() / "munge.key", {key.data(), key.size()}, 0400);
 }
 
-Status write_configuration(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths) {
+Status write_configuration(ClusterOptions const& options, Proctrack proctrack, SlurmInstallation const& slurm,
+                           ClusterPaths const& paths) {
     struct File {
         char const* name;
         std::string text;
@@ -135,44 +136,54 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, C
     for (auto const& [name, text] : {
              File{"slurm.conf", render_slurm_conf(options, proctrack, paths)},
              File{"gres.conf", render_gres_conf(options, paths)},
-             File{"cgroup.conf", render_cgroup_conf(paths)},
+             File{"cgroup.conf", render_cgroup_conf(parse_slurm_version(slurm.version), paths)},
              File{"plugstack.conf", render_plugstack_conf(options.plugin, paths)},
          }) {
         DET_TRY(write_file(paths.etc() / name, text, 0644));
     }
+    for (auto const name : options.profile.files) {
+        DET_TRY_ASSIGN(auto const text, read_file(fs::path(DET_LOOPBACK_SCRIPTS) / "profiles" / name));
+        DET_TRY(write_file(paths.etc() / name, text, 0644));
+    }
     DET_TRY(write_file(paths.etc_changes() / "hosts", render_hosts(options.nodes), 0644));
+    if (options.profile.accounting == Accounting::slurmdbd) {
+        // slurmdbd refuses a file that others may read.
+        DET_TRY(write_file(paths.etc() / "slurmdbd.conf", render_slurmdbd_conf(paths), 0600));
+        DET_TRY(make_directories(paths.database(), 0700));
+    }
     return write_munge_key(paths);
 }
 
-Status make_home(PlainUser const& user, ClusterPaths const& paths) {
+Status make_home(PlainUser const& user, SiteProfile const& profile, ClusterPaths const& paths) {
     auto const home = paths.home(user.name);
     DET_TRY(make_directories(home, 0700));
     // /etc/profile overwrites PATH. Without this file a script with '#!/bin/bash -l' does not find our
     // programs.
-    auto const profile = home / ".profile";
-    DET_TRY(write_file(profile, render_exports(site_variables(paths, user.name)), 0644));
+    auto const login_script = home / ".profile";
+    DET_TRY(write_file(login_script, render_exports(site_variables(paths, profile, user.name)), 0644));
     DET_TRY(give_to(home, user));
-    return give_to(profile, user);
+    return give_to(login_script, user);
 }
 
-Status make_users(ClusterPaths const& paths) {
-    DET_TRY_ASSIGN(auto const passwd, read_file("/etc/passwd"));
-    DET_TRY_ASSIGN(auto const group, read_file("/etc/group"));
+Status make_users(SlurmInstallation const& slurm, SiteProfile const& profile, ClusterPaths const& paths) {
+    DET_TRY_ASSIGN(auto const passwd, read_file(slurm.path("/etc/passwd")));
+    DET_TRY_ASSIGN(auto const group, read_file(slurm.path("/etc/group")));
     auto const users = choose_plain_users(passwd, group);
     DET_TRY(write_file(paths.etc_changes() / "passwd", render_passwd(passwd, users, paths), 0644));
     DET_TRY(write_file(paths.etc_changes() / "group", render_group(group, users), 0644));
-    for (auto const& user : users) DET_TRY(make_home(user, paths));
+    for (auto const& user : users) DET_TRY(make_home(user, profile, paths));
     DET_TRY(make_directories(paths.det_root(), 0700));
     return give_to(paths.det_root(), users.front());
 }
 
 }  // namespace
 
-Status create_cluster_files(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths) {
+Status create_cluster_files(ClusterOptions const& options, Proctrack proctrack,
+                            SlurmInstallation const& slurm, ClusterPaths const& paths) {
     DET_TRY(make_directories_of(options, paths));
     DET_TRY(make_device_nodes(options.slots, paths));
-    DET_TRY(make_users(paths));
-    return write_configuration(options, proctrack, paths);
+    DET_TRY(make_users(slurm, options.profile, paths));
+    return write_configuration(options, proctrack, slurm, paths);
 }
 
 Status remove_cluster_files(ClusterPaths const& paths, Keep keep) {

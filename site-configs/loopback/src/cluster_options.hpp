@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "cluster_paths.hpp"
+#include "site_profile.hpp"
+#include "slurm_release.hpp"
 
 namespace det::loopback {
 
@@ -22,13 +24,6 @@ inline std::optional<Proctrack> parse_proctrack(std::string_view text) {
     return std::nullopt;
 }
 
-/// One line of slurm.conf.
-struct ConfigLine {
-    std::string key;
-    std::string value;
-    friend bool operator==(ConfigLine const&, ConfigLine const&) = default;
-};
-
 /// The options of 'cluster up'.
 struct ClusterOptions {
     int nodes = 4;
@@ -37,6 +32,8 @@ struct ClusterOptions {
     int grace_s = 30;                         // GraceTime of partition compute
     std::optional<Proctrack> proctrack = {};  // nullopt: cgroup if available, else linuxproc
     Plugin plugin = Plugin::when_built;
+    std::string slurm = installed_slurm;  // a release of the table in slurm_release.cpp
+    SiteProfile profile = plain_profile();
     std::vector<ConfigLine> slurm_options = {};
 
     /// The default is two CPUs per slot and at least 8. Slurm does not check it against the real number.
@@ -54,6 +51,8 @@ struct InitOptions {
     int slots;
     Proctrack proctrack;
     std::filesystem::path software;  // the build tree
+    SlurmInstallation slurm;
+    SiteProfile profile;
 };
 
 }  // namespace det::loopback

@@ -18,6 +18,7 @@ inline constexpr char const* default_name = "default";
 ///     etc-scratch/                  work directory of the overlayfs over /etc
 ///     run/                          record of the init process, control socket, munge socket
 ///     log/  spool/  ctld/  cgroup/
+///     database/                     of slurmdbd, with profile accounting
 ///     dev/gpu0 ...
 ///     nodes/<host>/{tmp,var-tmp}    mounted on each host as /tmp and /var/tmp
 ///     shared/                       the shared file system: home/researcher, det (DET_ROOT)
@@ -45,6 +46,7 @@ public:
     std::filesystem::path spool() const { return state() / "spool"; }
     std::filesystem::path ctld() const { return state() / "ctld"; }
     std::filesystem::path cgroup() const { return state() / "cgroup"; }
+    std::filesystem::path database() const { return state() / "database"; }
     std::filesystem::path dev() const { return state() / "dev"; }
     std::filesystem::path host(std::string const& host_name) const { return state() / "nodes" / host_name; }
     std::filesystem::path shared() const { return state() / "shared"; }

@@ -11,8 +11,9 @@
 namespace det::loopback {
 
 std::string render_cluster_record(ClusterRecord const& record) {
-    return fmt::format("pid {}\nstart_time {}\nnodes {}\nslots {}\nproctrack {}\n", record.init.pid,
-                       record.init.start_time, record.nodes, record.slots, to_string(record.proctrack));
+    return fmt::format("pid {}\nstart_time {}\nnodes {}\nslots {}\nproctrack {}\nslurm {}\nprofile {}\n",
+                       record.init.pid, record.init.start_time, record.nodes, record.slots,
+                       to_string(record.proctrack), record.slurm, record.profile);
 }
 
 std::optional<ClusterRecord> parse_cluster_record(std::string_view text) {
@@ -28,7 +29,9 @@ std::optional<ClusterRecord> parse_cluster_record(std::string_view text) {
     auto const slots = parse_integer<int>(values["slots"]);
     auto const proctrack = parse_proctrack(values["proctrack"]);
     if (!pid || !start_time || !nodes || !slots || !proctrack) return std::nullopt;
-    return ClusterRecord{{*pid, *start_time}, *nodes, *slots, *proctrack};
+    return ClusterRecord{
+        {*pid, *start_time},           *nodes, *slots, *proctrack, std::string(values["slurm"]),
+        std::string(values["profile"])};
 }
 
 Status write_cluster_record(ClusterPaths const& paths, ClusterRecord const& record) {

@@ -17,6 +17,8 @@ struct ClusterRecord {
     int nodes = 0;
     int slots = 0;
     Proctrack proctrack = Proctrack::linuxproc;
+    std::string slurm;  // "24.11.5 (Debian trixie)"
+    std::string profile;
 
     friend bool operator==(ClusterRecord const&, ClusterRecord const&) = default;
 };

@@ -31,6 +31,10 @@ struct User {
     gid_t gid;
 };
 
+SiteProfile profile_of(RunningCluster const& cluster) {
+    return find_profile(cluster.record.profile).value_or(plain_profile());
+}
+
 Result<HostNamespaces> find_host(ClusterPaths const& paths, RunningCluster const& cluster,
                                  Login const& login) {
     if (!login.node) return HostNamespaces::of_process(cluster.init.pid());
@@ -129,8 +133,8 @@ int wait_for(pid_t command, SignalReader const& signals) {
 }  // namespace
 
 Result<int> run_env(ClusterPaths const& paths, std::string const& user) {
-    DET_TRY(require_running(paths));
-    fmt::print("{}", render_exports(site_variables(paths, user)));
+    DET_TRY_ASSIGN(auto const cluster, require_running(paths));
+    fmt::print("{}", render_exports(site_variables(paths, profile_of(cluster), user)));
     return 0;
 }
 
@@ -142,7 +146,7 @@ Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment
     DET_TRY(enter_host(paths, cluster, login));
     DET_TRY_ASSIGN(auto const user, find_user(login.user));
     auto const argv = login.argv.empty() ? std::vector<std::string>{user.account.shell} : login.argv;
-    auto const environment = login_environment(caller, user.account, paths);
+    auto const environment = login_environment(caller, user.account, paths, profile_of(cluster));
 
     DET_TRY_ASSIGN(auto pipe, make_pipe());
     DET_TRY_ASSIGN(auto const signals,

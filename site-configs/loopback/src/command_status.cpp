@@ -94,9 +94,9 @@ bool is_complete(ClusterStatus const& status, int nodes_wanted) {
 
 void print_for_people(ClusterPaths const& paths, ClusterRecord const& record, ClusterStatus const& status,
                       bool complete) {
-    fmt::print("cluster '{}' is {}: {} nodes of {} slots, proctrack/{}, {}\n", paths.name(),
-               complete ? "up" : "degraded", record.nodes, record.slots, to_string(record.proctrack),
-               paths.state().string());
+    fmt::print("cluster '{}' is {}: Slurm {}, profile {}, {} nodes of {} slots, proctrack/{}, {}\n",
+               paths.name(), complete ? "up" : "degraded", record.slurm, record.profile, record.nodes,
+               record.slots, to_string(record.proctrack), paths.state().string());
     for (auto const& row : status.daemons) {
         fmt::print("{:<12} {:>8}  {}{}\n", row.name, row.pid > 0 ? std::to_string(row.pid) : "-", row.state,
                    row.restarts == 0 ? "" : fmt::format(", {} restarts", row.restarts));
@@ -109,6 +109,8 @@ void print_json(ClusterPaths const& paths, ClusterRecord const& record, ClusterS
     nlohmann::ordered_json json{{"name", paths.name()},
                                 {"state", complete ? "up" : "degraded"},
                                 {"directory", paths.state().string()},
+                                {"slurm", record.slurm},
+                                {"profile", record.profile},
                                 {"proctrack", to_string(record.proctrack)},
                                 {"slots_per_node", record.slots},
                                 {"daemons", nlohmann::json::array()},
@@ -123,7 +125,8 @@ void print_json(ClusterPaths const& paths, ClusterRecord const& record, ClusterS
     fmt::print("{}\n", json.dump());
 }
 
-/// Runs this program's 'login' command as root.
+}  // namespace
+
 Result<ProcessOutput> run_in_cluster(ClusterPaths const& paths, std::vector<std::string> const& argv,
                                      std::chrono::milliseconds timeout) {
     std::vector<std::string> login{own_executable().string(), "login",       "--dir=" + paths.base().string(),
@@ -131,8 +134,6 @@ Result<ProcessOutput> run_in_cluster(ClusterPaths const& paths, std::vector<std:
     login.insert(login.end(), argv.begin(), argv.end());
     return SystemProcessRunner().run({login, Environment::of_this_process(), timeout});
 }
-
-}  // namespace
 
 Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths,
                                                 std::chrono::milliseconds timeout) {

@@ -38,29 +38,18 @@ private:
     bool committed_ = false;
 };
 
-struct Program {
-    char const* name;
-    char const* package;  // Debian package
-};
-
 constexpr Program programs[] = {
     {"munged", "munge"},       {"slurmctld", "slurmctld"}, {"slurmd", "slurmd"},
     {"sinfo", "slurm-client"}, {"srun", "slurm-client"},   {"ip", "iproute2"},
 };
 
-bool is_installed(std::string const& name) {
-    constexpr char const* directories[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                           "/usr/bin",        "/sbin",          "/bin"};
-    return std::any_of(std::begin(directories), std::end(directories), [&](auto const* directory) {
-        return ::access(fmt::format("{}/{}", directory, name).c_str(), X_OK) == 0;
-    });
-}
-
-/// Fails if one of the programs that a cluster needs is not installed.
-Status require_programs() {
+/// Fails if one of the programs that the cluster needs is not installed.
+Status require_programs(SlurmInstallation const& slurm, SiteProfile const& profile) {
+    std::vector<Program> wanted(std::begin(programs), std::end(programs));
+    wanted.insert(wanted.end(), profile.programs.begin(), profile.programs.end());
     std::vector<std::string> names, packages;
-    for (auto const& program : programs) {
-        if (is_installed(program.name)) continue;
+    for (auto const& program : wanted) {
+        if (slurm.has_program(program.name)) continue;
         names.emplace_back(program.name);
         if (packages.empty() || packages.back() != program.package) packages.emplace_back(program.package);
     }
@@ -89,6 +78,17 @@ Result<Proctrack> choose_proctrack(ClusterOptions const& options, ClusterPaths c
     if (options.proctrack == Proctrack::cgroup) return group.error();
     say(fmt::format("proctrack/linuxproc, because: {}", group.error().message));
     return Proctrack::linuxproc;
+}
+
+/// Finds the Slurm, or makes the root file system that contains it, which takes a minute.
+Result<SlurmInstallation> choose_slurm(ClusterOptions const& options, std::filesystem::path const& software) {
+    std::vector<std::string> packages;
+    for (auto const& program : options.profile.programs) packages.emplace_back(program.package);
+    DET_TRY_ASSIGN(auto slurm, find_slurm(options.slurm, packages, software, say));
+    if (options.slurm != installed_slurm && !slurm.version.starts_with(options.slurm + ".")) {
+        say(fmt::format("Slurm {} instead of {}", describe(slurm), options.slurm));
+    }
+    return slurm;
 }
 
 Plugin choose_plugin(Plugin wanted, std::filesystem::path const& software) {
@@ -156,39 +156,55 @@ Status wait_until_idle(ClusterPaths const& paths, int nodes, SignalReader const&
     }
 }
 
+Status set_up_site(ClusterPaths const& paths, SiteProfile const& profile) {
+    constexpr std::chrono::seconds limit{30};
+    for (auto const& command : profile.setup) {
+        DET_TRY_ASSIGN(auto const output, run_in_cluster(paths, command, limit));
+        if (output.exit_code != 0) {
+            return Error{codes::process, fmt::format("'{}' failed", join(command, " "))}.noting(
+                std::string(trim(output.out + output.err)));
+        }
+    }
+    return Ok{};
+}
+
 Status start(InitOptions const& init, SignalReader const& interrupts) {
     Deadline const deadline(ready_limit);
     DET_TRY_ASSIGN(auto const pipe, start_init_process(init));
     DET_TRY(wait_until_started(pipe, interrupts, deadline, say));
-    return wait_until_idle(init.paths, init.nodes, interrupts, deadline);
+    DET_TRY(wait_until_idle(init.paths, init.nodes, interrupts, deadline));
+    return set_up_site(init.paths, init.profile);
 }
 
 void announce(ClusterPaths const& paths, InitOptions const& init, ClusterOptions const& options) {
     auto const name = paths.name() == default_name ? "" : fmt::format(" --name {}", paths.name());
     auto const base = paths.base() == default_base ? "" : fmt::format(" --dir {}", paths.base().string());
     fmt::print(
-        "cluster '{}' is up: {} nodes of {} slots and {} CPUs, proctrack/{}, SPANK plugin {}\n"
+        "cluster '{}' is up: Slurm {}, profile {}, {} nodes of {} slots and {} CPUs, proctrack/{}, SPANK "
+        "plugin {}\n"
         "  cluster login{}{} srun -N{} hostname\n  cluster down{}{}\n",
-        paths.name(), options.nodes, options.slots, options.cpus_per_node(), to_string(init.proctrack),
-        options.plugin == Plugin::off ? "off" : "on", base, name, options.nodes, base, name);
+        paths.name(), describe(init.slurm), options.profile.name, options.nodes, options.slots,
+        options.cpus_per_node(), to_string(init.proctrack), options.plugin == Plugin::off ? "off" : "on",
+        base, name, options.nodes, base, name);
 }
 
 }  // namespace
 
 Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     DET_TRY(require_root());
-    DET_TRY(require_programs());
+    auto const software = own_executable().parent_path().parent_path();
+    DET_TRY_ASSIGN(auto const slurm, choose_slurm(wanted, software));
+    DET_TRY(require_programs(slurm, wanted.profile));
     DET_TRY_ASSIGN(auto const lock, ClusterLock::take(paths));
     DET_TRY(require_not_running(paths));
 
     DET_TRY_ASSIGN(auto const interrupts, SignalReader::open(signal_set({SIGINT, SIGTERM, SIGHUP})));
-    auto const software = own_executable().parent_path().parent_path();
     auto options = wanted;
     options.plugin = choose_plugin(wanted.plugin, software);
     TearDownGuard guard(paths);
     DET_TRY_ASSIGN(auto const proctrack, choose_proctrack(options, paths));
-    DET_TRY(create_cluster_files(options, proctrack, paths));
-    InitOptions const init{paths, options.nodes, options.slots, proctrack, software};
+    DET_TRY(create_cluster_files(options, proctrack, slurm, paths));
+    InitOptions const init{paths, options.nodes, options.slots, proctrack, software, slurm, options.profile};
     if (auto started = start(init, interrupts); !started) {
         return add_log_tails(std::move(started).error(), paths)
             .while_doing(fmt::format("starting cluster '{}'", paths.name()));

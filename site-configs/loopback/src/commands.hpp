@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/result.hpp>
 
 #include <chrono>
@@ -42,6 +43,9 @@ struct NodeState {
     std::string gres;
 };
 
+/// Runs a command as root on the login host.
+Result<ProcessOutput> run_in_cluster(ClusterPaths const& paths, std::vector<std::string> const& argv,
+                                     std::chrono::milliseconds timeout);
 /// Runs sinfo in the cluster.
 Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths, std::chrono::milliseconds timeout);
 

@@ -10,7 +10,7 @@
 namespace det::loopback {
 namespace {
 
-enum Stage { authentication, controller, nodes };
+enum Stage { authentication, database, accounting, controller, nodes };
 
 /// True if a process listens on `port` on the host of process `pid`. Reads /proc/<pid>/net/tcp: the daemon
 /// would log a test connection as an error.
@@ -47,6 +47,32 @@ DaemonSpec plan_munged(ClusterPaths const& paths) {
         .is_ready = [socket](pid_t) { return path_exists(socket); }};
 }
 
+/// The database of slurmdbd. It has no users: only processes on the controller's host reach it.
+DaemonSpec plan_mariadbd(ClusterPaths const& paths) {
+    auto const data = paths.database().string();
+    auto const install = fmt::format(
+        "[ -d '{0}/mysql' ] || mariadb-install-db --no-defaults --user=root --datadir='{0}' --skip-test-db",
+        data);
+    auto const serve = fmt::format(
+        "exec mariadbd --no-defaults --user=root --datadir='{0}' --socket='{1}' --pid-file='{2}' "
+        "--bind-address=127.0.0.1 --port={3} --skip-grant-tables --innodb-buffer-pool-size=64M",
+        data, (paths.run() / "mariadb.sock").string(), (paths.run() / "mariadbd.pid").string(),
+        database_port);
+    return {.name = "mariadbd",
+            .argv = {"sh", "-c", fmt::format("{} && {}", install, serve)},
+            .output = paths.log() / "mariadbd.out",
+            .stage = database,
+            .is_ready = [](pid_t pid) { return is_listening(pid, database_port); }};
+}
+
+DaemonSpec plan_slurmdbd(ClusterPaths const& paths) {
+    return {.name = "slurmdbd",
+            .argv = {"slurmdbd", "-D"},
+            .output = paths.log() / "slurmdbd.out",
+            .stage = accounting,
+            .is_ready = [](pid_t pid) { return is_listening(pid, slurmdbd_port); }};
+}
+
 DaemonSpec plan_slurmctld(ClusterPaths const& paths) {
     return {.name = controller_daemon,
             .argv = {"slurmctld", "-D"},
@@ -69,7 +95,12 @@ DaemonSpec plan_slurmd(ClusterPaths const& paths, int node, HostNamespaces const
 std::string node_daemon(int node_index) { return "slurmd." + node_name(node_index); }
 
 std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts) {
-    std::vector<DaemonSpec> daemons{plan_munged(options.paths), plan_slurmctld(options.paths)};
+    std::vector<DaemonSpec> daemons{plan_munged(options.paths)};
+    if (options.profile.accounting == Accounting::slurmdbd) {
+        daemons.push_back(plan_mariadbd(options.paths));
+        daemons.push_back(plan_slurmdbd(options.paths));
+    }
+    daemons.push_back(plan_slurmctld(options.paths));
     for (int i = 0; i < options.nodes; ++i) {
         daemons.push_back(plan_slurmd(options.paths, i, hosts.nodes()[static_cast<std::size_t>(i)]));
     }

@@ -13,6 +13,7 @@
 #include "error_codes.hpp"
 #include "freezer.hpp"
 #include "mounts.hpp"
+#include "root_file_system.hpp"
 #include "slurm_config.hpp"
 
 namespace det::loopback {
@@ -101,13 +102,24 @@ Status mount_configuration(ClusterPaths const& paths) {
     return Ok{};
 }
 
+/// Mounts the plugin and the libslurm module for another Slurm over those of the build tree.
+Status mount_parts(fs::path const& parts, ClusterPaths const& paths) {
+    for (auto const* name : {"spank_det.so", "det_libslurm.so"}) {
+        auto const target = paths.software() / "lib" / name;
+        if (path_exists(target)) DET_TRY(bind_mount_read_only(parts / name, target));
+    }
+    return Ok{};
+}
+
 Status set_up_controller(InitOptions const& options) {
     auto const& paths = options.paths;
     DET_TRY(set_host_name(controller_host));
     DET_TRY(make_mounts_slave());
-    DET_TRY(mount_file_system("proc", "/proc"));
     DET_TRY(bind_mount_read_only(options.software, paths.software()));
+    if (!options.slurm.parts.empty()) DET_TRY(mount_parts(options.slurm.parts, paths));
     if (options.proctrack == Proctrack::cgroup) DET_TRY(mount_freezer(paths.cgroup() / "freezer"));
+    if (!options.slurm.root.empty()) DET_TRY(enter_root(options.slurm.root, paths.state()));
+    DET_TRY(mount_file_system("proc", "/proc"));
     DET_TRY(mount_configuration(paths));
     DET_TRY(mount_own_sysfs());
     // Logins run on the controller's host too.

@@ -179,7 +179,8 @@ private:
 Status write_own_record(InitOptions const& options) {
     auto const identity = identify_self();
     if (!identity) return Error{codes::internal, "the init process does not find itself in /proc"};
-    return write_cluster_record(options.paths, {*identity, options.nodes, options.slots, options.proctrack});
+    return write_cluster_record(options.paths, {*identity, options.nodes, options.slots, options.proctrack,
+                                                describe(options.slurm), std::string(options.profile.name)});
 }
 
 Status enter_cgroup(InitOptions const& options) {

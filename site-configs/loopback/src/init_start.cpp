@@ -25,14 +25,21 @@ namespace {
 constexpr std::string_view say_prefix = "say ", failed_prefix = "failed ";
 
 std::vector<std::string> command_line(InitOptions const& options) {
-    return {own_executable().string(),
-            "init",
-            fmt::format("--dir={}", options.paths.base().string()),
-            fmt::format("--name={}", options.paths.name()),
-            fmt::format("--nodes={}", options.nodes),
-            fmt::format("--slots={}", options.slots),
-            fmt::format("--proctrack={}", to_string(options.proctrack)),
-            fmt::format("--software={}", options.software.string())};
+    std::vector<std::string> words{own_executable().string(),
+                                   "init",
+                                   fmt::format("--dir={}", options.paths.base().string()),
+                                   fmt::format("--name={}", options.paths.name()),
+                                   fmt::format("--nodes={}", options.nodes),
+                                   fmt::format("--slots={}", options.slots),
+                                   fmt::format("--proctrack={}", to_string(options.proctrack)),
+                                   fmt::format("--software={}", options.software.string()),
+                                   fmt::format("--slurm-version={}", options.slurm.version),
+                                   fmt::format("--profile={}", options.profile.name)};
+    if (!options.slurm.root.empty()) {
+        words.push_back(fmt::format("--root={}", options.slurm.root.string()));
+        words.push_back(fmt::format("--parts={}", options.slurm.parts.string()));
+    }
+    return words;
 }
 
 /// Drops the terminal, descriptors, working directory and environment of the caller.

@@ -18,7 +18,7 @@ bool is_kept(std::string_view name) {
 
 }  // namespace
 
-Variables site_variables(ClusterPaths const& paths, std::string const& user) {
+Variables site_variables(ClusterPaths const& paths, SiteProfile const& profile, std::string const& user) {
     Variables variables{
         {"DET_LOOPBACK_DIR", paths.state().string()},
         {"PATH", fmt::format("{}:{}", (paths.software() / "bin").string(), system_path)},
@@ -36,6 +36,9 @@ Variables site_variables(ClusterPaths const& paths, std::string const& user) {
     };
     // A DET_ROOT belongs to one user. Other users get the default, ~/det.
     if (user == researcher || user == "root") variables.emplace_back("DET_ROOT", paths.det_root().string());
+    if (user == researcher) {
+        variables.insert(variables.end(), profile.user_variables.begin(), profile.user_variables.end());
+    }
     return variables;
 }
 
@@ -47,7 +50,8 @@ std::string render_exports(Variables const& variables) {
     return text;
 }
 
-Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths) {
+Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths,
+                              SiteProfile const& profile) {
     Environment environment;
     for (auto const& line : caller.to_list()) {
         auto const equals = line.find('=');
@@ -59,7 +63,8 @@ Environment login_environment(Environment const& caller, Account const& account,
     environment.set("USER", account.name);
     environment.set("LOGNAME", account.name);
     environment.set("SHELL", account.shell);
-    for (auto const& [name, value] : site_variables(paths, account.name)) environment.set(name, value);
+    for (auto const& [name, value] : site_variables(paths, profile, account.name))
+        environment.set(name, value);
     return environment;
 }
 

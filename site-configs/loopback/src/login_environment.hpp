@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster_paths.hpp"
+#include "site_profile.hpp"
 
 namespace det::loopback {
 
@@ -14,7 +15,7 @@ inline constexpr char const* researcher = "researcher";
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// The variables that a site's environment modules would set for this user.
-Variables site_variables(ClusterPaths const& paths, std::string const& user);
+Variables site_variables(ClusterPaths const& paths, SiteProfile const& profile, std::string const& user);
 /// Renders lines "export NAME=value" for a shell.
 std::string render_exports(Variables const& variables);
 
@@ -26,6 +27,7 @@ struct Account {
 
 /// Returns the environment of a login. Like ssh, it drops the caller's variables, except those of terminal
 /// and locale, and DET_*, with which tests configure det's programs.
-Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths);
+Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths,
+                              SiteProfile const& profile);
 
 }  // namespace det::loopback

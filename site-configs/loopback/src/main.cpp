@@ -31,6 +31,9 @@ struct Arguments {
     std::string name = default_name;
     ClusterOptions options;
     std::string proctrack = "auto";
+    std::string profile = std::string(plain_profile().name);
+    SlurmInstallation slurm;
+    std::string root, parts;
     std::vector<std::string> slurm_options;
     bool no_plugin = false;
     bool keep_files = false;
@@ -65,6 +68,7 @@ Result<ClusterPaths> paths_of(Arguments const& arguments) {
 Result<ClusterOptions> options_of(Arguments const& arguments) {
     auto options = arguments.options;
     options.proctrack = parse_proctrack(arguments.proctrack);  // nullopt for "auto"
+    options.profile = find_profile(arguments.profile).value_or(plain_profile());
     options.plugin = arguments.no_plugin ? Plugin::off : Plugin::when_built;
     for (auto const& line : arguments.slurm_options) {
         auto const equals = line.find('=');
@@ -82,6 +86,18 @@ Options operator+(Options a, Options const& b) {
     return a;
 }
 
+std::vector<std::string> slurm_choices() {
+    std::vector<std::string> choices{installed_slurm};
+    for (auto const& release : releases()) choices.emplace_back(release.slurm);
+    return choices;
+}
+
+std::vector<std::string> profile_choices() {
+    std::vector<std::string> choices;
+    for (auto const& profile : profiles()) choices.emplace_back(profile.name);
+    return choices;
+}
+
 Options cluster_options(Arguments& arguments) {
     return {{"--name", &arguments.name, "name of the cluster"},
             {"--dir", &arguments.base, "directory of the clusters' files"}};
@@ -96,30 +112,41 @@ Options size_options(Arguments& arguments) {
 Options up_options(Arguments& arguments) {
     auto& options = arguments.options;
     return size_options(arguments) +
-           Options{{"--cpus",
-                    &options.cpus,
-                    "CPUs per node [two per slot, at least 8]",
-                    Need::optional,
-                    {},
-                    {{1, 1024}}},
-                   {"--grace",
-                    &options.grace_s,
-                    "GraceTime of partition compute, in seconds",
-                    Need::optional,
-                    {},
-                    {{0, 86400}}},
-                   {"--proctrack",
-                    &arguments.proctrack,
-                    "cgroup, linuxproc, or auto: cgroup if available",
-                    Need::optional,
-                    {"auto", "cgroup", "linuxproc"}},
-                   {"--no-plugin", &arguments.no_plugin, "do not load our SPANK plugin"},
-                   {"--slurm-option", &arguments.slurm_options,
-                    "KEY=VALUE for slurm.conf; replaces our line for KEY"}};
+           Options{
+               {"--slurm", &options.slurm,
+                "release of Slurm: the installed one, or that of a Debian release, whose root file system "
+                "is made first",
+                Need::optional, slurm_choices()},
+               {"--profile", &arguments.profile, "policy of the site: " + join(profile_choices(), ", "),
+                Need::optional, profile_choices()},
+               {"--cpus",
+                &options.cpus,
+                "CPUs per node [two per slot, at least 8]",
+                Need::optional,
+                {},
+                {{1, 1024}}},
+               {"--grace",
+                &options.grace_s,
+                "GraceTime of partition compute, in seconds",
+                Need::optional,
+                {},
+                {{0, 86400}}},
+               {"--proctrack",
+                &arguments.proctrack,
+                "cgroup, linuxproc, or auto: cgroup if available",
+                Need::optional,
+                {"auto", "cgroup", "linuxproc"}},
+               {"--no-plugin", &arguments.no_plugin, "do not load our SPANK plugin"},
+               {"--slurm-option", &arguments.slurm_options,
+                "KEY=VALUE for slurm.conf; replaces our line for KEY"}};
 }
 
 Options init_options(Arguments& arguments) {
     return size_options(arguments) + Options{{"--proctrack", &arguments.proctrack, "", Need::required},
+                                             {"--slurm-version", &arguments.slurm.version, ""},
+                                             {"--root", &arguments.root, ""},
+                                             {"--parts", &arguments.parts, ""},
+                                             {"--profile", &arguments.profile, "", Need::required},
                                              {"--software", &arguments.software, "", Need::required}};
 }
 
@@ -208,9 +235,17 @@ Result<int> do_action(Arguments const& arguments, Environment const&) {
 Result<int> do_init(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
     auto const proctrack = parse_proctrack(arguments.proctrack).value_or(Proctrack::linuxproc);
-    DET_TRY(run_init_process(
-        {paths, arguments.options.nodes, arguments.options.slots, proctrack, arguments.software},
-        UniqueFd(startup_fd)));
+    auto slurm = arguments.slurm;
+    slurm.root = arguments.root;
+    slurm.parts = arguments.parts;
+    InitOptions const options{paths,
+                              arguments.options.nodes,
+                              arguments.options.slots,
+                              proctrack,
+                              arguments.software,
+                              slurm,
+                              find_profile(arguments.profile).value_or(plain_profile())};
+    DET_TRY(run_init_process(options, UniqueFd(startup_fd)));
     return 0;
 }
 

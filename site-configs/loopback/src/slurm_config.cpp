@@ -69,16 +69,44 @@ std::vector<ConfigLine> behaviour_lines(Proctrack proctrack) {
     };
 }
 
+/// Some of a node's fake GPUs, which are of the same type.
+struct SlotGroup {
+    std::string_view type;  // empty: no type
+    int first = 0;
+    int count = 0;
+};
+
+std::vector<SlotGroup> slot_groups(ClusterOptions const& options) {
+    auto types = options.profile.slot_types;
+    if (types.empty()) types.emplace_back();
+    std::vector<SlotGroup> groups;
+    auto const type_count = static_cast<int>(types.size());
+    for (int i = 0; i < type_count; ++i) {
+        int const first = options.slots * i / type_count, end = options.slots * (i + 1) / type_count;
+        if (first < end) groups.push_back({types[static_cast<std::size_t>(i)], first, end - first});
+    }
+    return groups;
+}
+
+std::vector<std::string> gres_of_node(ClusterOptions const& options) {
+    std::vector<std::string> gres;
+    for (auto const& group : slot_groups(options)) {
+        auto const type = group.type.empty() ? "" : fmt::format("{}:", group.type);
+        gres.push_back(fmt::format("gpu:{}{}", type, group.count));
+    }
+    return gres;
+}
+
 std::vector<ConfigLine> node_lines(ClusterOptions const& options) {
     std::vector<ConfigLine> lines;
     if (options.slots > 0) lines.push_back({"GresTypes", "gpu"});
-    auto const gres = options.slots > 0 ? fmt::format(" Gres=gpu:{}", options.slots) : "";
+    auto const gres = options.slots > 0 ? fmt::format(" Gres={}", join(gres_of_node(options), ",")) : "";
     lines.push_back(
         {"NodeName", fmt::format("{} NodeAddr={} CPUs={} RealMemory={}{} State=UNKNOWN", node_range(options),
                                  bracketed("10.77.0.", first_address, options.nodes), options.cpus_per_node(),
                                  node_memory_mib, gres)});
-    auto const common =
-        fmt::format("Nodes={} MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE", node_range(options));
+    auto const common = fmt::format("Nodes={} MaxTime=INFINITE State=UP OverSubscribe={}",
+                                    node_range(options), options.profile.oversubscribe);
     lines.push_back({"PartitionName",
                      fmt::format("compute {} Default=YES PriorityTier=1 GraceTime={} PreemptMode=REQUEUE",
                                  common, options.grace_s)});
@@ -121,21 +149,48 @@ std::string render_slurm_conf(ClusterOptions const& options, Proctrack proctrack
     for (auto const& more : {behaviour_lines(proctrack), node_lines(options)}) {
         lines.insert(lines.end(), more.begin(), more.end());
     }
+    if (options.profile.accounting == Accounting::slurmdbd) {
+        // Despite its name the path of munge's socket. The connection to slurmdbd does not use AuthInfo.
+        lines.push_back({"AccountingStoragePass", paths.munge_socket().string()});
+    }
+    override_lines(lines, options.profile.slurm_options);
     override_lines(lines, options.slurm_options);
     return render_lines(lines);
 }
 
 std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& paths) {
-    if (options.slots == 0) return "";
-    // File= names device nodes, because slurmd registers a Count= without File= as 0.
-    return fmt::format("NodeName={} Name=gpu File={}\n", node_range(options),
-                       bracketed((paths.dev() / "gpu").string(), 0, options.slots));
+    std::string text;
+    for (auto const& group : slot_groups(options)) {
+        auto const type = group.type.empty() ? "" : fmt::format(" Type={}", group.type);
+        // File= names device nodes, because slurmd registers a Count= without File= as 0.
+        text += fmt::format("NodeName={} Name=gpu{} File={}\n", node_range(options), type,
+                            bracketed((paths.dev() / "gpu").string(), group.first, group.count));
+    }
+    return text;
 }
 
-std::string render_cgroup_conf(ClusterPaths const& paths) {
+std::string render_cgroup_conf(SlurmVersion slurm, ClusterPaths const& paths) {
     // Needed for linuxproc too: without this file slurmd looks for a cgroup v2 tree and exits.
-    return fmt::format("CgroupPlugin=cgroup/v1\nCgroupMountpoint={}\nCgroupAutomount=no\n",
-                       paths.cgroup().string());
+    auto const text = fmt::format("CgroupPlugin=cgroup/v1\nCgroupMountpoint={}\n", paths.cgroup().string());
+    // Newer releases never mount a hierarchy and refuse the line.
+    return slurm < SlurmVersion{24, 5} ? text + "CgroupAutomount=no\n" : text;
+}
+
+std::string render_slurmdbd_conf(ClusterPaths const& paths) {
+    return render_lines({
+        {"AuthType", "auth/munge"},
+        {"AuthInfo", fmt::format("socket={}", paths.munge_socket().string())},
+        {"SlurmUser", "root"},
+        {"DbdHost", controller_host},
+        {"DbdAddr", controller_address},
+        {"DbdPort", std::to_string(slurmdbd_port)},
+        {"StorageType", "accounting_storage/mysql"},
+        {"StorageHost", "127.0.0.1"},
+        {"StoragePort", std::to_string(database_port)},
+        {"StorageUser", "root"},
+        {"LogFile", (paths.log() / "slurmdbd.log").string()},
+        {"PidFile", (paths.run() / "slurmdbd.pid").string()},
+    });
 }
 
 std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths) {

@@ -14,10 +14,13 @@ inline constexpr char const* controller_address = "10.77.0.254";
 inline constexpr int network_prefix_bits = 24;
 inline constexpr int controller_port = 6817;
 inline constexpr int node_port = 6818;
+inline constexpr int slurmdbd_port = 6819;
+inline constexpr int database_port = 3306;
 
 std::string render_slurm_conf(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths);
 std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& paths);
-std::string render_cgroup_conf(ClusterPaths const& paths);
+std::string render_cgroup_conf(SlurmVersion slurm, ClusterPaths const& paths);
+std::string render_slurmdbd_conf(ClusterPaths const& paths);
 std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths);
 std::string render_hosts(int nodes);
 

@@ -1,0 +1,60 @@
+#include "site_profile.hpp"
+
+#include <algorithm>
+
+namespace det::loopback {
+
+std::vector<SiteProfile> const& profiles() {
+    static std::vector<SiteProfile> const all{
+        {.name = "plain"},
+        // Memory is a resource: a job gets 256 MiB for each CPU unless it asks, and never a whole node's
+        // memory.
+        {.name = "memory",
+         .slurm_options = {{"SelectTypeParameters", "CR_Core_Memory"},
+                           {"DefMemPerCPU", "256"},
+                           {"MaxMemPerNode", "3000"}}},
+        // Jobs share nodes, and a node has GPUs of two types.
+        {.name = "shared",
+         .slurm_options = {{"SelectTypeParameters", "CR_Core_Memory"}, {"DefMemPerCPU", "256"}},
+         .slot_types = {"a100", "t4"},
+         .oversubscribe = "YES"},
+        // Users see their own jobs only, and a job needs an account and a time limit.
+        {.name = "strict",
+         .slurm_options = {{"PrivateData", "jobs,nodes,usage"},
+                           {"JobSubmitPlugins", "lua"},
+                           {"PropagateResourceLimits", "ALL"},
+                           {"JobRequeue", "0"},
+                           {"EnforcePartLimits", "ALL"},
+                           {"SlurmctldParameters", "rl_enable"}},
+         .files = {"job_submit.lua"},
+         .user_variables = {{"SBATCH_ACCOUNT", "lab"},
+                            {"SBATCH_TIMELIMIT", "60"},
+                            {"SLURM_ACCOUNT", "lab"},
+                            {"SLURM_TIMELIMIT", "60"}}},
+        // Limits of users are kept in a database. researcher has one account, colleague has none.
+        {.name = "accounting",
+         .slurm_options = {{"AccountingStorageType", "accounting_storage/slurmdbd"},
+                           {"AccountingStorageHost", "ctl"},
+                           {"AccountingStorageEnforce", "limits,qos"},
+                           {"AccountingStorageTRES", "gres/gpu"}},
+         .accounting = Accounting::slurmdbd,
+         .programs = {{"mariadbd", "mariadb-server"},
+                      {"mariadb-install-db", "mariadb-server"},
+                      {"slurmdbd", "slurmdbd"}},
+         .setup = {{"sacctmgr", "--immediate", "add", "account", "lab"},
+                   {"sacctmgr", "--immediate", "add", "user", "researcher", "account=lab"},
+                   {"sacctmgr", "--immediate", "modify", "qos", "normal", "set", "MaxTRESPerUser=gres/gpu=8",
+                    "MaxSubmitJobsPerUser=10"}}},
+    };
+    return all;
+}
+
+std::optional<SiteProfile> find_profile(std::string_view name) {
+    auto const found = std::ranges::find(profiles(), name, &SiteProfile::name);
+    if (found == profiles().end()) return std::nullopt;
+    return *found;
+}
+
+SiteProfile const& plain_profile() { return profiles().front(); }
+
+}  // namespace det::loopback

@@ -1,0 +1,104 @@
+// Each profile of the loopback site: what its policy does, and an experiment under it.
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "digits_cluster.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace site_profiles {
+
+LoopbackOptions with_profile(std::string profile, std::vector<std::string> slurm_options) {
+    auto options = DigitsCluster::with_plugin();
+    options.profile = std::move(profile);
+    options.slurm_options = std::move(slurm_options);
+    return options;
+}
+
+struct Site : DigitsCluster {
+    explicit Site(std::string profile, std::vector<std::string> slurm_options = {})
+        : DigitsCluster(with_profile(std::move(profile), std::move(slurm_options))) {}
+
+    void train(std::string const& arguments = "") const {
+        auto const id = create("--template mpi --config searcher.max_length.epochs=4 " + arguments);
+        finish(id);
+        BOOST_TEST(accuracy(id) > 0.5);
+    }
+    /// Runs a command that must fail. Returns what it prints to stderr.
+    std::string refusal(std::string const& command, std::string const& user = "researcher") const {
+        auto const output = login(user, {"bash", "-c", "cd && " + command});
+        BOOST_TEST(output.exit_code != 0, command << ": " << output.out);
+        return output.err;
+    }
+};
+
+std::string must_succeed(ProcessOutput const& output) {
+    BOOST_TEST(output.exit_code == 0, output.err);
+    return output.out;
+}
+
+bool contains(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace site_profiles
+
+BOOST_AUTO_TEST_SUITE(site_profiles)
+
+BOOST_AUTO_TEST_CASE(with_memory_limits_a_job_gets_a_share_by_default_and_never_the_whole_node) {
+    Site const site("memory");
+    // A node has 4000 MiB, a job may have 3000.
+    auto const too_large = site.shell("sbatch --parsable --mem=3500 --wrap true");
+    site.wait_until(
+        [&] { return site.shell("squeue --noheader --format=%r --jobs " + too_large) == "MaxMemPerLimit"; },
+        20s, "the job waits for ever");
+    site.shell("scancel " + too_large);
+    BOOST_TEST(site.shell("srun --ntasks=1 sh -c 'echo $SLURM_MEM_PER_CPU'") == "256");
+    site.train("--config 'slurm.sbatch_args=[--mem=3000]'");
+}
+
+BOOST_AUTO_TEST_CASE(on_shared_nodes_two_jobs_have_a_type_of_slots_each) {
+    Site const site("shared");
+    BOOST_TEST(site.shell("sinfo --noheader --format=%G --partition=compute") == "gpu:a100:2,gpu:t4:2");
+    // Both jobs are on n0 at the same time: each waits for the file of the other.
+    auto const meet = [](char const* type, char const* mine, char const* other) {
+        return fmt::format(
+            "srun --nodelist=n0 --gres=gpu:{}:2 --cpus-per-task=2 sh -c "
+            "'touch {}; until [ -e {} ]; do sleep 0.1; done; echo $CUDA_VISIBLE_DEVICES'",
+            type, mine, other);
+    };
+    BOOST_TEST(site.shell(fmt::format("{{ {} & {}; wait; }} | sort", meet("a100", "one", "two"),
+                                      meet("t4", "two", "one"))) == "0,1\n2,3");
+    site.train("--config resources.slots_per_trial=2 --config slurm.gpu_type=a100");
+}
+
+BOOST_AUTO_TEST_CASE(where_a_filter_demands_account_and_time_the_users_defaults_reach_it) {
+    Site const site("strict", {"PrivateData=jobs,usage"});
+    BOOST_TEST(contains(site.refusal("unset SBATCH_ACCOUNT; sbatch --wrap true"), "requires --account"));
+    BOOST_TEST(contains(site.refusal("unset SBATCH_TIMELIMIT; sbatch --wrap true"), "requires --time"));
+    auto const refused = site.refusal("unset SBATCH_ACCOUNT; det-submit experiment create digits.yaml code");
+    BOOST_TEST(contains(refused, "requires --account"), refused);
+    site.train();
+    // Another user's job is invisible.
+    auto const mine = site.shell("sbatch --parsable --hold --wrap true");
+    BOOST_TEST(must_succeed(site.login("colleague", {"squeue", "--noheader"})).empty());
+    BOOST_TEST(site.shell("squeue --noheader --format=%i") == mine);
+}
+
+BOOST_AUTO_TEST_CASE(where_nodes_are_private_users_see_none) {
+    Site const site("strict");
+    BOOST_TEST(site.shell("sinfo --noheader --Node") == "");
+    BOOST_TEST(site.shell("srun --nodes=2 hostname | sort") == "n0\nn1");
+}
+
+BOOST_AUTO_TEST_CASE(limits_of_the_accounting_database_hold_for_experiments) {
+    Site const site("accounting");
+    BOOST_TEST(contains(site.refusal("sbatch --wrap true", "colleague"), "account"));
+    BOOST_TEST(
+        site.shell("sacctmgr --noheader --parsable2 show associations user=researcher format=account") ==
+        "lab");
+    site.train();
+    BOOST_TEST(contains(site.shell("sacct --noheader --parsable2 --allocations --format=jobname,state"),
+                        "exp-1|COMPLETED"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

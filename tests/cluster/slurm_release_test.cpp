@@ -1,0 +1,65 @@
+// The main uses of the product with another release of Slurm: DET_TEST_SLURM names it.
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include "check_result.hpp"
+#include "digits_cluster.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace slurm_release {
+
+struct Site : DigitsCluster {
+    Site() : DigitsCluster(with_plugin()) {}
+
+    std::size_t validations(int experiment) const {
+        return ask(fmt::format("trial metrics {} --group validation", experiment)).size();
+    }
+};
+
+}  // namespace slurm_release
+
+// All cases use one cluster: each start takes seconds.
+BOOST_AUTO_TEST_SUITE(slurm_release)
+
+BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ranks, Site) {
+    auto const status = run_cluster_command({"status", "--json", "--name=" + name()});
+    BOOST_TEST_MESSAGE(status.out);
+    std::cout << "Slurm " << nlohmann::json::parse(status.out).at("slurm").get<std::string>() << std::endl;
+
+    // The main job: eight ranks on two nodes.
+    auto const short_one = create("--template mpi --config searcher.max_length.epochs=4");
+    finish(short_one);
+    BOOST_TEST(accuracy(short_one) > 0.5);
+
+    // An urgent job preempts a training, which resumes at the step at which it stopped.
+    auto const interrupted =
+        create("--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=60");
+    wait_until([&] { return validations(interrupted) >= 2; }, 60s, "epochs");
+    shell("srun --partition urgent --nodes 2 true");
+    finish(interrupted);
+    auto const runs = trial(interrupted).at("runs");
+    BOOST_REQUIRE(runs.size() == 2u);
+    BOOST_TEST(runs[0].at("cause") == "preempted");
+    BOOST_TEST(runs[0].at("follow") == "requeue");
+    BOOST_TEST(runs[1].at("cause") == "finished");
+    BOOST_TEST(shell(fmt::format("det-submit trial logs {} --rank 0 --run 1", interrupted))
+                   .find(fmt::format("resumed at step {}", runs[1].at("steps_completed").get<int>())) !=
+               std::string::npos);
+
+    // The plugin gives the tasks of a plain script their ranks.
+    BOOST_TEST(shell("srun --det --nodes=2 --ntasks-per-node=2 sh -c 'echo $RANK of $WORLD_SIZE' | sort") ==
+               "[rank=0] 0 of 4\n[rank=1] 1 of 4\n[rank=2] 2 of 4\n[rank=3] 3 of 4");
+    // The queue is read through this release's libslurm.
+    BOOST_TEST(
+        shell("sleep_job=$(sbatch --parsable --hold --wrap 'sleep 60'); "
+              "DET_SLURM_BACKEND=libslurm det-submit job list | grep -c $sleep_job; scancel $sleep_job") ==
+        "1");
+    BOOST_TEST(ask("site check").is_object());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
