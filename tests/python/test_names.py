@@ -24,12 +24,10 @@ class Names(Case):
             ("determined.keras.callbacks", "EarlyStopping"),
             ("determined.estimator", "EstimatorTrial"),
             ("determined.searcher", "LocalSearchRunner"),
-            ("determined.pytorch", "PyTorchTrial"),
             ("determined.pytorch.lightning", "LightningAdapter"),
             ("determined.pytorch.deepspeed", "DeepSpeedTrial"),
             ("determined.pytorch.experimental", "torch_batch_process"),
             ("determined.transformers", "DetCallback"),
-            ("determined.tensorboard", "TorchWriter"),
             ("determined.experimental", "test_one_batch"),
             ("determined", "LegacyTrial"),
         ):

@@ -1,8 +1,9 @@
 // A run of an experiment on this machine, for the tests in Python:
-//   test_run make DIRECTORY SPEC        makes run 0 of trial 7.0 with two slots; SPEC is JSON of the
-//   configuration test_run again DIRECTORY UUID       makes run 1, which continues from a checkpoint test_run
-//   raise DIRECTORY            raises the preemption notice test_run records DIRECTORY RUN      prints the
-//   chief's journal, one record a line
+//   test_run make DIRECTORY CONFIG      makes run 0 of trial 7.0. CONFIG is JSON of the configuration;
+//                                       there are two slots unless it says resources.slots_per_trial
+//   test_run again DIRECTORY UUID [STEPS [RUN]]   makes run 1, or RUN, which continues from a checkpoint
+//   test_run raise DIRECTORY            raises the preemption notice
+//   test_run records DIRECTORY RUN      prints the chief's journal, one record a line
 // A program joins it with DET_RUN_DIR=DIRECTORY/node and DET_RUN_PATH=DIRECTORY/trials/0/runs/RUN.
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
@@ -21,7 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int slots = 2;
+/// The number of slots of the run.
+int slots_of(Json const& config) {
+    return config.value("resources", Json::object()).value("slots_per_trial", 2);
+}
 
 Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::string> const& checkpoint,
                   Json const& config, std::uint64_t steps_completed = 0) {
@@ -33,6 +37,7 @@ Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::st
     cluster.task_id = "7.0";
     cluster.allocation_id = "7.0." + std::to_string(run);
     cluster.latest_checkpoint = checkpoint;
+    auto const slots = slots_of(config);
     for (int slot = 0; slot < slots; ++slot) cluster.slot_ids.push_back(slot);
     DET_TRY(write_file(info / info_files::cluster, render_cluster_info(cluster)));
     DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({"n0", std::to_string(slots), 0}));
@@ -68,8 +73,10 @@ Status run(std::vector<std::string> const& words) {
     if (command == "again") {
         DET_TRY(remove_tree(root / "node"));
         DET_TRY_ASSIGN(auto const config, read_file(root / "config.json"));
-        return write_info(root, 1, argument.empty() ? std::nullopt : std::optional(argument),
-                          Json::parse(config), words.size() > 3 ? std::stoull(words[3]) : 0);
+        auto const run = words.size() > 4 ? std::stoul(words[4]) : 1;
+        return write_info(root, static_cast<std::uint32_t>(run),
+                          argument.empty() ? std::nullopt : std::optional(argument), Json::parse(config),
+                          words.size() > 3 ? std::stoull(words[3]) : 0);
     }
     if (command == "raise") {
         SystemClock clock;

@@ -3,7 +3,7 @@
 import pathlib
 import struct
 
-from support import RunCase
+from support import Case, RunCase
 
 
 def crc32c(data):
@@ -109,6 +109,32 @@ class Tensorboard(RunCase):
         self.assertEqual(start[2], 11)  # TensorBoard discards what it knows from this step on
         self.assertEqual(dict(fields_of(start[7])), {1: 1})  # SessionLog.START
         self.assertEqual(dict(scalars_of(second[2])), {"training/loss": 0.25})
+
+
+class EventWriter(Case):
+    def test_scalars_of_a_program_are_written_without_tensorboard(self):
+        from determined.tensorboard import EventWriter
+
+        with EventWriter(pathlib.Path(self.directory, "own"), purge_step=4) as writer:
+            writer.add_scalar("loss", 0.5, 7)
+            writer.add_scalars("rates", {"a": 1, "\u00e4": 2}, 300)
+            with self.assertRaisesRegex(AttributeError, "needs the package tensorboard"):
+                writer.add_image("digits", None)
+        (path,) = pathlib.Path(self.directory, "own").iterdir()
+        events = list(records_of(path.read_bytes()))
+        self.assertEqual(dict(fields_of(events[0]))[3], b"brain.Event:2")
+        self.assertEqual(dict(fields_of(events[1]))[2], 4)
+        self.assertEqual(dict(fields_of(dict(fields_of(events[1]))[7])), {1: 1})  # SessionLog.START
+        found = [pair for event in events[2:] for pair in scalars_of(event)]
+        self.assertEqual(found, [("loss", 0.5), ("rates/a", 1), ("rates/\u00e4", 2)])
+        self.assertEqual([dict(fields_of(event))[2] for event in events[2:]], [7, 300, 300])
+
+    def test_files_of_profilers_are_named_by_their_rank(self):
+        from determined.tensorboard.util import get_rank_aware_path
+
+        path = pathlib.Path("/t/host.pt.trace.json")
+        self.assertEqual(get_rank_aware_path(path, 3).name, "host#3.pt.trace.json")
+        self.assertEqual(get_rank_aware_path(pathlib.Path("events"), 3).name, "events")
 
 
 class WithoutTensorboard(RunCase):

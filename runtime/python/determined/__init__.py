@@ -47,9 +47,9 @@ _show_stack_on_signal()
 
 _REFUSED = {
     "ExperimentConfig": "get_cluster_info().trial._config is the configuration as a dict",
-    "LegacyTrial": "trial classes are not supported yet; use determined.core in a training script",
-    "Trial": "trial classes are not supported yet; use determined.core in a training script",
-    "TrialContext": "trial classes are not supported yet; use determined.core in a training script",
+    "LegacyTrial": "determined.pytorch.PyTorchTrial is the class for trials",
+    "Trial": "determined.pytorch.PyTorchTrial is the class for trials",
+    "TrialContext": "determined.pytorch.PyTorchTrial is the class for trials",
 }
 
 

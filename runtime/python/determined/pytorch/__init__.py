@@ -1,5 +1,55 @@
-"""Refused: trial classes for PyTorch."""
+"""PyTorchTrial: a class with a model, its training step and its data, which det-submit trains, validates, saves and resumes.
 
-from determined._refused import refuse
+    from determined import pytorch
 
-__getattr__ = refuse(__name__, "trial classes are not supported yet; use determined.core in a training script")
+    class MyTrial(pytorch.PyTorchTrial):
+        ...
+
+    with pytorch.init() as context:
+        pytorch.Trainer(MyTrial(context), context).fit(max_length=pytorch.Epoch(10))
+"""
+
+try:
+    import torch as _torch
+except ImportError as _problem:
+    raise ImportError(f"determined.pytorch needs PyTorch: {_problem}") from _problem
+
+from determined.pytorch import samplers
+from determined.pytorch._batches import adapt_batch_sampler
+from determined.pytorch._callback import PyTorchCallback
+from determined.pytorch._context import PyTorchTrialContext
+from determined.pytorch._data import TorchData, data_length, to_device
+from determined.pytorch._data_loader import DataLoader
+from determined.pytorch._experimental_context import PyTorchExperimentalContext
+from determined.pytorch._init import init
+from determined.pytorch._load import CheckpointLoadContext, load_trial_from_checkpoint_path
+from determined.pytorch._lr_scheduler import LRScheduler
+from determined.pytorch._reducer import MetricReducer, Reducer
+from determined.pytorch._trainer import Trainer
+from determined.pytorch._trial import PyTorchTrial
+from determined.pytorch._units import Batch, Epoch, TrainUnit
+
+PyTorchTrial.trial_context_class = PyTorchTrialContext
+
+__all__ = [
+    "Batch",
+    "CheckpointLoadContext",
+    "DataLoader",
+    "Epoch",
+    "LRScheduler",
+    "MetricReducer",
+    "PyTorchCallback",
+    "PyTorchExperimentalContext",
+    "PyTorchTrial",
+    "PyTorchTrialContext",
+    "Reducer",
+    "TorchData",
+    "TrainUnit",
+    "Trainer",
+    "adapt_batch_sampler",
+    "data_length",
+    "init",
+    "load_trial_from_checkpoint_path",
+    "samplers",
+    "to_device",
+]

@@ -2,4 +2,4 @@
 
 from determined._refused import refuse
 
-__getattr__ = refuse(__name__, "trial classes are not supported yet; use determined.core in a training script")
+__getattr__ = refuse(__name__, "use determined.core in a training script that calls DeepSpeed, started by determined.launch.deepspeed")

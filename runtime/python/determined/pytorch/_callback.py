@@ -1,0 +1,113 @@
+"""Callbacks of the training loop."""
+
+import inspect
+import logging
+from typing import Any, Dict, List, Mapping
+
+logger = logging.getLogger("determined.pytorch")
+
+
+class PyTorchCallback:
+    """What a trial does at the steps of the training loop. PyTorchTrial.build_callbacks() returns them.
+
+    All methods do nothing unless they are overridden. They are called on every rank, except those that say otherwise.
+    """
+
+    def on_trial_startup(self, first_batch_idx: int, checkpoint_uuid: Any) -> None:
+        """Before the data loaders are made.
+
+        Args:
+            first_batch_idx: the batch with which this run begins
+            checkpoint_uuid: the checkpoint from which it continues; None without one
+        """
+
+    def on_checkpoint_load_start(self, checkpoint: Dict[str, Any]) -> None:
+        """Before the state of a checkpoint is loaded. May change it."""
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Loads what state_dict() gave."""
+
+    def state_dict(self) -> Dict[str, Any]:
+        """What a checkpoint has to hold of this callback."""
+        return {}
+
+    def on_training_start(self) -> None:
+        """Once, after a checkpoint was loaded and before the first batch."""
+
+    def on_training_epoch_start(self, epoch_idx: int) -> None:
+        """Before the first batch of an epoch."""
+
+    def on_training_epoch_end(self, epoch_idx: int) -> None:
+        """After the last batch of an epoch."""
+
+    def on_training_workload_end(self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]) -> None:
+        """After the training metrics of a reporting period were reported.
+
+        Args:
+            avg_metrics: on the chief the reported metrics, on other ranks those of this rank
+            batch_metrics: those of each batch
+        """
+
+    def on_validation_start(self) -> None:
+        """Before a validation."""
+
+    def on_validation_epoch_start(self) -> None:
+        """Before the first batch of a validation."""
+
+    def on_validation_epoch_end(self, outputs: List[Any]) -> None:
+        """After the last batch of a validation.
+
+        Args:
+            outputs: what evaluate_batch() of this rank returned
+        """
+
+    def on_validation_end(self, metrics: Dict[str, Any]) -> None:
+        """After a validation, before its metrics are reported. The metrics are those of all ranks."""
+
+    def on_checkpoint_save_start(self, checkpoint: Dict[str, Any]) -> None:
+        """Before a checkpoint is written. Only on the chief. May change the state."""
+
+    def on_checkpoint_end(self, checkpoint_dir: str) -> None:
+        """Deprecated: use on_checkpoint_write_end()."""
+
+    def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
+        """After the files of a checkpoint were written, before it is committed. Only on the chief. May add files."""
+
+    def on_checkpoint_upload_end(self, uuid: str) -> None:
+        """After a checkpoint was committed."""
+
+    def on_trial_shutdown(self) -> None:
+        """At the end of the run, also when it was preempted or has failed."""
+
+
+class Callbacks:
+    """The callbacks of a trial, called together."""
+
+    def __init__(self, callbacks: Mapping[str, PyTorchCallback]) -> None:
+        self._all = dict(callbacks)
+        for name, callback in self._all.items():
+            if type(callback).on_checkpoint_end is not PyTorchCallback.on_checkpoint_end:
+                logger.warning("%s: on_checkpoint_end() is deprecated: use on_checkpoint_write_end()", name)
+
+    def call(self, method: str, *arguments: Any) -> None:
+        for callback in self._all.values():
+            getattr(callback, method)(*arguments)
+
+    def start_epoch(self, epoch_idx: int) -> None:
+        """Calls on_training_epoch_start(), which takes no number in trials for older releases of Determined."""
+        for name, callback in self._all.items():
+            if inspect.signature(callback.on_training_epoch_start).parameters:
+                callback.on_training_epoch_start(epoch_idx)
+            else:
+                logger.warning("%s: on_training_epoch_start() takes the parameter epoch_idx in newer releases", name)
+                callback.on_training_epoch_start()  # type: ignore[call-arg]
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {name: callback.state_dict() for name, callback in self._all.items()}
+
+    def load_state_dict(self, states: Dict[str, Any]) -> None:
+        for name, callback in self._all.items():
+            if name in states:
+                callback.load_state_dict(states[name])
+            else:
+                logger.warning("the checkpoint has no state of the callback '%s'", name)

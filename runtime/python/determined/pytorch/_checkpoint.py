@@ -1,0 +1,164 @@
+"""Saves the state of a training, and loads it so that the training goes on as if it had not been interrupted.
+
+The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with what differs between ranks: its
+random state, and its gradients in the middle of an aggregation window.
+"""
+
+import logging
+import os
+import pathlib
+from typing import Any, Dict, List
+
+import torch
+
+import determined
+from determined.pytorch import _checkpoint_files as files
+from determined.pytorch._exchange import unwrap
+from determined.pytorch._rng import get_rng_state, set_rng_state
+
+logger = logging.getLogger("determined.pytorch")
+
+_MODULE_PREFIX = "module."
+
+
+class Checkpoints:
+    """Saves and loads checkpoints of a trial. All methods are collective."""
+
+    def __init__(self, trial: Any, context: Any, callbacks: Any) -> None:
+        self._trial = trial
+        self._context = context
+        self._callbacks = callbacks
+        self._rank_state: Dict[str, Any] = {}
+        self._code_directory = os.getcwd()
+        self._code = files.list_code(self._code_directory) if self._is_chief() and context._core.info else []
+
+    def _is_chief(self) -> bool:
+        return bool(self._context.distributed.rank == 0)
+
+    # Saving.
+
+    def save(self, progress: files.Progress) -> str:
+        """Commits a checkpoint. Returns its storage_id."""
+        metadata = {
+            "determined_version": determined.__version__,
+            "steps_completed": progress.batches_trained,
+            "framework": f"torch-{torch.__version__}",
+            "format": "pickle",
+        }
+        is_shared = self._context.distributed.size > 1
+        with self._context._core.checkpoint.store_path(metadata, shard=is_shared) as (path, storage_id):
+            if self._is_chief():
+                self._write_shared_files(path, progress)
+            torch.save(self._state_of_rank(progress), path / _rank_file(self._context.distributed.rank))
+        self._callbacks.call("on_checkpoint_upload_end", storage_id)
+        return str(storage_id)
+
+    def _write_shared_files(self, path: pathlib.Path, progress: files.Progress) -> None:
+        context = self._context
+        state = self._state()
+        self._callbacks.call("on_checkpoint_save_start", state)
+        torch.save(state, path / files.STATE_FILE)
+        files.write_progress(path, progress)
+        files.write_load_data(path, type(self._trial), context._hparams, context._exp_conf)
+        files.copy_code(self._code_directory, self._code, path)
+        self._callbacks.call("on_checkpoint_end", str(path))
+        self._callbacks.call("on_checkpoint_write_end", str(path))
+
+    def _state(self) -> Dict[str, Any]:
+        context = self._context
+        state = {
+            "models_state_dict": [unwrap(model).state_dict() for model in context.models],
+            "optimizers_state_dict": [optimizer.state_dict() for optimizer in context.optimizers],
+            "lr_schedulers_state_dict": [scheduler.state_dict() for scheduler in context.lr_schedulers],
+            "callbacks": self._callbacks.state_dict(),
+            "rng_state": get_rng_state(),
+        }
+        if context._steps.scaler is not None:
+            state["scaler_state_dict"] = context._steps.scaler.state_dict()
+        return state
+
+    def _state_of_rank(self, progress: files.Progress) -> Dict[str, Any]:
+        context = self._context
+        is_in_window = progress.batches_trained % context._optimizations.aggregation_frequency != 0
+        return {
+            "size": context.distributed.size,
+            "rng_state": get_rng_state(),
+            "gradients": [_gradients_of(model) for model in context.models] if is_in_window else None,
+        }
+
+    # Loading.
+
+    def load(self, storage_id: str, state_of_trial: bool) -> None:
+        """Loads models, optimizers, schedulers and callbacks. restore_rank() is called later.
+
+        Args:
+            state_of_trial: False: the checkpoint is another trial's, whose schedulers and callbacks are not taken over
+        """
+        context = self._context
+        with context._core.checkpoint.restore_path(storage_id) as path:
+            state = files.load_state(path)
+            rank_file = path / _rank_file(context.distributed.rank)
+            self._rank_state = files.load_file(rank_file) if rank_file.exists() else {}
+        self._rank_state.setdefault("rng_state", state.get("rng_state"))
+        self._callbacks.call("on_checkpoint_load_start", state)
+        load_models(context.models, state)
+        _load_each("optimizer", context.optimizers, state.get("optimizers_state_dict", []))
+        if state_of_trial:
+            _load_each("learning rate scheduler", context.lr_schedulers, state.get("lr_schedulers_state_dict", []))
+            self._callbacks.load_state_dict(state.get("callbacks", {}))
+        if context._steps.scaler is not None:
+            if "scaler_state_dict" in state:
+                context._steps.scaler.load_state_dict(state["scaler_state_dict"])
+            else:
+                logger.warning("the checkpoint has no state of the GradScaler")
+
+    def restore_rank(self, progress: files.Progress) -> None:
+        """Restores the random state and the gradients of this rank, just before the next batch."""
+        if not self._rank_state:
+            return
+        if self._rank_state.get("rng_state") is not None:
+            set_rng_state(self._rank_state["rng_state"])
+        gradients = self._rank_state.get("gradients")
+        if gradients is None or progress.batches_trained % self._context._optimizations.aggregation_frequency == 0:
+            return
+        if self._rank_state.get("size") != self._context.distributed.size:
+            logger.warning("the gradients of the unfinished aggregation window are dropped: the number of ranks differs")
+            return
+        for model, by_name in zip(self._context.models, gradients):
+            for name, parameter in unwrap(model).named_parameters():
+                if name in by_name:
+                    parameter.grad = by_name[name].to(parameter.device)
+
+
+def _rank_file(rank: int) -> str:
+    return f"rank-{rank}.pth"
+
+
+def _gradients_of(model: Any) -> Dict[str, Any]:
+    named = unwrap(model).named_parameters()
+    return {name: parameter.grad for name, parameter in named if parameter.grad is not None}
+
+
+def load_models(models: List[Any], state: Dict[str, Any]) -> None:
+    """Loads weights, saved by one rank or by several, by this or an older release of Determined."""
+    states = state.get("models_state_dict")
+    if states is None:
+        states = [state["model_state_dict"]]
+    for model, weights in zip(models, states):
+        inner = unwrap(model)
+        if all(name.startswith(_MODULE_PREFIX) for name in weights) and not _has_prefix(inner):
+            weights = {name[len(_MODULE_PREFIX) :]: value for name, value in weights.items()}
+        inner.load_state_dict(weights)
+    if len(models) != len(states):
+        logger.warning("the checkpoint has %d models, and the trial has %d", len(states), len(models))
+
+
+def _has_prefix(model: Any) -> bool:
+    return any(name.startswith(_MODULE_PREFIX) for name in model.state_dict())
+
+
+def _load_each(kind: str, objects: List[Any], states: List[Any]) -> None:
+    if len(objects) != len(states):
+        logger.warning("the checkpoint has the state of %d %ss, and the trial has %d", len(states), kind, len(objects))
+    for each, state in zip(objects, states):
+        each.load_state_dict(state)

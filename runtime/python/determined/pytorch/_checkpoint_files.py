@@ -1,0 +1,137 @@
+"""The files of a checkpoint of a trial."""
+
+import dataclasses
+import json
+import logging
+import os
+import pathlib
+import pickle
+import shutil
+from typing import Any, Dict, Iterator, List, Optional
+
+import torch
+
+from determined import errors
+
+logger = logging.getLogger("determined.pytorch")
+
+STATE_FILE = "state_dict.pth"
+PROGRESS_FILE = "trial_state.pkl"
+LOAD_FILE = "load_data.json"
+CODE_DIRECTORY = "code"
+
+_CODE_SUFFIXES = (".py", ".yaml", ".yml", ".json", ".toml")
+_CODE_FILE_BYTES_MAX = 1 << 20
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far a trial has trained."""
+
+    trial_id: int = 0
+    last_ckpt: int = 0  # the batches at the last checkpoint
+    step_id: int = 0  # the number of reporting periods
+    last_val: int = 0  # the batches at the last validation
+    batches_trained: int = 0
+    epochs_trained: int = 0
+
+
+def load_file(path: Any, **kwargs: Any) -> Any:
+    """torch.load() of a file that holds any Python object."""
+    kwargs.setdefault("map_location", "cpu")
+    try:
+        return torch.load(path, **{"weights_only": False, **kwargs})
+    except TypeError:  # torch before 1.13 has no weights_only
+        return torch.load(path, **kwargs)
+
+
+def find_state_file(directory: pathlib.Path) -> Optional[pathlib.Path]:
+    """The file with the weights; older releases of Determined put it elsewhere."""
+    for name in (STATE_FILE, f"determined/{STATE_FILE}", f"pedl/{STATE_FILE}", "checkpoint.pt"):
+        if (directory / name).exists():
+            return directory / name
+    return None
+
+
+def load_state(directory: pathlib.Path, **kwargs: Any) -> Dict[str, Any]:
+    """The state of models, optimizers and so on.
+
+    Raises:
+        InvalidCheckpointException: the checkpoint is not one of a PyTorchTrial
+    """
+    path = find_state_file(directory)
+    if path is None:
+        raise errors.InvalidCheckpointException(f"the checkpoint in {directory} has no {STATE_FILE}")
+    state: Dict[str, Any] = load_file(path, **kwargs)
+    return state
+
+
+def load_progress(directory: pathlib.Path) -> Progress:
+    """How far the trial of a checkpoint had trained."""
+    for name in (PROGRESS_FILE, "workload_sequencer.pkl"):
+        if not (directory / name).exists():
+            continue
+        with open(directory / name, "rb") as file:
+            saved: Dict[str, Any] = pickle.load(file)
+        known = {field.name for field in dataclasses.fields(Progress)}
+        values = {key: value for key, value in saved.items() if key in known and value is not None}
+        if "batches_trained" not in values and "steps_completed" in saved:
+            values["batches_trained"] = saved["steps_completed"]
+        return Progress(**values)
+    return Progress()
+
+
+def write_progress(directory: pathlib.Path, progress: Progress) -> None:
+    with open(directory / PROGRESS_FILE, "wb") as file:
+        pickle.dump(dataclasses.asdict(progress), file)
+
+
+def write_load_data(directory: pathlib.Path, trial_class: Any, hparams: Any, config: Any) -> None:
+    """What load_trial_from_checkpoint_path() needs."""
+    content = {
+        "trial_type": "PyTorchTrial",
+        "experiment_config": config,
+        "hparams": hparams,
+        "trial_cls_spec": _specify(trial_class),
+        "is_trainer": True,
+    }
+    (directory / LOAD_FILE).write_text(json.dumps(content, indent=2, default=str), encoding="utf-8")
+
+
+def _specify(trial_class: Any) -> str:
+    """MODULE:CLASS of a class. The module of a script is its file's name."""
+    module = trial_class.__module__
+    if module == "__main__":
+        import __main__
+
+        module = pathlib.Path(getattr(__main__, "__file__", "__main__")).stem
+    return f"{module}:{trial_class.__qualname__}"
+
+
+def list_code(directory: str) -> List[str]:
+    """The source files below the working directory, as relative paths. Environments, hidden directories and large files are
+    left out."""
+    return sorted(_walk_code(directory))
+
+
+def _walk_code(directory: str) -> Iterator[str]:
+    for folder, directories, files in os.walk(directory):
+        directories[:] = [
+            name
+            for name in directories
+            if not name.startswith((".", "__pycache__")) and not os.path.exists(f"{folder}/{name}/pyvenv.cfg")
+        ]
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith(_CODE_SUFFIXES) and os.path.isfile(path) and os.path.getsize(path) < _CODE_FILE_BYTES_MAX:
+                yield os.path.relpath(path, directory)
+
+
+def copy_code(source: str, paths: List[str], checkpoint: pathlib.Path) -> None:
+    for path in paths:
+        target = checkpoint / CODE_DIRECTORY / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(os.path.join(source, path), target)
+        except OSError as problem:  # it was removed while the trial trains
+            logger.warning("the checkpoint has no copy of %s: %s", path, problem)

@@ -1,0 +1,132 @@
+"""The data loader of a trial: torch's, split among the ranks, and able to go on in the middle of an epoch."""
+
+import inspect
+from typing import Any, Callable, Dict, Iterator, Optional
+
+import torch
+from torch.utils.data import BatchSampler, IterableDataset, RandomSampler, SequentialSampler
+
+from determined.pytorch._batches import EpochBatches, adapt_user_sampler
+
+_HAS_PREFETCH_FACTOR = "prefetch_factor" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters
+
+
+class DataLoader:
+    """A data loader with the arguments of torch.utils.data.DataLoader. It is built by get_data_loader().
+
+    With several ranks each gets other batches, of batch_size samples. In a training the order of shuffled samples follows
+    from the trial's seed and the epoch.
+
+    Raises:
+        ValueError: arguments exclude each other, as for torch; the data set is an IterableDataset; batch_size is None
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: Optional[int] = 1,
+        shuffle: bool = False,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Optional[Callable[..., Any]] = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Optional[Callable[[int], None]] = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: Optional[int] = None,
+        persistent_workers: bool = False,
+    ) -> None:
+        if isinstance(dataset, IterableDataset):
+            raise ValueError(
+                "an IterableDataset can't be split and resumed: use a data set with __getitem__ and __len__, or return "
+                "torch's own DataLoader after context.experimental.disable_dataset_reproducibility_checks()"
+            )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler and shuffle exclude each other")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler excludes batch_size, shuffle, sampler and drop_last")
+        elif batch_size is None:
+            raise ValueError("batch_size is None: the samples must come in batches")
+        elif batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, not {batch_size}")
+        self.dataset = dataset
+        self._batch_size = batch_size
+        self._shuffle = shuffle
+        self._sampler = sampler
+        self._drop_last = drop_last
+        self._generator = generator
+        self._user_batch_sampler = batch_sampler
+        self._options: Dict[str, Any] = {
+            "num_workers": num_workers,
+            "collate_fn": collate_fn,
+            "pin_memory": pin_memory,
+            "timeout": timeout,
+            "worker_init_fn": worker_init_fn,
+            "multiprocessing_context": multiprocessing_context,
+            "persistent_workers": persistent_workers,
+        }
+        if prefetch_factor is not None and _HAS_PREFETCH_FACTOR:
+            self._options["prefetch_factor"] = prefetch_factor
+
+    def get_data_loader(
+        self, repeat: bool = False, skip: int = 0, num_replicas: int = 1, rank: int = 0
+    ) -> "torch.utils.data.DataLoader[Any]":
+        """Torch's DataLoader for one rank.
+
+        Args:
+            repeat: begin again at the end
+            skip: number of this rank's batches to leave out
+            num_replicas, rank: each rank takes every num_replicas-th batch
+        """
+        return self._build(repeat, skip, num_replicas, rank, torch.initial_seed())
+
+    def _build(self, repeat: bool, skip: int, num_replicas: int, rank: int, seed: int) -> Any:
+        user_sampler = self._find_user_sampler()
+        if user_sampler is None:
+            size = self._batch_size or 1
+            order = seed if self._shuffle else None
+            batches: Any = EpochBatches(
+                len(self.dataset), size, self._drop_last, order, repeat, skip, num_replicas, rank
+            )
+        else:
+            batches = adapt_user_sampler(user_sampler, seed, repeat, skip, num_replicas, rank)
+        # Torch draws the seed of the workers from this generator and not from that of the training.
+        generator = torch.Generator().manual_seed((seed + skip) % 2**63)
+        return torch.utils.data.DataLoader(
+            self.dataset, batch_sampler=batches, generator=generator, **self._options
+        )
+
+    def _find_user_sampler(self) -> Any:
+        """The batch sampler that the arguments describe; None if none of the user's objects chooses samples."""
+        if self._user_batch_sampler is not None:
+            return self._user_batch_sampler
+        if self._sampler is not None:
+            return BatchSampler(self._sampler, self._batch_size or 1, self._drop_last)
+        if self._shuffle and self._generator is not None:
+            ordered = RandomSampler(self.dataset, generator=self._generator)
+            return BatchSampler(ordered, self._batch_size or 1, self._drop_last)
+        return None
+
+    def _batch_sampler_alone(self) -> Any:
+        """The batch sampler as torch makes it."""
+        found = self._find_user_sampler()
+        if found is not None:
+            return found
+        samples = RandomSampler(self.dataset) if self._shuffle else SequentialSampler(self.dataset)
+        return BatchSampler(samples, self._batch_size or 1, self._drop_last)
+
+    def __iter__(self) -> Iterator[Any]:
+        """All batches once, in another order each time if they are shuffled."""
+        return iter(
+            torch.utils.data.DataLoader(
+                self.dataset, batch_sampler=self._batch_sampler_alone(), generator=self._generator, **self._options
+            )
+        )
+
+    def __len__(self) -> int:
+        return len(self._batch_sampler_alone())

@@ -1,0 +1,179 @@
+"""How ranks exchange gradients: not at all, by torch's DistributedDataParallel, or by Horovod."""
+
+import contextlib
+import os
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import torch
+import torch.distributed as dist
+
+import determined
+from determined.core import DistributedContext
+from determined.pytorch._optimizations import Optimizations
+
+
+class WrappedModel(torch.nn.parallel.DistributedDataParallel):
+    """DistributedDataParallel through which the attributes of the model are reached."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)
+
+
+def unwrap(model: Any) -> Any:
+    """The model inside of DistributedDataParallel, or the model itself."""
+    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
+
+
+class GradientExchange:
+    """A process that is the only rank exchanges nothing."""
+
+    def wrap_model(self, model: Any, device: Any, optimizations: Optimizations) -> Any:
+        return model
+
+    def wrap_optimizer(self, optimizer: Any, models: List[Any], batches: int, compress: bool) -> Any:
+        """
+        Args:
+            batches: number of backward passes between two steps
+            compress: exchange numbers of 16 bits
+        """
+        return optimizer
+
+    @contextlib.contextmanager
+    def inside_window(self, models: List[Any]) -> Iterator[None]:
+        """Around the training of a batch after which no optimizer steps."""
+        yield
+
+    def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
+        """Gives all ranks the chief's weights."""
+
+    def finish_gradients(self, optimizer: Any) -> None:
+        """Waits until the gradients of all ranks are combined."""
+
+    def step(self, optimizer: Any, step: Callable[[], Any]) -> None:
+        """Calls step() after finish_gradients()."""
+        step()
+
+    @contextlib.contextmanager
+    def in_evaluation(self, models: List[Any]) -> Iterator[None]:
+        """Around a validation, in which ranks may have different numbers of batches."""
+        yield
+
+
+class TorchExchange(GradientExchange):
+    """DistributedDataParallel averages the gradients of all ranks."""
+
+    def wrap_model(self, model: Any, device: Any, optimizations: Optimizations) -> Any:
+        if not any(parameter.requires_grad for parameter in model.parameters()):
+            return model  # DistributedDataParallel refuses it
+        devices = [device.index] if device.type == "cuda" else None
+        return WrappedModel(model, device_ids=devices)
+
+    @contextlib.contextmanager
+    def inside_window(self, models: List[Any]) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            for model in _wrapped(models):
+                stack.enter_context(model.no_sync())
+            yield
+
+    @contextlib.contextmanager
+    def in_evaluation(self, models: List[Any]) -> Iterator[None]:
+        """Gives all ranks the chief's buffers. DistributedDataParallel would do it in the first forward(), and wait for
+        ranks that have no batch."""
+        for model in _wrapped(models):
+            for buffer in model.module.buffers():
+                dist.broadcast(buffer, 0)
+            model.require_forward_param_sync = False
+        yield
+
+
+def _wrapped(models: List[Any]) -> List[Any]:
+    return [model for model in models if isinstance(model, torch.nn.parallel.DistributedDataParallel)]
+
+
+class HorovodExchange(GradientExchange):
+    """Horovod's DistributedOptimizer combines the gradients of all ranks."""
+
+    def __init__(self, hvd: Any) -> None:
+        self._hvd = hvd
+
+    def wrap_optimizer(self, optimizer: Any, models: List[Any], batches: int, compress: bool) -> Any:
+        compression = self._hvd.Compression.fp16 if compress else self._hvd.Compression.none
+        return self._hvd.DistributedOptimizer(
+            optimizer,
+            named_parameters=_named_parameters_of(optimizer, models),
+            backward_passes_per_step=batches,
+            compression=compression,
+        )
+
+    def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
+        for model in models:
+            self._hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+        for optimizer in optimizers:
+            self._hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+
+    def finish_gradients(self, optimizer: Any) -> None:
+        optimizer.synchronize()
+
+    def step(self, optimizer: Any, step: Callable[[], Any]) -> None:
+        with optimizer.skip_synchronize():
+            step()
+
+
+def _named_parameters_of(optimizer: Any, models: List[Any]) -> Any:
+    """The parameters of an optimizer with names that are unique among all models."""
+    names: Dict[int, str] = {}
+    for index, model in enumerate(models):
+        for name, parameter in model.named_parameters():
+            names[id(parameter)] = f"{index}.{name}"
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
+    return [(names.get(id(each), f"parameter.{index}"), each) for index, each in enumerate(parameters)]
+
+
+class Ranks:
+    """The ranks of the training and how they exchange gradients."""
+
+    def __init__(self, distributed: Optional[DistributedContext], exchange: GradientExchange) -> None:
+        self.distributed = distributed
+        self.exchange = exchange
+
+
+def connect_in_trial(slots: int) -> Ranks:
+    """Connects the ranks that a launcher of det-submit has started.
+
+    Raises:
+        ValueError: there are several slots and no launcher
+    """
+    backend = determined._DistributedBackend()
+    if backend.use_horovod():
+        from determined.horovod import hvd
+
+        hvd.require_horovod_type("torch", "PyTorchTrial")
+        hvd.init()
+        return Ranks(DistributedContext.from_horovod(hvd), HorovodExchange(hvd))
+    # With `slurm: {launch: rank}` each rank is started with torchrun's variables and no launcher.
+    if backend.use_torch() or (slots > 1 and "LOCAL_WORLD_SIZE" in os.environ and "RANK" in os.environ):
+        return _connect_torch(DistributedContext.from_torch_distributed())
+    if slots > 1:
+        raise ValueError(
+            "several slots need a launcher, which starts a rank for each: "
+            "python3 -m determined.launch.torch_distributed (or determined.launch.horovod)"
+        )
+    return Ranks(None, GradientExchange())
+
+
+def connect_locally(distributed: Optional[DistributedContext]) -> Ranks:
+    """Outside of a trial: the ranks that the program has connected, if any."""
+    if distributed is None or distributed.size < 2:
+        return Ranks(distributed, GradientExchange())
+    return _connect_torch(distributed)
+
+
+def _connect_torch(distributed: DistributedContext) -> Ranks:
+    if torch.cuda.is_available():
+        torch.cuda.set_device(distributed.local_rank)
+    if not dist.is_initialized():
+        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    return Ranks(distributed, TorchExchange() if distributed.size > 1 else GradientExchange())

@@ -1,0 +1,45 @@
+"""The part of a context that Determined calls experimental."""
+
+import contextlib
+from typing import Any
+
+import torch
+
+
+def _make_scaler() -> Any:
+    newer = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and newer
+    return torch.cuda.amp.GradScaler() if newer is None else newer("cuda")
+
+
+class PyTorchExperimentalContext:
+    """Obtained from `PyTorchTrialContext.experimental`."""
+
+    def __init__(self, parent: Any) -> None:
+        self._parent = parent
+        self._moves_batches = True
+        self._checks_loaders = True
+        self._uses_amp = False
+
+    def use_amp(self) -> None:
+        """Trains with numbers of 16 bits where that is accurate enough, by torch.autocast. On a GPU losses are scaled by a
+        GradScaler. Call it once, before wrap_model()."""
+        if self._parent.device.type == "cuda":
+            self._parent.wrap_scaler(_make_scaler())
+            self._parent._steps.scales_losses = True
+        self._uses_amp = True
+
+    def disable_dataset_reproducibility_checks(self) -> None:
+        """Allows data loaders other than determined.pytorch.DataLoader. They are used as they are: each rank sees what its
+        loader yields, and a run that continues begins at their first batch."""
+        self._checks_loaders = False
+
+    def disable_auto_to_device(self) -> None:
+        """Leaves batches where they are. The trial calls context.to_device() itself."""
+        self._moves_batches = False
+
+    def _autocast(self) -> Any:
+        """Around train_batch() and evaluate_batch()."""
+        if not self._uses_amp:
+            return contextlib.nullcontext()
+        is_gpu = self._parent.device.type == "cuda"
+        return torch.autocast(self._parent.device.type, dtype=torch.float16 if is_gpu else torch.bfloat16)

@@ -1,0 +1,98 @@
+"""Loads a trained model from the files of a checkpoint."""
+
+import importlib
+import inspect
+import json
+import logging
+import pathlib
+from typing import Any, Dict, Optional
+
+import determined
+from determined import core
+from determined.pytorch import _checkpoint_files as files
+from determined.pytorch._checkpoint import load_models
+from determined.pytorch._context import PyTorchTrialContext
+from determined.pytorch._exchange import GradientExchange
+from determined.pytorch._optimizations import Optimizations
+
+logger = logging.getLogger("determined.pytorch")
+
+
+class CheckpointLoadContext(PyTorchTrialContext):
+    """A context with which a trial is built to get at its model, without a training.
+
+    Args:
+        hparams: what get_hparam() gives
+        exp_conf: what get_experiment_config() gives
+    """
+
+    def __init__(self, hparams: Optional[Dict[str, Any]] = None, exp_conf: Optional[Dict[str, Any]] = None) -> None:
+        ranks = core.DistributedContext(rank=0, size=1)
+        local = core.Context(ranks, None, None, core.PreemptMode.WorkersAskChief, core.TensorboardMode.MANUAL)
+        super().__init__(local, GradientExchange(), hparams, exp_conf, Optimizations(), False)
+
+
+def import_trial_class(specification: str) -> Any:
+    """The class MODULE:CLASS.
+
+    Raises:
+        ImportError, ValueError: there is none
+    """
+    module_name, _, class_name = specification.partition(":")
+    if not module_name or not class_name:
+        raise ValueError(f"'{specification}' is not MODULE:CLASS, for example model_def:MyTrial")
+    found: Any = importlib.import_module(module_name)
+    for name in class_name.split("."):
+        if not hasattr(found, name):
+            raise ImportError(f"{specification}: {module_name} in {getattr(found, '__file__', '?')} has no {name}")
+        found = getattr(found, name)
+    return found
+
+
+def load_trial_from_checkpoint_path(
+    path: str,
+    trial_class: Any = None,
+    trial_kwargs: Optional[Dict[str, Any]] = None,
+    torch_load_kwargs: Optional[Dict[str, Any]] = None,
+    **kwargs: Any,
+) -> Any:
+    """A PyTorchTrial with the weights of a checkpoint.
+
+    Args:
+        path: directory of the checkpoint, for instance what Checkpoint.download() returned
+        trial_class: the class; None: that of the checkpoint, imported from the code in it
+        trial_kwargs: arguments of the class besides the context
+        torch_load_kwargs: arguments of torch.load
+        kwargs: deprecated; as torch_load_kwargs
+
+    Raises:
+        ValueError: the class can't be imported
+        InvalidCheckpointException: it is not a checkpoint of a PyTorchTrial
+    """
+    directory = pathlib.Path(path)
+    load_file = directory / files.LOAD_FILE
+    saved: Dict[str, Any] = json.loads(load_file.read_text(encoding="utf-8")) if load_file.exists() else {}
+    if trial_class is None:
+        trial_class = _class_of(directory, saved.get("trial_cls_spec"))
+    context = CheckpointLoadContext(saved.get("hparams"), saved.get("experiment_config"))
+    arguments = dict(trial_kwargs or {})
+    if "hparams" in inspect.signature(trial_class.__init__).parameters and "hparams" not in arguments:
+        arguments["hparams"] = saved.get("hparams")
+    trial = trial_class(context, **arguments)
+    state = files.load_state(directory, **(torch_load_kwargs or {}), **kwargs)
+    load_models(context.models, state)
+    return trial
+
+
+def _class_of(directory: pathlib.Path, specification: Optional[str]) -> Any:
+    code = directory / files.CODE_DIRECTORY
+    problem: Optional[BaseException] = None
+    if specification is not None:
+        try:
+            with determined.import_from_path(code):
+                return import_trial_class(specification)
+        except Exception as caught:
+            problem = caught
+    raise ValueError(
+        f"the class of the trial ({specification}) can't be imported from {code}: pass trial_class=..."
+    ) from problem

@@ -1,0 +1,54 @@
+"""At which lengths the searcher wants a validation."""
+
+from typing import Any, Callable, Dict, Optional
+
+# In the order of det_unit. The last one is a metric of the program, whose value at a length is not known beforehand.
+_UNITS = ["batches", "batches", "records", "epochs", None]
+_ASHA = ("adaptive_asha", "async_halving")
+_WORKERS_ASK_CHIEF = 0
+
+
+class SearchRungs:
+    """The rungs of a trial of adaptive_asha. Without such a search there are none. All methods are collective.
+
+    Args:
+        to_batches: converts a length such as {"epochs": 2} to batches
+
+    Attributes:
+        next_batch: the batches after which the next rung is reached; None without one
+    """
+
+    def __init__(self, core_context: Any, to_batches: Callable[[Dict[str, int]], Optional[int]]) -> None:
+        self._core = core_context
+        self._to_batches = to_batches
+        self.next_batch: Optional[int] = None
+        self._unit: Optional[str] = None
+        searcher = _searcher_of(core_context)
+        if searcher.get("name") not in _ASHA:
+            return
+        length, unit = core_context.distributed._handle().training_length()
+        self._unit = _UNITS[unit] if length else None
+        self._advance()
+
+    def _advance(self) -> None:
+        if self._unit is None:
+            return
+        length = self._core.distributed._handle().next_operation(_WORKERS_ASK_CHIEF, False)
+        self.next_batch = self._to_batches({self._unit: length}) if length else None
+
+    def is_reached(self, batches: int) -> bool:
+        return self.next_batch is not None and batches >= self.next_batch
+
+    def complete(self, batches: int, metric: Any) -> None:
+        """Reports the searcher's metric at each rung that is reached."""
+        while self.is_reached(batches):
+            if self._core.distributed.rank == 0:
+                self._core.distributed._handle().report_completed(float(metric))
+            self._advance()
+
+
+def _searcher_of(core_context: Any) -> Dict[str, Any]:
+    info = core_context.info
+    if info is None or info.task_type != "TRIAL":
+        return {}
+    return info.trial._config.get("searcher") or {}

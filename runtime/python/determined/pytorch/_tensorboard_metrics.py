@@ -1,0 +1,51 @@
+"""Writes the reported metrics for TensorBoard."""
+
+import logging
+from typing import Any, Dict, Optional
+
+import numpy as np
+
+from determined.tensorboard import EventWriter
+
+logger = logging.getLogger("determined.pytorch")
+
+
+class TensorboardMetrics:
+    """Scalars `Determined/<name>`, and `Determined/val_<name>` for validations. The chief writes them, unless libdet does it
+    because of `slurm: {tensorboard: true}`."""
+
+    def __init__(self, context: Any, first_batch: int) -> None:
+        slurm = (context._exp_conf or {}).get("slurm") or {}
+        is_trial = context._trial_info() is not None
+        self._is_active = is_trial and context.distributed.rank == 0 and not slurm.get("tensorboard")
+        self._context = context
+        self._first_batch = first_batch
+        self._writer: Optional[EventWriter] = None
+
+    def write(self, steps_completed: int, metrics: Dict[str, Any], is_validation: bool) -> None:
+        if not self._is_active or not self._context.get_enable_tensorboard_logging():
+            return
+        try:
+            for name, value in metrics.items():
+                if isinstance(value, (int, float, np.number)):
+                    prefix = "val_" if is_validation and not name.startswith("val") else ""
+                    self._require_writer().add_scalar(f"Determined/{prefix}{name}", value, steps_completed)
+        except OSError as problem:
+            logger.warning("metrics are no longer written for TensorBoard: %s", problem)
+            self._is_active = False
+
+    def _require_writer(self) -> EventWriter:
+        if self._writer is None:
+            purged = self._first_batch + 1 if self._first_batch > 0 else None
+            self._writer = EventWriter(self._context.get_tensorboard_path(), purged)
+        return self._writer
+
+    def flush(self) -> None:
+        for writer in (self._writer, self._context._writer):
+            if writer is not None:
+                writer.flush()
+
+    def close(self) -> None:
+        for writer in (self._writer, self._context._writer):
+            if writer is not None:
+                writer.close()

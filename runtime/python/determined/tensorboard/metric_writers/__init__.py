@@ -1,0 +1,1 @@
+"""Writers of metrics, as in older releases of Determined."""

@@ -1,0 +1,23 @@
+"""TorchWriter, the writer of older releases of Determined."""
+
+from typing import Any
+
+from determined.tensorboard import make_writer, trial_directory
+
+
+class TorchWriter:
+    """Writes into the trial's directory for TensorBoard.
+
+    Attributes:
+        writer: a SummaryWriter of torch, or an EventWriter where the package tensorboard is missing
+    """
+
+    def __init__(self) -> None:
+        self.writer: Any = make_writer(trial_directory())
+
+    def add_scalar(self, name: str, value: Any, step: int) -> None:
+        self.writer.add_scalar(name, value, step)
+
+    def reset(self) -> None:
+        """Writes what is buffered."""
+        self.writer.flush()

@@ -1,0 +1,23 @@
+"""Names of files for TensorBoard."""
+
+import pathlib
+
+_PROFILER_SUFFIXES = (
+    "xplane.pb",
+    "trace.json.gz",
+    "memory_profile.json.gz",
+    "overview_page.pb",
+    "input_pipeline.pb",
+    "kernel_stats.pb",
+    "tensorflow_stats.pb",
+    "pt.trace.json",
+)
+
+
+def get_rank_aware_path(path: pathlib.Path, rank: int) -> pathlib.Path:
+    """The path with `#rank` in front of the suffix if it is a file of a profiler, which every rank of a node writes under the
+    same name. Other paths are returned as they are."""
+    for suffix in _PROFILER_SUFFIXES:
+        if path.name.endswith(suffix):
+            return path.with_name(f"{path.name[: -len(suffix)].rstrip('.')}#{rank}.{suffix}")
+    return path

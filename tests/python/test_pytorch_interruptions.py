@@ -1,0 +1,62 @@
+"""Trainings of a PyTorchTrial that are preempted and killed end with the weights of uninterrupted ones."""
+
+import torch
+
+from trial_support import TrialCase
+
+TRIAL = "pytorch_trial:InterruptedTrial"
+
+
+class Interruptions(TrialCase):
+    # Every second checkpoint is in the middle of an aggregation window.
+    config = {
+        "hyperparameters": {"global_batch_size": 16, "hidden": 16, "samples": 330},
+        "searcher": {"name": "single", "metric": "validation_loss", "max_length": {"epochs": 3}},
+        "scheduling_unit": 5,
+        "min_checkpoint_period": {"batches": 7},
+        "min_validation_period": {"epochs": 1},
+        "optimizations": {"aggregation_frequency": 2},
+    }
+
+    def begin(self):
+        self.new_run()
+        self.add_program("pytorch_trial.py")
+
+    def train_uninterrupted(self):
+        self.begin()
+        self.train(TRIAL)
+        return self.final_state(), self.reports("validation")
+
+    def train_interrupted(self):
+        """Preempts the first run in the middle of an epoch and of a window, and kills a rank of the second one."""
+        self.begin()
+        self.train(TRIAL, **self.preempt_at(10))
+        self.assertIn(self.resume(), (11, 12))
+        self.train_to_failure(TRIAL, TEST_EXIT_AT="31")
+        self.assertEqual(self.resume(), 28)
+        self.train(TRIAL)
+        return self.final_state(), self.reports("validation")
+
+    def check(self, slots, tolerance):
+        self.slots = slots
+        whole, validations = self.train_uninterrupted()
+        interrupted, others = self.train_interrupted()
+        weights, again = whole["models_state_dict"][0], interrupted["models_state_dict"][0]
+        for name, value in weights.items():
+            self.assertLessEqual(float((value - again[name]).abs().max()), tolerance, name)
+        self.assertEqual([steps for steps, _ in others], [steps for steps, _ in validations])
+        if tolerance == 0:
+            self.assertEqual(others, validations)
+            self.assertTrue(torch.equal(whole["rng_state"]["cpu_rng_state"], interrupted["rng_state"]["cpu_rng_state"]))
+        for key in ("lr_schedulers_state_dict", "callbacks"):
+            self.assertEqual(whole[key], interrupted[key])
+        self.assertEqual(whole["callbacks"], {"count": {"epochs": 3}})
+
+    def test_the_weights_of_one_rank_are_the_same(self):
+        self.check(1, 0)
+
+    def test_the_weights_of_two_ranks_are_the_same(self):
+        self.check(2, 0)
+
+    def test_the_weights_of_four_ranks_differ_by_rounding(self):
+        self.check(4, 1e-4)  # gloo may add in another order after a restart

@@ -1,0 +1,347 @@
+"""PyTorchTrial and Trainer: outside of a trial in this process, and in a run of an experiment."""
+
+import contextlib
+import logging
+import os
+import unittest
+import warnings
+from unittest import mock
+
+import torch
+
+import determined as det
+from determined import errors, pytorch
+from support import Case
+from trial_support import TrialCase
+
+EVENTS = []
+
+
+def recording(name):
+    def hook(_, *arguments):
+        EVENTS.append(" ".join([name, *(str(number) for number in arguments if isinstance(number, int))]))
+
+    return hook
+
+
+HOOKS = [name for name in dir(pytorch.PyTorchCallback) if name.startswith("on_")]
+Recorder = type("Recorder", (pytorch.PyTorchCallback,), {name: recording(name) for name in HOOKS})
+
+
+class Line(pytorch.PyTorchTrial):
+    """Learns y = 2x."""
+
+    def __init__(self, context):
+        self.context = context
+        self.model = context.wrap_model(torch.nn.Linear(1, 1))
+        self.optimizer = context.wrap_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.1))
+
+    def build_training_data_loader(self):
+        inputs = torch.arange(8.0).unsqueeze(1) / 8
+        return pytorch.DataLoader(torch.utils.data.TensorDataset(inputs, 2 * inputs), batch_size=2)
+
+    build_validation_data_loader = build_training_data_loader
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = torch.nn.functional.mse_loss(self.model(batch[0]), batch[1])
+        self.context.backward(loss)
+        self.context.step_optimizer(self.optimizer)
+        return loss
+
+    def evaluate_batch(self, batch, batch_idx):
+        return {"error": (self.model(batch[0]) - batch[1]).abs().mean(), "batch": batch_idx}
+
+
+class Recorded(Line):
+    def build_callbacks(self):
+        return {"recorder": Recorder()}
+
+
+class LocalCase(Case):
+    def setUp(self):
+        super().setUp()
+        os.environ.update({**self.variables, "XDG_DATA_HOME": self.directory})
+        EVENTS.clear()
+
+    @contextlib.contextmanager
+    def reports(self):
+        """The calls of the reporting functions: (group, steps_completed, metrics)."""
+        found = []
+        train = det.core.TrainContext
+        with mock.patch.object(
+            train, "report_training_metrics", lambda self, steps, metrics, _: found.append(("training", steps, metrics))
+        ), mock.patch.object(
+            train, "report_validation_metrics", lambda self, steps, metrics: found.append(("validation", steps, metrics))
+        ):
+            yield found
+
+    def fit(self, trial_class=Line, aggregation_frequency=1, **arguments):
+        arguments.setdefault("max_length", pytorch.Batch(3))
+        with pytorch.init(aggregation_frequency=aggregation_frequency) as context:
+            trial = trial_class(context)
+            pytorch.Trainer(trial, context).fit(**arguments)
+        return trial
+
+
+class Local(LocalCase):
+    def test_metrics_are_reported_once_a_period_and_when_something_is_due(self):
+        with self.reports() as reports:
+            self.fit(
+                max_length=pytorch.Epoch(2), reporting_period=pytorch.Batch(3), validation_period=pytorch.Epoch(1)
+            )
+        self.assertEqual(
+            [(group, steps) for group, steps, _ in reports],
+            [("training", 3), ("training", 4), ("validation", 4), ("training", 6), ("training", 8), ("validation", 8)],
+        )
+        metrics = reports[2][2]
+        self.assertEqual((metrics["batches"], metrics["epochs"], metrics["batch"]), (4, 1, 1.5))
+        self.assertEqual(set(reports[0][2]), {"loss", "batches", "epochs"})
+
+    def test_hooks_are_called_in_the_order_of_determined(self):
+        with self.reports():
+            self.fit(Recorded, max_length=pytorch.Epoch(1), reporting_period=pytorch.Batch(3), step_zero_validation=True)
+        validation = ["on_validation_start", "on_validation_epoch_start", "on_validation_epoch_end", "on_validation_end"]
+        checkpoint = [
+            "on_checkpoint_save_start", "on_checkpoint_end", "on_checkpoint_write_end", "on_checkpoint_upload_end",
+        ]
+        self.assertEqual(
+            EVENTS,
+            ["on_trial_startup 0", "on_training_start", *validation, "on_training_epoch_start 0",
+             "on_training_workload_end", "on_training_epoch_end 0", "on_training_workload_end", *validation, *checkpoint,
+             "on_trial_shutdown"],
+        )
+
+    def test_a_window_of_batches_is_a_larger_batch(self):
+        torch.manual_seed(1)
+        small = self.fit(aggregation_frequency=2, max_length=pytorch.Batch(4))
+
+        class Larger(Line):
+            def build_training_data_loader(self):
+                return pytorch.DataLoader(super().build_training_data_loader().dataset, batch_size=4)
+
+        torch.manual_seed(1)
+        large = self.fit(Larger, max_length=pytorch.Batch(2))
+        for weights, others in zip(small.model.parameters(), large.model.parameters()):
+            self.assertTrue(torch.allclose(weights, others, atol=1e-6))
+
+    def test_a_trial_stops_when_it_asks_for_it(self):
+        class Stops(Line):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                self.context.set_stop_requested(batch_idx == 4)
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+        with self.reports() as reports:
+            self.fit(Stops, max_length=pytorch.Batch(100), reporting_period=pytorch.Batch(5))
+        self.assertEqual([steps for _, steps, _ in reports], [5])
+
+    def test_test_mode_trains_and_validates_one_batch(self):
+        with self.reports() as reports:
+            self.fit(test_mode=True, max_length=None)
+        self.assertEqual([(group, steps) for group, steps, _ in reports], [("training", 1), ("validation", 1)])
+        self.assertEqual(reports[1][2]["batch"], 0)
+
+    def test_a_loaded_trial_has_the_weights_of_its_checkpoint(self):
+        storage_ids = []
+
+        class Saved(Line):
+            def build_callbacks(self):
+                callback = pytorch.PyTorchCallback()
+                callback.on_checkpoint_upload_end = storage_ids.append
+                return {"saved": callback}
+
+        trial = self.fit(Saved)
+        path = f"{self.directory}/determined/{storage_ids[-1]}"
+        loaded = pytorch.load_trial_from_checkpoint_path(path, trial_class=Line)
+        self.assertEqual(loaded.model.state_dict(), trial.model.state_dict())
+        with self.assertRaisesRegex(ValueError, "pass trial_class"):
+            pytorch.load_trial_from_checkpoint_path(path)
+        with self.reports() as reports:
+            self.fit(Line, max_length=pytorch.Batch(5), latest_checkpoint=storage_ids[-1])
+        self.assertEqual([steps for _, steps, _ in reports], [5, 5])
+
+    def test_reducers_of_batches_may_differ_by_name(self):
+        class Reduced(Line):
+            def evaluation_reducer(self):
+                return {"error": pytorch.Reducer.MAX, "batch": pytorch.Reducer.SUM}
+
+        with self.reports() as reports:
+            self.fit(Reduced)
+        self.assertEqual(reports[-1][2]["batch"], 0 + 1 + 2 + 3)
+
+    def test_a_function_reduces_what_all_batches_gave(self):
+        class Reduced(Line):
+            def __init__(self, context):
+                super().__init__(context)
+                self.largest = context.wrap_reducer(max, "largest", for_training=False)
+
+            def evaluate_batch(self, batch, batch_idx):
+                self.largest.update(batch_idx)
+                return super().evaluate_batch(batch, batch_idx)
+
+        with self.reports() as reports:
+            self.fit(Reduced)
+        self.assertNotIn("largest", reports[0][2])
+        self.assertEqual(reports[-1][2]["largest"], 3)
+
+    def test_half_precision_trains_on_the_cpu(self):
+        class Half(Line):
+            def __init__(self, context):
+                context.experimental.use_amp()
+                super().__init__(context)
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                assert self.model(batch[0]).dtype is torch.bfloat16
+                return super().train_batch(batch, epoch_idx, batch_idx)
+
+        with self.reports() as reports:
+            self.fit(Half)
+        self.assertEqual(len(reports), 2)
+
+
+class Mistakes(LocalCase):
+    def check(self, exception, words, trial_class=Line, **arguments):
+        with self.assertRaisesRegex(exception, words), self.reports():
+            self.fit(trial_class, **arguments)
+
+    def test_a_trial_needs_a_model_an_optimizer_and_one_way_to_validate(self):
+        class NoModel(Line):
+            def __init__(self, context):
+                pass
+
+        class NoOptimizer(Line):
+            def __init__(self, context):
+                context.wrap_model(torch.nn.Linear(1, 1))
+
+        class Both(Line):
+            def evaluate_full_dataset(self, data_loader):
+                return {}
+
+        self.check(errors.InvalidExperimentException, "wrap_model", NoModel)
+        self.check(errors.InvalidExperimentException, "wrap_optimizer", NoOptimizer)
+        self.check(errors.InvalidExperimentException, "exactly one of evaluate_batch", Both)
+
+    def test_loaders_of_torch_need_the_callers_consent(self):
+        class Foreign(Line):
+            def build_training_data_loader(self):
+                return torch.utils.data.DataLoader(super().build_training_data_loader().dataset, batch_size=2)
+
+        class Allowed(Foreign):
+            def __init__(self, context):
+                super().__init__(context)
+                context.experimental.disable_dataset_reproducibility_checks()
+
+        self.check(RuntimeError, "disable_dataset_reproducibility_checks", Foreign)
+        with self.reports() as reports:
+            self.fit(Allowed, max_length=pytorch.Epoch(2))
+        self.assertEqual(reports[-1][1], 8)
+
+    def test_arguments_that_can_not_be_used_are_refused(self):
+        self.check(ValueError, "needs max_length", max_length=None)
+        self.check(TypeError, "of an integer", max_length=pytorch.Batch([1, 2]))
+        self.check(ValueError, "checkpoint_policy must be", checkpoint_policy="bets")
+
+    def test_batches_must_have_the_same_metrics(self):
+        class Changing(Line):
+            def evaluate_batch(self, batch, batch_idx):
+                return {f"error{batch_idx}": 1.0}
+
+        self.check(ValueError, "the same metrics for each batch", Changing)
+
+    def test_a_failing_reducer_is_named(self):
+        class Failing(Line):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: values[5], "fifth")
+
+        self.check(ValueError, r"the reducer 'fifth' failed in cross_slot_reduce\(\)", Failing)
+
+    def test_schedulers_and_optimizers_are_checked_when_they_are_wrapped(self):
+        plateau, mode = torch.optim.lr_scheduler.ReduceLROnPlateau, pytorch.LRScheduler.StepMode
+        with pytorch.init(hparams={"global_batch_size": 5, "other": 1}) as context:
+            trial = Line(context)
+            foreign = torch.optim.SGD(trial.model.parameters(), lr=1.0)
+            for call, words in (
+                (lambda: context.wrap_lr_scheduler(plateau(trial.optimizer), mode.STEP_EVERY_EPOCH), "MANUAL_STEP"),
+                (lambda: context.wrap_lr_scheduler(plateau(foreign), mode.MANUAL_STEP), "must be wrapped first"),
+                (lambda: context.wrap_optimizer(foreign, backward_passes_per_step=0), "at least 1"),
+                (lambda: context.configure_apex_amp(), "use_amp"),
+            ):
+                with self.assertRaisesRegex(errors.InvalidExperimentException, words):
+                    call()
+            self.assertEqual((context.get_per_slot_batch_size(), context.get_hparam("other")), (5, 1))
+            self.assertRaises(ValueError, context.get_hparam, "missing")
+            self.assertRaises(errors.InternalException, context.current_train_batch)
+
+    def test_a_batch_size_is_an_integer_of_at_least_one_sample_a_slot(self):
+        for size in (True, 2.0, "16", 0):
+            with pytorch.init(hparams={"global_batch_size": size}) as context:
+                self.assertRaises(errors.InvalidExperimentException, context.get_global_batch_size)
+        with pytorch.init() as context:
+            self.assertRaises(ValueError, context.get_per_slot_batch_size)
+            self.assertRaises(ValueError, context.get_hparams)
+
+
+SCRIPT = """
+import logging
+import determined as det
+from determined import pytorch
+from pytorch_trial import InterruptedTrial
+
+logging.basicConfig(level=logging.INFO, format=det.LOG_FORMAT)
+info = det.get_cluster_info()
+with pytorch.init(hparams=info.trial.hparams) as context:
+    trainer = pytorch.Trainer(InterruptedTrial(context), context)
+    trainer.fit(max_length=pytorch.Epoch(1), latest_checkpoint=info.latest_checkpoint, checkpoint_policy="none")
+"""
+
+
+class InTrial(TrialCase):
+    config = {
+        "hyperparameters": {"global_batch_size": 33, "hidden": 4, "samples": 66},
+        "searcher": {"name": "single", "metric": "validation_loss", "max_length": {"records": 70}},
+        "perform_initial_validation": True,
+        "scheduling_unit": 2,
+    }
+
+    def test_the_configuration_says_when_to_report_and_validate(self):
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial")
+        self.assertEqual([steps for steps, _ in self.reports("validation")], [0, 3])  # 70 records in batches of 32
+        self.assertEqual([steps for steps, _ in self.reports("training")], [2, 3])
+        uuid, steps = self.checkpoints()[-1]
+        self.assertEqual(steps, 3)
+        path = f"{self.directory}/checkpoints/{uuid}"
+        loaded = pytorch.load_trial_from_checkpoint_path(path)
+        weights = torch.load(f"{path}/state_dict.pth")["models_state_dict"][0]
+        self.assertTrue(all(torch.equal(value, weights[name]) for name, value in loaded.model.state_dict().items()))
+        events = os.listdir(f"{self.directory}/trials/0/tensorboard")
+        self.assertEqual(len([name for name in events if "tfevents" in name]), 1)
+
+    def test_a_script_trains_with_the_trainer(self):
+        self.add_program("pytorch_trial.py")
+        self.add_program("train.py", SCRIPT)
+        self.finish_ranks(self.start_ranks("train.py"))
+        self.assertEqual([steps for steps, _ in self.reports("validation")], [3])
+        self.assertEqual([steps for _, steps in self.checkpoints()], [3])
+
+    def test_a_metric_that_the_searcher_lacks_is_an_error(self):
+        self.new_run(searcher={"name": "single", "metric": "accuracy", "max_length": {"batches": 1}})
+        self.add_program("pytorch_trial.py")
+        (chief, _) = self.train_to_failure("pytorch_trial:InterruptedTrial")
+        self.assertIn("'accuracy' is missing; the validation metrics are: batches, epochs, mean_error", chief)
+
+    def test_a_class_that_is_no_trial_is_an_error(self):
+        self.add_program("model_def.py", "class Model:\n    pass\n")
+        for name, words in (
+            ("model_def:Model", "is not a subclass of determined.pytorch.PyTorchTrial"),
+            ("model_def:Other", "has no Other"),
+        ):
+            for output in self.train_to_failure(name):
+                self.assertIn(words, output)
+
+
+logging.getLogger("determined").setLevel(logging.ERROR)
+warnings.simplefilter("ignore", FutureWarning)
+
+if __name__ == "__main__":
+    unittest.main()
