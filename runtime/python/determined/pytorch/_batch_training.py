@@ -1,7 +1,10 @@
 """Trains batch by batch."""
 
-from typing import Any, Iterator
+import time
+from typing import Any, Iterator, Optional
 
+from determined.pytorch._bucket_tuning import BucketTuning
+from determined.pytorch._gradient_sizes import gradient_bytes, write_gradient_sizes
 from determined.pytorch._metrics import Metrics, read_batch_metrics
 
 
@@ -14,10 +17,35 @@ class BatchTraining:
         self._loader = loader
         self._span = context.profiler.span
         self._batches = self._endless()
+        self._tuning: Optional[BucketTuning] = None
+        self._sizes_file: Optional[str] = context._optimizations.grad_updates_size_file
 
     def start(self) -> None:
         """Makes the loader's iterator, which starts its workers and draws random numbers."""
         self._iterator = iter(self._loader)
+        self._begin_tuning()
+
+    def _begin_tuning(self) -> None:
+        """Uses the size of buckets that an earlier run of the trial has found, or begins to look for one."""
+        context = self._context
+        if not context._optimizations.auto_tune_tensor_fusion or context.distributed.size < 2:
+            return
+
+        def set_size(mib: int) -> None:
+            context._exchange.set_bucket_size(context.models, mib)
+
+        if context._tuned_bucket_mib is not None:
+            set_size(context._tuned_bucket_mib)
+        else:
+            self._tuning = BucketTuning(gradient_bytes(context.models), set_size, context.distributed.allgather)
+            context._tuned_bucket_mib = self._tuning.chosen
+
+    def _tune(self, batch_idx: int, seconds: float) -> None:
+        if self._tuning is None or not self._context._steps.ends_window(batch_idx) or not self._tuning.step(seconds):
+            return
+        size = self._context._tuned_bucket_mib = self._tuning.chosen
+        if self._context.distributed.rank == 0:
+            self._context._core.train.report_metrics("tuning", batch_idx + 1, {"tensor_fusion_threshold": size})
 
     def _endless(self) -> Iterator[Any]:
         """The batches of the loader. One that is not det-submit's begins again at its end."""
@@ -39,9 +67,14 @@ class BatchTraining:
         if context.experimental._moves_batches:
             batch = context.to_device(batch)
         epoch_idx = batch_idx // context._epoch_length
+        begun = time.perf_counter()
         with span("train_batch"), context._batch_context(batch_idx):
             result = self._trial.train_batch(batch=batch, epoch_idx=epoch_idx, batch_idx=batch_idx)
         context._steps.end_batch(batch_idx)
+        self._tune(batch_idx, time.perf_counter() - begun)
+        if self._sizes_file is not None and context._steps.ends_window(batch_idx):
+            write_gradient_sizes(self._sizes_file, context)
+            self._sizes_file = None
         if context.lr_schedulers:
             with span("step_lr_schedulers"):
                 self._step_schedulers(batch_idx)

@@ -75,6 +75,8 @@ class Checkpoints:
         }
         if context._steps.scaler is not None:
             state["scaler_state_dict"] = context._steps.scaler.state_dict()
+        if context._tuned_bucket_mib is not None:
+            state["tensor_fusion_threshold"] = context._tuned_bucket_mib
         return state
 
     def _state_of_rank(self, progress: files.Progress) -> Dict[str, Any]:
@@ -101,6 +103,7 @@ class Checkpoints:
             self._rank_state = files.load_file(rank_file) if rank_file.exists() else {}
         self._rank_state.setdefault("rng_state", state.get("rng_state"))
         self._callbacks.call("on_checkpoint_load_start", state)
+        context._tuned_bucket_mib = state.get("tensor_fusion_threshold")
         load_models(context.models, state)
         _load_each("optimizer", context.optimizers, state.get("optimizers_state_dict", []))
         if state_of_trial:

@@ -52,6 +52,7 @@ class PyTorchTrialContext(TrialValues):
         self._reducers = WrappedReducers()
         self._warned_types: Any = set()
         self._torch_profiler: Any = None
+        self._tuned_bucket_mib: Optional[int] = None
 
     # Wrapping.
 
@@ -91,7 +92,7 @@ class PyTorchTrialContext(TrialValues):
                 f"backward_passes_per_step must be at least 1, not {backward_passes_per_step}"
             )
         optimizations = self._optimizations
-        compress = bool(fp16_compression)
+        compress = optimizations.gradient_compression if fp16_compression is None else fp16_compression
         averages = (
             optimizations.average_aggregated_gradients
             if average_aggregated_gradients is None

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 import determined
 from determined.core import DistributedContext
@@ -13,7 +14,29 @@ from determined.pytorch._optimizations import Optimizations
 
 
 class WrappedModel(torch.nn.parallel.DistributedDataParallel):
-    """DistributedDataParallel through which the attributes of the model are reached."""
+    """DistributedDataParallel through which the attributes of the model are reached, and whose buckets can be changed."""
+
+    def __init__(self, model: Any, device_ids: Any, bucket_mib: Optional[float], compresses: bool) -> None:
+        self.__dict__["_wrapped_with"] = (model, device_ids, compresses)
+        buckets = {} if bucket_mib is None else {"bucket_cap_mb": bucket_mib}
+        super().__init__(model, device_ids=device_ids, **buckets)
+        self.__dict__["_wrapped_with"] = (model, device_ids, False)
+        if compresses:
+            self.compress_gradients()
+
+    def compress_gradients(self) -> None:
+        """Exchanges gradients as numbers of 16 bits from now on. Before the first step."""
+        model, device_ids, compresses = self._wrapped_with
+        if not compresses:
+            self.register_comm_hook(None, default_hooks.fp16_compress_hook)
+            self.__dict__["_wrapped_with"] = (model, device_ids, True)
+
+    def set_bucket_size(self, bucket_mib: float) -> None:
+        """Exchanges gradients in buckets of another size, from the next batch on."""
+        model, device_ids, compresses = self._wrapped_with
+        is_training = self.training
+        self.__init__(model, device_ids, bucket_mib, compresses)  # type: ignore[misc]
+        self.train(is_training)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -46,6 +69,9 @@ class GradientExchange:
         """Around the training of a batch after which no optimizer steps."""
         yield
 
+    def set_bucket_size(self, models: List[Any], bucket_mib: float) -> None:
+        """Exchanges gradients in buckets of this size, in MiB."""
+
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
         """Gives all ranks the chief's weights."""
 
@@ -69,7 +95,19 @@ class TorchExchange(GradientExchange):
         if not any(parameter.requires_grad for parameter in model.parameters()):
             return model  # DistributedDataParallel refuses it
         devices = [device.index] if device.type == "cuda" else None
-        return WrappedModel(model, device_ids=devices)
+        return WrappedModel(
+            model, devices, optimizations.tensor_fusion_threshold, optimizations.gradient_compression
+        )
+
+    def wrap_optimizer(self, optimizer: Any, models: List[Any], batches: int, compress: bool) -> Any:
+        if compress:
+            for model in _wrapped(models):
+                model.compress_gradients()
+        return optimizer
+
+    def set_bucket_size(self, models: List[Any], bucket_mib: float) -> None:
+        for model in _wrapped(models):
+            model.set_bucket_size(bucket_mib)
 
     @contextlib.contextmanager
     def inside_window(self, models: List[Any]) -> Iterator[None]:

@@ -22,8 +22,8 @@ class PyTorchExperimentalContext:
 
     def use_amp(self) -> None:
         """Trains with numbers of 16 bits where that is accurate enough, by torch.autocast. On a GPU losses are scaled by a
-        GradScaler. Call it once, before wrap_model()."""
-        if self._parent.device.type == "cuda":
+        GradScaler. Call it before wrap_model(). `optimizations: {mixed_precision: O1}` in the configuration does the same."""
+        if self._parent.device.type == "cuda" and not self._uses_amp:
             self._parent.wrap_scaler(_make_scaler())
             self._parent._steps.scales_losses = True
         self._uses_amp = True

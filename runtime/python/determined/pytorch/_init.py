@@ -65,6 +65,9 @@ def make_context(
     else:
         ranks = connect_locally(distributed)
     with core.init(distributed=ranks.distributed, tensorboard_mode=core.TensorboardMode.MANUAL) as core_context:
-        yield PyTorchTrialContext(
+        context = PyTorchTrialContext(
             core_context, ranks.exchange, hparams, exp_conf, optimizations, enable_tensorboard_logging
         )
+        if optimizations.uses_amp():
+            context.experimental.use_amp()
+        yield context
