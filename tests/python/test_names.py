@@ -26,7 +26,6 @@ class Names(Case):
             ("determined.searcher", "LocalSearchRunner"),
             ("determined.pytorch.lightning", "LightningAdapter"),
             ("determined.pytorch.deepspeed", "DeepSpeedTrial"),
-            ("determined.pytorch.experimental", "torch_batch_process"),
             ("determined.transformers", "DetCallback"),
             ("determined.experimental", "test_one_batch"),
             ("determined", "LegacyTrial"),

@@ -88,7 +88,10 @@ class TrialCase(RunCase):
         return [out + err for _, out, err in results]
 
     def train_to_failure(self, trial_class, **more):
-        results = finish(self.start_ranks("-m", "determined.exec.harness", trial_class, **more))
+        return self.fail_ranks(self.start_ranks("-m", "determined.exec.harness", trial_class, **more))
+
+    def fail_ranks(self, processes):
+        results = finish(processes)
         self.assertTrue(all(code != 0 for code, _, _ in results), results)
         return [out + err for _, out, err in results]
 

@@ -14,7 +14,7 @@ try:
 except ImportError as _problem:
     raise ImportError(f"determined.pytorch needs PyTorch: {_problem}") from _problem
 
-from determined.pytorch import samplers
+from determined.pytorch import experimental, samplers
 from determined.pytorch._batches import adapt_batch_sampler
 from determined.pytorch._callback import PyTorchCallback
 from determined.pytorch._context import PyTorchTrialContext
@@ -48,6 +48,7 @@ __all__ = [
     "Trainer",
     "adapt_batch_sampler",
     "data_length",
+    "experimental",
     "init",
     "load_trial_from_checkpoint_path",
     "samplers",

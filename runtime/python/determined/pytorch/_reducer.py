@@ -119,6 +119,9 @@ class WrappedReducers:
         self._all.append(_Wrapped(reducer, name, for_training, for_validation))
         return reducer
 
+    def has_any(self) -> bool:
+        return bool(self._all)
+
     def reset(self, is_training: Optional[bool] = None) -> None:
         """Resets those for training, those for validation, or all."""
         for each in self._chosen(is_training):

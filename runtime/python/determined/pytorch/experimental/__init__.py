@@ -1,5 +1,20 @@
-"""Refused: batch inference by trial classes."""
+"""Distributed inference: a model is applied to a data set by all ranks, and goes on after a preemption.
 
-from determined._refused import refuse
+    class Predict(TorchBatchProcessor):
+        def __init__(self, context):
+            self.context = context
+            self.model = context.prepare_model_for_inference(load_model())
 
-__getattr__ = refuse(__name__, "it is not supported yet; use determined.core in a script")
+        def process_batch(self, batch, batch_idx):
+            with torch.no_grad():
+                output = self.model(self.context.to_device(batch))
+            with self.context.upload_path() as path:
+                torch.save(output, path / f"batch-{batch_idx}.pt")
+
+    torch_batch_process(Predict, dataset, batch_size=64)
+"""
+
+from determined.pytorch.experimental._batch_process import torch_batch_process
+from determined.pytorch.experimental._batch_processor import TorchBatchProcessor, TorchBatchProcessorContext
+
+__all__ = ["TorchBatchProcessor", "TorchBatchProcessorContext", "torch_batch_process"]
