@@ -1,4 +1,5 @@
-# Writes OUTPUT, which defines det::transport::transport_abi: BUILD (compiler and build type) and a checksum of HEADERS.
+# Writes OUTPUT, which defines det::transport::transport_abi: BUILD (version, compiler, build type, sanitizers) and a
+# checksum of HEADERS.
 # cmake -DHEADERS=a.hpp;b.hpp -DBUILD=text -DOUTPUT=abi.cpp -P write_abi.cmake
 set(sums "")
 foreach(header IN LISTS HEADERS)

@@ -51,7 +51,7 @@ inline void append_text(std::string& out, std::string_view text) {
 class FrameClient {
 public:
     /// Connects and authenticates.
-    /// \param greeting_deadline limits the wait for the server's first message
+    /// \param greeting_deadline limits the time to connect and to receive the server's first message
     /// \return codes::permission if the server rejected this rank; codes::name_taken if it has such a rank
     ///     already; another code if the handshake failed before.
     static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
@@ -67,8 +67,8 @@ private:
     UniqueFd socket_;
 };
 
-/// Handles the frames of authenticated ranks. The server's thread calls all functions. Post queues a frame
-/// and does not block; frames for a rank that is not connected are dropped.
+/// Handles the frames of authenticated ranks. The server's thread calls all functions. Post sends or queues a
+/// frame and does not block; frames for a rank that is not connected are dropped.
 class FrameHandler {
 public:
     using Post = std::function<void(Rank to, std::string frame)>;
@@ -77,6 +77,7 @@ public:
     virtual void on_joined(Rank, Post const&) {}
     /// Returns false for an invalid frame; the server then closes the connection.
     virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
+    /// Called after the connection of a rank was closed, for whatever reason.
     virtual void on_left(Rank, Post const&) {}
     /// Called about every tick_ms.
     virtual void on_tick(TimePoint, Post const&) {}

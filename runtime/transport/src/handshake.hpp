@@ -15,8 +15,8 @@ namespace det::transport {
 /// The secret and the data on which both sides must agree.
 struct SessionKey {
     std::string secret;
-    std::string purpose;  // the kind of server, "store": a proof for one kind is not valid for another
-    int size = 1;
+    std::string purpose;  // the kind of server, for example "store": a proof is valid for one kind only
+    int size = 1;         // number of ranks
 };
 
 enum class Admission : char {
@@ -45,7 +45,8 @@ std::optional<Rank> check_answer(SessionKey const& key, std::string_view server_
 /// The verdict includes the server's proof if the client is accepted.
 std::string render_verdict(SessionKey const& key, Admission admission, std::string_view server_nonce,
                            std::string_view answer);
-/// Returns the server's verdict, or wrong_proof if the server's own proof is wrong.
+/// Returns the server's verdict, or wrong_proof if the server's own proof is wrong. Admission::taken comes
+/// without a proof of the server.
 Admission check_verdict(SessionKey const& key, std::string_view server_nonce, std::string_view answer,
                         std::string_view verdict);
 

@@ -65,7 +65,7 @@ public:
     void forget_empty_queue() const;
     bool is_over() const { return is_done_ || mailbox().has_left[static_cast<std::size_t>(peer_.value)]; }
     void complete(std::size_t size);
-    /// Copies as much of a message as fits to the buffer of the receive, and completes the receive.
+    /// Copies as much of a message as fits into the buffer of the receive, and completes the receive.
     void deliver(Bytes bytes);
 
 private:
@@ -114,7 +114,8 @@ void LocalOperation::cancel() {
     forget_empty_queue();
 }
 
-void LocalOperation::forget_empty_queue() const {  // because programs use many tags, but few at a time
+/// Keeps the map small: programs use many tags, but few at a time.
+void LocalOperation::forget_empty_queue() const {
     if (!queue().unexpected.empty() || !queue().posted.empty()) return;
     mailbox().queues.erase({route_.from.value, route_.tag.value});
 }

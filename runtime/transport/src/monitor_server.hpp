@@ -37,7 +37,7 @@ private:
     std::chrono::milliseconds beat_;
     TimePoint now_ = std::chrono::steady_clock::now();
     TimePoint last_beat_ = {};
-    std::map<int, TimePoint> heard_;  // the last heartbeat of each connected rank
+    std::map<int, TimePoint> heard_;  // the last heartbeat of each rank that has neither left nor was lost
     std::optional<Lost> lost_;        // the first lost rank
 };
 

@@ -4,11 +4,12 @@
 namespace det::transport {
 
 // mpi, ucx and pmix are modules: det_mpi.so, det_ucx.so and det_pmix.so are opened when they are first used.
-// A module contains its own copy of det::transport and det::foundation, and C++ objects pass between the
-// program and the module. So both must be built from the same headers by the same compiler. Each side has its
-// own transport_abi, and a module with a different one is refused.
+// A module contains its own copy of det::transport and of the libraries below it, and C++ objects pass
+// between the program and the module. So both must be built from the same headers by the same compiler. Each
+// side has its own transport_abi, and a module with a different one is refused.
 
-/// The compiler, the build type, and a checksum of the headers that both sides include.
+/// The version, the compiler, the build type, the sanitizers, and a checksum of det-submit's headers whose
+/// types pass between both sides.
 extern char const transport_abi[];
 
 /// The table that the entry function of a module returns. The table of each module derives from it.

@@ -13,17 +13,18 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t rendezvous_limit_bytes = 4096;
 
-/// The time in which a living chief sends its greeting.
+/// A living chief sends its greeting within this time.
 constexpr std::chrono::seconds greeting_limit{5};
 
-/// Opens and closes the directory of a file that does not exist yet. An NFS client remembers for up to a
+/// Opens and closes the directory of a file that may not exist yet. An NFS client remembers for up to a
 /// minute that there is no such file, and asks the server again when the directory is opened.
 void refresh_directory(fs::path const& path) {
     UniqueFd const directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// Whether the chief of a file is alive: it says that it has a rank 0 already, which only a chief does that
-/// knows the secret of the file.
+/// Whether the chief of a file is alive and has `size` ranks. Such a chief replies that it has a rank 0
+/// already. A chief replies so only after it has checked a proof, for which it needs the secret of the file
+/// and the same number of ranks.
 bool is_chief_alive(fs::path const& path, int size) {
     auto const rendezvous = load_rendezvous_file(path);
     if (!rendezvous || !rendezvous->chief) return false;

@@ -16,10 +16,12 @@ public:
     /// Adds the address to a file that has the secret already.
     static Result<std::unique_ptr<PublishedAddress>> add(std::filesystem::path path,
                                                          RendezvousFile rendezvous);
-    /// Creates the file, or replaces one that a killed program has left. Blocks up to 2 s if the chief of
-    /// that file does not answer.
+    /// Creates the file, or replaces one that a killed program has left. The destructor removes the file,
+    /// unless another chief has replaced it. Blocks up to 2 s if the chief of an existing file does not
+    /// answer.
     /// \param size number of ranks
-    /// \return codes::name_taken if the chief of that file is alive
+    /// \return codes::name_taken if the chief of an existing file is alive and has the same number of ranks.
+    ///     The file of a chief with another number of ranks is replaced.
     static Result<std::unique_ptr<PublishedAddress>> create(std::filesystem::path path,
                                                             RendezvousFile rendezvous, int size);
     ~PublishedAddress();
@@ -35,9 +37,10 @@ private:
     std::optional<std::string> without_;  // the content without the address; nullopt: no file
 };
 
-/// Connects to the chief, whose address the file will have or has. Retries until the deadline, because the
-/// file may have no address yet, or the address of an earlier chief.
-/// \return the first codes::permission or codes::name_taken; the last error at the deadline
+/// Connects to the chief at the address in the file. Retries until the deadline, because the file may have no
+/// address yet, or the address of an earlier chief.
+/// \return at once an error of reading the file, codes::permission or codes::name_taken; the last error at
+///     the deadline
 Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
                                TimePoint deadline);
 

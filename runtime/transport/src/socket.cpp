@@ -47,7 +47,7 @@ Result<UniqueFd> open_socket(SocketAddress const& address) {
 }
 
 void set_option(UniqueFd const& socket, int level, int option, int value) {
-    // Failure is ignored, because the option is only an optimisation.
+    // Failure is ignored, because the connection works without the option.
     (void)::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
 

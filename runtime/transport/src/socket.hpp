@@ -9,6 +9,7 @@ namespace det::transport {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 /// Opens a non-blocking socket that listens at this address, at a port that the system chooses.
+/// \param address numeric IPv4 or IPv6; other text is codes::bad_value
 Result<UniqueFd> listen_at(std::string const& address);
 Result<std::uint16_t> port_of(UniqueFd const& socket);
 
@@ -18,12 +19,13 @@ Result<UniqueFd> start_connecting(Endpoint const& endpoint);
 Result<UniqueFd> connect_to(Endpoint const& endpoint, TimePoint deadline);
 /// Sets the options of a connection: TCP_NODELAY, and keep-alive to detect a lost host.
 void set_options(UniqueFd const& connection);
-/// Delays acknowledgements, so that they travel with data of the other direction. Without it Linux sends a
+/// Delays acknowledgements, so that they travel with data of the other direction. Without it Linux may send a
 /// separate acknowledgement packet for each small message.
 void delay_acknowledgements(UniqueFd const& connection);
 
 /// Sends or receives all bytes; blocks at most until the deadline.
-/// \return codes::timed_out at the deadline, codes::transport if the peer has closed the connection.
+/// \return codes::timed_out at the deadline, codes::transport if the peer has closed the connection, another
+///     socket error.
 Status send_all(UniqueFd const& connection, std::string_view bytes, TimePoint deadline);
 Result<std::string> receive_exactly(UniqueFd const& connection, std::size_t size, TimePoint deadline);
 

@@ -12,7 +12,8 @@ namespace det::transport::mpi {
 Error mpi_error(std::string const& what, int code);
 
 /// A duplicate of a communicator, so that our messages never match receives of the program. Initialises MPI
-/// if the program has not done it, and then finalises it in the destructor.
+/// if the program has not done it, and then finalises it in the destructor. If open() fails, it may leave MPI
+/// initialised.
 class Communicator {
 public:
     /// Collective over the ranks of `parent`.
@@ -38,7 +39,7 @@ private:
     explicit Communicator(bool is_initialised_here) : was_initialised_here_(is_initialised_here) {}
 
     MPI_Comm communicator_ = MPI_COMM_NULL;
-    bool was_initialised_here_;  // initialised by us
+    bool was_initialised_here_;  // whether open() has initialised MPI
 };
 
 }  // namespace det::transport::mpi

@@ -17,8 +17,8 @@ Status wait_for(SharedState& state, Operation& operation, MatchKey own) {
     }
 }
 
-/// Cancels a request and waits until MPI no longer uses its buffer. Ignores errors, because destructors call
-/// it.
+/// Cancels a request and waits until MPI no longer uses its buffer. Does nothing after abandon(). Ignores
+/// errors, because destructors call it.
 void cancel(SharedState& state, MPI_Request& request) {
     if (request == MPI_REQUEST_NULL || !state.communicator.is_open()) return;
     MPI_Cancel(&request);

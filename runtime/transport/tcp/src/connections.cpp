@@ -16,7 +16,7 @@ constexpr std::chrono::seconds answer_timeout{30};  // the peer may compute betw
 constexpr int yields_before_sleep = 1000;
 constexpr int turns_per_full_check = 16;
 constexpr std::size_t answer_max_bytes = 4096;  // larger messages use a connection of their own direction
-constexpr int max_sleep_ms = 50;                // no socket event reports a rank that the monitor lost
+constexpr int max_sleep_ms = 50;                // no socket event tells that the monitor has lost a rank
 
 /// The endpoints at which the ranks listen, and the secret that the chief has generated.
 struct SharedEndpoints {
@@ -89,6 +89,7 @@ Status Connections::check_alive(Rank peer) const {
 
 /// Small messages to a lower rank use the connection that the lower rank made, so that acknowledgements
 /// travel with the messages. Large messages are faster with a connection for each direction.
+/// Without a connection of the lower rank, small messages use one of their own direction too.
 IncomingConnection* Connections::incoming_for_reply(Rank to, std::size_t size_bytes) {
     if (to > rank_ || size_bytes > answer_max_bytes) return nullptr;
     auto const found =

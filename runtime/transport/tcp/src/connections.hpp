@@ -43,7 +43,8 @@ public:
     Status wait(Rank peer, std::function<bool()> const& is_over);
     /// Fails if the monitor has reported a lost rank.
     Status check_ranks() const { return monitor_ ? monitor_->check() : Status(Ok{}); }
-    /// Fails if a connection to this rank has broken.
+    /// Fails if a connection to the peer has broken. Before it fails, it waits up to half a second for the
+    /// monitor to name the cause.
     Status check_alive(Rank peer) const;
 
 private:
@@ -59,14 +60,16 @@ private:
 
     void sleep_until_event();
     bool accept_connections();
-    /// Scope::all: all connections. Scope::peer_only: those with unsent messages, and those of `peer` that
-    /// are blocked or on which its last message arrived.
+    /// Scope::all: all connections. Scope::peer_only: those with unsent messages, those that this rank makes
+    /// and whose handshake is not complete, and those of `peer` that are blocked or on which its last message
+    /// arrived.
     bool advance_connections(Scope scope, Rank peer);
     bool advance_incoming(Scope scope, Rank peer);
     bool advance_outgoing(Scope scope, Rank peer);
-    /// Returns this rank's connection to the peer; connects if there is none.
+    /// Returns this rank's connection to the peer; starts to connect if there is none.
     Result<OutgoingConnection*> outgoing_to(Rank to);
-    /// Returns the connection that the peer made, if a message of this size uses it; otherwise nullptr.
+    /// Returns the connection that the peer made, if there is one and a message of this size uses it;
+    /// otherwise nullptr.
     IncomingConnection* incoming_for_reply(Rank to, std::size_t size_bytes);
     /// Returns the receive for an arriving message. nullptr: an earlier message of this peer has not begun
     /// yet, or too many of its messages have no posted receive.

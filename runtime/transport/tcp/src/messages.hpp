@@ -15,8 +15,8 @@ namespace det::transport::tcp {
 /// The header that precedes each message on a connection.
 struct MessageHead {
     std::uint32_t tag = 0;
-    std::uint32_t number =
-        0;  // orders the messages of a sender to this peer, because they may arrive on two connections
+    /// Orders the messages of a sender to this peer, because they may arrive on two connections.
+    std::uint32_t number = 0;
     std::uint64_t size = 0;
 };
 static_assert(sizeof(MessageHead) == 16);
@@ -61,9 +61,9 @@ public:
     bool is_idle() const { return requests_.empty(); }
     void add(std::shared_ptr<SendRequest> request) { requests_.push_back(std::move(request)); }
     /// Cancels a send. Returns false if it is not in the queue. An unstarted message is replaced by an empty
-    /// one.
+    /// one. A message that has begun stays in the queue: the caller must close the connection.
     bool cancel(SendRequest const& request);
-    /// Whether a replaced message has not been sent yet.
+    /// Whether an empty message that replaces a cancelled one has not been sent yet.
     bool has_cancelled() const;
     Progress advance(UniqueFd const& socket);
 
@@ -79,7 +79,7 @@ public:
 
     /// Whether the next message has arrived but has no receive yet.
     bool is_blocked() const { return request_ == nullptr && buffered() >= sizeof(MessageHead); }
-    /// Processes all buffered data and the data of one more recv(2).
+    /// Processes all buffered data and the data of one more recv(2). Stops when it is blocked.
     Progress advance(UniqueFd const& socket, Match const& match);
 
 private:

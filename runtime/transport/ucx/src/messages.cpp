@@ -17,7 +17,8 @@ ucp_tag_t ucp_tag(Rank from, Tag tag) {
 
 ucp_request_param_t no_params() { return {}; }
 
-/// Blocks until `operation` is complete, and advances all other operations meanwhile.
+/// Blocks until `operation` is complete. Meanwhile advances all sends, and all receives that have not found
+/// their message.
 Status poll(Worker& worker, Operation& operation, Rank peer) {
     liveness::Backoff backoff(worker.cores());
     auto wait = worker.begin_wait(peer);
@@ -35,7 +36,8 @@ Status poll(Worker& worker, Operation& operation, Rank peer) {
     }
 }
 
-/// Progresses UCX and returns the status of the request. Frees a complete request and sets it to nullptr.
+/// Progresses UCX and returns the status of the request. Frees a complete request and sets it to nullptr. A
+/// nullptr is a complete request.
 ucs_status_t advance(Worker& worker, ucs_status_ptr_t& request) {
     if (request == nullptr) return UCS_OK;
     worker.progress();
@@ -44,8 +46,8 @@ ucs_status_t advance(Worker& worker, ucs_status_ptr_t& request) {
     return status;
 }
 
-/// Returns whether the request is complete. If the peer is lost, that is the error, whatever status UCX
-/// reports for the request.
+/// Returns whether the request is complete. If it is not, and the peer is lost, the loss is the error,
+/// whatever status UCX reports for the request.
 template <class MakeError>
 Result<bool> is_complete(Worker& worker, Rank peer, ucs_status_ptr_t& request, MakeError const& cannot) {
     auto const status = advance(worker, request);

@@ -92,19 +92,20 @@ public:
     Result<ucp_ep_h> endpoint(Rank peer);
     /// Fails if the monitor has reported a lost rank.
     Status check_ranks() const { return monitor_ ? monitor_->check() : Status(Ok{}); }
-    /// Fails if UCX has reported that this rank is lost, or after abandon_peer().
+    /// Fails if UCX has reported that the peer is lost, or after abandon_peer(). Before it fails, it waits up
+    /// to half a second for the monitor to name the cause.
     Status check_alive(Rank peer) const;
     /// Closes the endpoint of a peer by force, because a send to it can't be cancelled. All current and later
     /// operations with this peer fail.
     void abandon_peer(Rank peer);
 
-    /// Progresses all operations. Returns false if there was nothing to do.
+    /// Progresses UCX. Returns false if there was nothing to do.
     bool progress();
     /// Blocks until the request is complete, and frees it. Returns false if it failed at once or timed out.
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
 
-    /// After this call all finished sends arrive without further calls. A thread completes the flush if a
-    /// peer does not answer within 1 ms, because it is not in a call of UCX.
+    /// After this call all finished sends arrive without further calls. A peer that is not in a call of UCX
+    /// does not answer the flush: after 1 ms a thread completes it, until this rank calls UCX again.
     Status flush();
     /// Peers with sends since the last flush(). UCX may have reported such a send as complete while its data
     /// is still in a buffer of this process.

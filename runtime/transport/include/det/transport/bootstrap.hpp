@@ -10,9 +10,11 @@
 namespace det::transport {
 
 /// A key-value store with which the ranks of a run exchange addresses before they have a Transport. Every
-/// wait has a time limit (BootstrapOptions::timeout).
+/// wait for another rank has a time limit (BootstrapOptions::timeout).
 ///
-/// Not thread-safe. The chief must not destroy it before the other ranks have finished their gets.
+/// Not thread-safe. The chief, rank 0, must not destroy it while other ranks still call it. After
+/// codes::timed_out a later call may receive the reply to the call that has timed out, so the program must
+/// not use its result.
 class Bootstrap {
 public:
     static constexpr std::size_t key_limit_bytes = 128;
@@ -27,21 +29,25 @@ public:
 
     /// Stores a value. A rank may use each key once. Not collective.
     ///
-    /// \param key letters, digits, '.', '_' and '-'; at most key_limit_bytes.
+    /// \param key letters, digits, '.', '_' and '-'; at most key_limit_bytes. Names that begin with
+    ///     "allgather-" are reserved.
     /// \param value any bytes; at most value_limit_bytes.
-    /// \return codes::misuse for an invalid or repeated key, or a value that is too large.
+    /// \return codes::misuse for an invalid or repeated key, or a value that is too large; an error of the
+    ///     connection or the file system.
     Status put(std::string const& key, std::string const& value);
     /// Returns the value that rank `from` has put before the last fence() or allgather(). May block up to the
     /// time limit for any other key.
     /// \return codes::misuse for an invalid key or rank; codes::timed_out or codes::transport for a missing
-    ///     value.
+    ///     value; an error of the connection or the file system.
     Result<std::string> get(Rank from, std::string const& key);
 
     /// Exchanges one value of each rank. Collective; blocks until all ranks have called it.
     /// \param value any bytes; at most value_limit_bytes.
-    /// \return the values in rank order.
+    /// \return the values in rank order; codes::misuse for a value that is too large; codes::timed_out or
+    ///     codes::transport if a rank does not call it.
     Result<std::vector<std::string>> allgather(std::string const& value);
     /// Waits for all ranks. Collective; blocks until all ranks have called it.
+    /// \return errors as for allgather().
     Status fence();
 
 protected:
@@ -58,7 +64,8 @@ private:
 };
 
 struct BootstrapOptions {
-    /// Time limit of one wait. Other ranks may start later than this one.
+    /// Time limit of one wait. Other ranks may start later than this one. allgather() and fence() may wait
+    /// for one rank after the other, each with this limit.
     std::chrono::milliseconds timeout = std::chrono::minutes(5);
 };
 

@@ -7,16 +7,17 @@ namespace det::transport {
 
 using liveness::WaitPolicy;
 
-/// One wait for a peer under a WaitPolicy. The waiting rank calls check() after each unsuccessful poll;
-/// check() reads the clock in every 64th call; in each call once 64 calls have taken longer than a
-/// millisecond, for example because the rank sleeps between its polls. Waits of more than 64 polls are
-/// recorded by the recorder of the policy.
+/// One wait for a peer under a WaitPolicy. The waiting rank calls check() after each unsuccessful poll.
+/// check() reads the clock in the first call and in every 64th call after it. Once 64 calls have taken longer
+/// than a millisecond, for example because the rank sleeps between its polls, check() reads the clock in each
+/// call. Waits of more than 64 polls are recorded by the recorder of the policy.
 class PeerWait {
 public:
     PeerWait(WaitPolicy const& policy, RankMonitor const* monitor, Rank self, Rank peer)
         : policy_(policy), monitor_(monitor), self_(self), peer_(peer), recorded_(policy.recorder.get()) {}
 
-    /// Fails with codes::transport if a rank is lost, with codes::timed_out if the time limit has passed.
+    /// Fails with codes::transport if the monitor has reported a lost rank, with codes::timed_out if the time
+    /// limit has passed.
     Status check();
 
 private:

@@ -9,10 +9,10 @@ namespace det::transport::mpi {
 
 enum class ElementType { uint8, int32, int64, float32, float64 };
 
-/// MPI's own collectives over all ranks, with which det-bench compares ours. Every operation is collective
-/// and blocking; reductions are sums. Counts are in elements. If input and output are the same address, the
-/// operation is in place, which allgather does not support. One thread at a time. Errors have
-/// codes::transport.
+/// MPI's own collectives over all ranks, with which det-bench compares det-submit's. Every operation is
+/// collective and blocking; reductions are sums. Counts are in elements. If input and output are the same
+/// address, the operation is in place, which allgather does not support. One thread at a time. All errors of
+/// the operations have codes::transport.
 class Collectives {
 public:
     virtual ~Collectives() = default;
@@ -26,7 +26,7 @@ public:
     /// \param count elements of `in` and of `out`
     virtual Status allreduce(void const* in, void* out, std::size_t count, ElementType type) = 0;
     /// Reduces to rank `to`.
-    /// \param out used only on rank `to`
+    /// \param out used only on rank `to`, which may pass the address of `in`
     virtual Status reduce(void const* in, void* out, std::size_t count, ElementType type, Rank to) = 0;
     /// \param data read on rank `from`, written on all other ranks
     virtual Status broadcast(void* data, std::size_t count, ElementType type, Rank from) = 0;

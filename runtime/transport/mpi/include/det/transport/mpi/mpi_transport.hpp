@@ -14,8 +14,8 @@ enum class ThreadLevel {
 
 struct Options {
     ThreadLevel threads = ThreadLevel::one_at_a_time;
-    /// Size in bytes of the pieces in which larger messages are sent, because MPI counts with int. From 1 to
-    /// 2^31 - 1; must be the same on all ranks.
+    /// Size in bytes of the pieces in which messages of this size and above are sent, because MPI counts with
+    /// int. From 1 to 2^31 - 1; must be the same on all ranks.
     std::size_t piece_limit_bytes = std::size_t{1} << 30;
     /// MPI_Comm_c2f of a communicator of the program. The transport connects its ranks and uses a duplicate.
     /// nullopt: all ranks of MPI_COMM_WORLD.
@@ -26,6 +26,9 @@ struct Options {
 /// ranks of a communicator. Opens det_mpi.so first; if the process has loaded an MPI library already,
 /// det_mpi.so uses that one. Initialises MPI if the program has not; the transport's destructor then
 /// finalises it.
+///
+/// Waits have no time limit and do not detect lost ranks: it is the launcher that ends the other ranks of a
+/// rank that was lost.
 ///
 /// Collective over the ranks of the communicator; blocks until all have called it.
 /// \return codes::not_supported if det_mpi.so or MPI can't be loaded or the process uses another MPI;

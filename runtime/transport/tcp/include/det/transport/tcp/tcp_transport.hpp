@@ -5,9 +5,9 @@
 namespace det::transport::tcp {
 
 struct Options {
-    /// The address on which this rank listens.
+    /// The numeric IPv4 or IPv6 address on which this rank listens.
     std::string address = "127.0.0.1";
-    /// Number of ranks on this node. If it has fewer cores, waiting ranks yield instead of spinning.
+    /// Number of ranks on this node. If the node has fewer cores, waiting ranks yield instead of spinning.
     int local_ranks = 1;
     /// Limit in bytes per peer for messages that arrive before their receive is posted. Beyond it this rank
     /// stops reading from the peer until it posts a receive for a message from that peer.
@@ -22,7 +22,8 @@ struct Options {
 ///
 /// Collective over all ranks; blocks until all have called it. The destructor is collective too, unless the
 /// rank has called abandon() or a rank is lost.
-/// \return the errors of the bootstrap, or an error of the socket
+/// \return codes::bad_value for an address that is not numeric; the errors of the bootstrap; an error of the
+///     socket
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
 
 }  // namespace det::transport::tcp

@@ -6,9 +6,9 @@ namespace det::transport::ucx {
 
 struct Options {
     /// Network interfaces to use, "eth0" or "hsn0,hsn1", with the RDMA devices that belong to them. Empty:
-    /// UCX chooses. Ranks of one node use shared memory in any case.
+    /// UCX chooses. Does not affect shared memory between the ranks of a node.
     std::string interfaces = {};
-    /// Number of ranks on this node. If it has fewer cores, waiting ranks yield instead of spinning.
+    /// Number of ranks on this node. If the node has fewer cores, waiting ranks yield instead of spinning.
     int local_ranks = 1;
     /// Reports lost ranks that UCX does not notice, and those with which this rank exchanges no messages. May
     /// be null.
@@ -26,7 +26,7 @@ bool is_available();
 ///
 /// Collective over all ranks; blocks until all have called it. The destructor is collective too, unless the
 /// rank has called abandon() or a rank is lost. When the process of a rank ends, waits for that rank fail: at
-/// once over TCP, within two seconds over shared memory.
+/// once over TCP, and over shared memory within two seconds after its parent has reaped the process.
 /// \return codes::not_supported if det_ucx.so or UCX can't be loaded; codes::transport if UCX fails; the
 ///   errors of the bootstrap.
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
