@@ -150,6 +150,16 @@ Status a_rank_may_exchange_with_itself(Transport& transport) {
     }
     auto const alone = transport.send(transport.rank(), Tag{8}, {});
     DET_TRY(expect(!alone, "a send to itself refused"));
+    // The other way that the hint names.
+    auto const outgoing = pattern(transport.rank(), transport.rank(), 2, 5);
+    Buffer incoming(outgoing.size());
+    DET_TRY_ASSIGN(auto receiving, transport.start_receive(transport.rank(), Tag{8}, incoming));
+    DET_TRY_ASSIGN(auto sending, transport.start_send(transport.rank(), Tag{8}, outgoing));
+    DET_TRY(receiving.finish());
+    DET_TRY(sending.finish());
+    DET_TRY(expect(incoming == outgoing, "a message to itself by start_send"));
+    DET_TRY(expect(alone.error().hint.find("start_receive and start_send") != std::string::npos,
+                   "a hint to start_receive and start_send"));
     return expect_error(alone.error(), {fmt::format("rank {} sends to itself", transport.rank().value)});
 }
 

@@ -45,7 +45,7 @@ Status Transport::send(Rank to, Tag tag, Bytes bytes) {
     if (to == rank()) {
         return Error{codes::misuse,
                      fmt::format("rank {} sends to itself and would wait for itself", rank().value),
-                     "use exchange, or start_receive before the send"};
+                     "use exchange, or start_receive and start_send"};
     }
     DET_TRY_ASSIGN(auto request, start_send(to, tag, bytes));
     DET_TRY(request.finish());
