@@ -1,7 +1,7 @@
 // Detection of lost ranks. The ranks are processes, so that they can be killed and stopped.
 #include <det/foundation/files.hpp>
 #include <det/transport/file_bootstrap.hpp>
-#include <det/transport/wait_policy.hpp>
+#include <det/transport/peer_wait.hpp>
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 #pragma once
+#include <det/transport/peer_wait.hpp>
 #include <det/transport/transport.hpp>
-#include <det/transport/wait_policy.hpp>
 
 namespace det::transport::tcp {
 

@@ -1,4 +1,4 @@
-#include <det/transport/wait_policy.hpp>
+#include <det/transport/peer_wait.hpp>
 
 #include <fmt/format.h>
 
