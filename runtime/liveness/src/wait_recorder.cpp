@@ -6,7 +6,7 @@
 namespace det::liveness {
 namespace {
 
-/// Only this thread writes the number, so that no atomic addition is needed.
+/// Only one thread at a time writes the number, so no atomic addition is needed.
 void increase(std::atomic<std::uint64_t>& number, std::uint64_t by) {
     number.store(number.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }

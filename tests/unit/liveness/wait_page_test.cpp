@@ -41,7 +41,7 @@ std::uint64_t waited_ns_for(RankWaits const& waits, int rank) {
 
 BOOST_FIXTURE_TEST_SUITE(wait_page_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(a_reader_waits_for_the_first_rank_to_make_the_page) {
+BOOST_AUTO_TEST_CASE(there_is_no_page_until_the_first_rank_has_made_it) {
     BOOST_TEST((must_fail(WaitPage::open_for_reading(path)).code == codes::no_such_file));
     auto const recorder = join(0, 0);
     BOOST_TEST(read().size() == 1u);

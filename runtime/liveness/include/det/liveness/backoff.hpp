@@ -7,7 +7,8 @@
 
 namespace det::liveness {
 
-/// One step of a spin loop. On x86 the core pauses for some tens of nanoseconds; elsewhere it does nothing.
+/// One step of a spin loop. On x86 the core pauses, for a few up to some tens of nanoseconds; elsewhere it
+/// does nothing.
 inline void cpu_relax() {
 #ifdef __SSE2__
     _mm_pause();

@@ -17,7 +17,7 @@ struct alignas(128) FutexWaiters {
     void wake() {
         if (waiters.load(std::memory_order_relaxed) != 0) wake_waiters();
     }
-    /// Sleeps until a wake(), or until the time has passed.
+    /// Sleeps until a wake(), until the time has passed, or until a signal arrives.
     /// \param at_most less than a second
     void sleep(std::chrono::microseconds at_most);
 

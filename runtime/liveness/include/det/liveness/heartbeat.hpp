@@ -13,7 +13,7 @@ namespace det::liveness {
 
 /// A thread, det-heartbeat, that increments a counter in shared memory while this process runs. Other ranks
 /// detect a stopped or ended process by a counter that no longer changes. The counter also grows while the
-/// rank computes for hours between two operations.
+/// rank computes for hours between two operations. The destructor ends the thread.
 class Heartbeat {
 public:
     /// \param count must outlive this object

@@ -13,8 +13,8 @@ std::uint64_t own_pid_namespace();
 /// Another process of this machine, observed by a pidfd, which also reports a zombie as ended.
 class PeerProcess {
 public:
-    /// If there is no pidfd (an old kernel, a process of another namespace), has_ended() always returns
-    /// false, and only the heartbeat shows that the process has ended.
+    /// If there is no pidfd (an old kernel, a process of another namespace, a process that was reaped
+    /// already), has_ended() always returns false, and only the heartbeat shows that the process has ended.
     /// \param pid_namespace the own_pid_namespace() of that process
     PeerProcess(pid_t pid, std::uint64_t pid_namespace);
 

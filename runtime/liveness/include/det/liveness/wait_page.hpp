@@ -38,21 +38,25 @@ struct RankWaits {
         int rank = 0;
         std::uint64_t ns = 0;
     };
-    std::vector<ForRank> waited_for;  // the ranks that it awaited, the longest awaited ones at least
+    /// The ranks that it awaited. If there were more than 8, those that it awaited longest; the time of a
+    /// rank that was left out meanwhile may be missing.
+    std::vector<ForRank> waited_for;
 };
 
-/// A file in memory, shared by the ranks of a run on a node and by their wrapper. Each rank has a slot, which
+/// A mapped file, shared by the ranks of a run on a node and by their wrapper. Each rank has a slot, which
 /// only that rank writes. Readers see each number whole, but not all numbers at one moment.
 class WaitPage {
 public:
     static constexpr int slots_max = 1024;
 
     /// Maps the page for a rank; creates it if it does not exist. Allocates the space of the rank's slot, so
-    /// that a full file system is an error here and not a signal at the first store. \param local_rank below
-    /// slots_max
+    /// that a full file system is an error here and not a signal at the first store.
+    /// \param local_rank below slots_max
+    /// \return codes::damaged if a file of another size has this path; an error of the file system
     static Result<WaitPage> open_for_writing(std::filesystem::path const& path, int local_rank);
-    /// Maps the page for a reader. codes::no_such_file until a rank has created it, codes::damaged if the
-    /// file is no page of this version.
+    /// Maps the page for a reader.
+    /// \return codes::no_such_file until a rank has created the page; codes::damaged if the file is no page
+    ///     of this version, or if a rank is creating it at this moment; an error of the file system
     static Result<WaitPage> open_for_reading(std::filesystem::path const& path);
 
     WaitPage(WaitPage&& other) noexcept;
@@ -68,7 +72,8 @@ public:
         std::int32_t unused;
         std::atomic<std::uint64_t> ns;
     };
-    /// Zeroed memory is an empty slot. The first line is written with each operation, the rest in waits only.
+    /// Zeroed memory is an empty slot. The first cache line is written with each operation. The rest is
+    /// written by join() and in waits.
     struct alignas(128) Slot {
         std::atomic<std::uint64_t> operations_begun;
         alignas(64) std::atomic<std::int32_t> rank_plus_one;
@@ -77,7 +82,8 @@ public:
         std::array<std::atomic<std::uint64_t>, wait_operations> waited_ns;
         std::array<Awaited, 8> awaited;
     };
-    /// The slot of the local rank for which the page was opened, with its number in the run.
+    /// Marks the slot of a local rank as used by the rank with this number in the run, and returns the slot.
+    /// \param local_rank that for which the page was opened
     Slot& join(int local_rank, int rank);
 
 private:

@@ -32,7 +32,7 @@ public:
         : policy_(&policy), begin_(begin) {}
 
     /// Warns if the wait is long, once. To be called from time to time.
-    /// \param describe returns who waits for what, for example "rank 0 has waited for rank 1"
+    /// \param describe returns which rank waits for what, for example "rank 0 has waited for rank 1"
     /// \param reassurance the end of the warning, for example ", which is alive"
     /// \return codes::timed_out if the time limit has passed
     Status check(Clock::time_point now, std::function<std::string()> const& describe,

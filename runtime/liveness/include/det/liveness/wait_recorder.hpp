@@ -44,12 +44,12 @@ private:
 };
 
 /// One wait for other ranks, recorded in slices, so that the page is current during a long wait. A wait
-/// without a call of waits_for() is not recorded and reads no clock. \param recorder may be null: nothing is
-/// recorded
+/// without a call of waits_for() is not recorded and reads no clock. The destructor ends the wait.
 class RecordedWait {
 public:
     using Clock = WaitRecorder::Clock;
 
+    /// \param recorder may be null: nothing is recorded
     explicit RecordedWait(WaitRecorder* recorder) : recorder_(recorder) {}
     RecordedWait(RecordedWait const&) = delete;
     RecordedWait& operator=(RecordedWait const&) = delete;
