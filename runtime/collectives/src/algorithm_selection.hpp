@@ -18,8 +18,8 @@ struct SelectionRow {
 std::span<Algorithm const> algorithms_of(Kind kind);
 
 /// Rows sorted by ranks, then by size. The size is that of the input of a rank or of its output, whichever is
-/// larger. `collectives-crossover` (tests/simulation) shows where each row is the fastest, and a test fails
-/// for a row that is not.
+/// larger. `collectives-crossover` (tests/simulation) shows where each row is the fastest. A test fails for a
+/// row that is the fastest nowhere, unless a benchmark keeps it (ALGORITHMS.md).
 std::span<SelectionRow const> selection_table(Kind kind);
 
 /// The row for these ranks and this size: the same on all ranks, because it depends on nothing else.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array all_ops{ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod};
 
-/// "sum, mean, min"
+/// Lists the names for a message: "sum, mean, min".
 template <class Enumerators>
 std::string names(Enumerators const& enumerators) {
     std::string list;

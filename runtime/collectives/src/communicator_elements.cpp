@@ -1,4 +1,5 @@
-// The tensor operations of a Communicator after the ranks have agreed.
+// The tensor operations of a Communicator, after begin(): each agrees, and moves the data that the agreement
+// does not carry.
 #include <det/collectives/reduction.hpp>
 #include <det/foundation/text.hpp>
 

@@ -29,16 +29,16 @@ struct Reduction {
     std::function<void(std::span<std::byte> values)> finish;
 };
 
-/// Blocks are sent and received in pieces of `size_bytes`, a multiple of the element size. If the schedule
-/// combines, `scratch` is memory for two pieces.
+/// Blocks are sent and received in pieces of `size_bytes`. If the schedule combines, `size_bytes` is a
+/// multiple of the element size, and `scratch` is memory for two pieces.
 struct Pieces {
     std::size_t size_bytes = 0;
     std::span<std::byte> scratch;
 };
 
-/// Executes this rank's schedule. Sends do not block, and receives are posted ahead, so that messages arrive
-/// while this rank combines or forwards a piece. Empty blocks are not sent. The memory of the blocks must
-/// stay valid until the function returns.
+/// Executes this rank's schedule, and blocks until it is done. Sends are started without waiting for the
+/// receiver, and receives are posted ahead, so that messages arrive while this rank combines or forwards a
+/// piece. Empty blocks are not sent. The memory of the blocks must stay valid until the function returns.
 Status run_schedule(Channel channel, Schedule const& schedule, Blocks const& blocks, Pieces pieces,
                     Reduction const& reduction = {});
 

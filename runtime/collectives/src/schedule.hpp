@@ -11,7 +11,8 @@ namespace det::collectives {
 // A schedule describes the steps of one rank in a collective operation, as data. run_schedule.hpp executes it
 // over a transport, and a simulator (tests/simulation) computes its cost. Pure.
 
-/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks.
+/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks;
+/// in operations on objects, each block is the value of one rank.
 struct BlockRange {
     int begin = 0;
     int end = 0;

@@ -1,6 +1,6 @@
-// Each operation has three steps: up (within each node, to its leader), across (between the leaders) and down
-// (within each node). A rank with an Error in one step enters the remaining steps with that Error, so that
-// all ranks get it.
+// An operation has three steps: up (within each node, to its leader), across (between the leaders) and down
+// (within each node). Operations whose data moves in another way agree in these three steps first. A rank
+// with an Error in one step enters the remaining steps with that Error, so that all ranks get it.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
 #include <det/foundation/bytes.hpp>
@@ -179,7 +179,8 @@ private:
     /// The leader sends the status of the step between nodes to the other ranks of its node.
     Status share_with_node(Status const& across) { return status_of(local_->broadcast("", leader, across)); }
 
-    /// Returns when all ranks have entered the same call. The Error is the same on all of them.
+    /// Returns when all ranks have entered. If their calls differ or a rank refuses, the Error is the same on
+    /// all of them.
     Status agree(Call const& call, Status const& refused) {
         set_scopes(call);
         return agree_between_nodes(status_of(local_->broadcast("", leader, with_own_rank(refused))));

@@ -116,7 +116,7 @@ private:
                      "pass both from the same side"};
     }
 
-    /// Returns when all ranks have entered the same call.
+    /// Returns when all ranks have entered. Fails on all ranks if their calls differ or a rank refuses.
     Status agree(Call const& call, Status const& refused) {
         host_->set_scope(call);
         auto const agreed =

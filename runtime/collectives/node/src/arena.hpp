@@ -21,7 +21,8 @@ public:
     Arena& operator=(Arena&&) = delete;
     ~Arena();
 
-    /// Allocates zeroed memory, aligned to pages (large buffers to huge pages).
+    /// Allocates zeroed memory, aligned to pages (large buffers to huge pages). Fails with codes::misuse if
+    /// no free range of this rank's share is large enough.
     Result<std::span<std::byte>> allocate(std::size_t size_bytes);
     void release(std::span<std::byte> memory);
 

@@ -72,7 +72,7 @@ private:
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
-    /// The current call, as ranks compare it.
+    /// The call as ranks compare it, with the number of the current operation.
     collectives::Call reported_now(collectives::Call const& call) const;
     bool poll_all(std::uint64_t signature, Bytes payload) const {
         return cores_ == Cores::own && slot_.poll_all(signature, payload.size() > first_payload_bytes);

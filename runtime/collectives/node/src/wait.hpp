@@ -49,7 +49,7 @@ private:
     std::optional<std::string> reason_of_loss(int awaited, Clock::time_point now);
     bool is_silent(int awaited, Clock::time_point now);
     /// Ends the group with this Error, unless another rank has already ended it. Returns the Error of the
-    /// group.
+    /// group; this Error, if the rank that ends the group is lost before it has written its own.
     Status end_group(std::string const& text, bool is_timeout);
     std::string describe_loss(int rank, std::string_view reason) const;
     std::string describe_wait(int awaited, WaitingCall const& call) const;

@@ -1,6 +1,6 @@
-// This file is compiled once per instruction set; DET_KERNELS names the table. It calls no library function,
-// not even an inline one. The linker could keep the copy of an inline function that was compiled here for all
-// callers, and that copy would need this instruction set.
+// This file is compiled once per instruction set; DET_KERNELS names the table. It calls no inline function of
+// a library except compiler intrinsics: the linker could keep the copy of an inline function that was
+// compiled here for all callers, and that copy would need this instruction set.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -58,10 +58,12 @@ std::string describe_numbered_call(Call const& call);
 std::string describe_difference(Call const& below_call, Rank below, Call const& above_call, Rank above);
 
 /// Why a rank refuses an operation, as ranks send it to each other: its own arguments are wrong, or an
-/// earlier step failed on other ranks.
+/// earlier step of the operation has failed.
 enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
+/// lost_rank for codes::transport, timeout for codes::timed_out, misuse for any other code.
 Refusal refusal_of(Error const& error);
-/// The Error that all ranks return for a refusal.
+/// The Error that all ranks return for a refusal. For Refusal::lost_rank also calls
+/// liveness::report_lost_peer().
 Error error_of(Refusal refusal, std::string message);
 
 }  // namespace det::collectives

@@ -30,19 +30,23 @@ inline constexpr Rank chief{0};
 ///
 /// If ranks differ in the operation, its type, its size or its arguments, all of them get the same Error
 /// (codes::misuse), which names two ranks that differ; after that the context can still be used. If a rank is
-/// lost, all others get codes::transport. Results are bitwise equal on all ranks, and equal between runs with
-/// the same sizes, ranks and Tuning. Operations block until the result is available, unless they are started
-/// with start_...().
+/// lost, all others get codes::transport in the operation in which they wait for it, except over MPI, which
+/// does not detect a loss. Waits have no time limit, unless a WaitPolicy sets one: after it the Error is
+/// codes::timed_out. After these two Errors the context can't be used. In host memory, results are bitwise
+/// equal on all ranks, and equal between runs with the same sizes, ranks per node and Tuning. Operations
+/// block until the result is available, unless they are started with start_...().
 ///
 /// Not thread-safe: one thread at a time. A moved-from context may only be destroyed or assigned to.
 class DistributedContext {
 public:
     /// A context with this process as its only rank, without a transport.
     static DistributedContext single();
-    /// A context that sends all data by messages. Collective.
+    /// A context that sends all data by messages. Does not communicate.
+    /// \return codes::misuse for a topology that contradicts itself, or a Tuning::segment_bytes of 0
     static Result<DistributedContext> make(std::unique_ptr<transport::Transport> transport, Topology topology,
                                            Tuning tuning = {});
-    /// A context on existing groups.
+    /// A context on existing groups. Does not communicate. Fails with codes::misuse for a topology that
+    /// contradicts itself.
     ///
     /// \param ranks all ranks.
     /// \param local with several nodes, the group of this node's ranks in the order of their local ranks.
@@ -136,8 +140,10 @@ public:
     /// Allocates memory on which collectives need no copies if the ranks share memory. Useful for gradients
     /// and other large data. Not collective: ranks may allocate different sizes at different times.
     ///
-    /// \param size_bytes size of the memory, which is zeroed and aligned to 4096 bytes.
-    /// \return the memory, which must be destroyed before the context.
+    /// \param size_bytes size of the memory, which is zeroed and aligned to 4096 bytes; 0 gives an empty
+    ///     Buffer.
+    /// \return the memory, which must be destroyed before the context; codes::misuse if there is not enough
+    ///     memory.
     Result<Buffer> allocate(std::size_t size_bytes);
 
     // For other modules that need the connection between the ranks. A pointer is null if the context lacks
@@ -150,8 +156,8 @@ public:
     tensor::DeviceCopies* device_copies();
 
     /// Makes the destructor disconnect without waiting for other ranks. For a rank that fails alone: call it
-    /// before the context is destroyed and end the process soon after it, because its end is what the other
-    /// ranks detect.
+    /// before the context is destroyed, and end the process soon after it, because other ranks may detect
+    /// only the end of the process. The context must not be used for operations afterwards.
     void abandon() noexcept;
 
 private:
@@ -166,7 +172,7 @@ private:
     void begin(Kind kind);
     bool is_single_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
-    /// The group for an operation among the ranks of this node, which begins.
+    /// Begins an operation among the ranks of this node, and returns their group.
     RankGroup& local_group(Kind kind);
     /// The values of this node's ranks, gathered through all ranks.
     Result<std::vector<std::string>> allgather_on_node(std::string value);

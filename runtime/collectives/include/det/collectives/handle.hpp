@@ -40,7 +40,8 @@ public:
     }
 
     /// Makes progress without blocking.
-    /// \return whether the operation is complete, or an Error if a rank is lost.
+    /// \return whether the operation is complete: it may have failed, which wait() returns. An Error if a
+    ///     rank is lost, a wait has reached its time limit, or a device has failed.
     Result<bool> test() {
         if (!pending_) return true;
         return pending_->test();

@@ -90,7 +90,7 @@ public:
     virtual void abandon() noexcept = 0;
 
     virtual ControlChannel control_channel() { return {}; }
-    /// Fails if a lost rank has been detected already. Does not communicate.
+    /// Fails if a lost rank has been detected already. Does not communicate. By default never fails.
     virtual Status check_ranks() { return Ok{}; }
 
     /// Sets the stream for all later operations on device memory.
@@ -109,14 +109,15 @@ private:
     ErrorScope error_scope_;
 };
 
-/// A group whose ranks communicate by messages. Collective.
+/// A group whose ranks communicate by messages. Does not communicate. Fails with codes::misuse for a
+/// Tuning::segment_bytes of 0.
 Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
                                               Tuning const& tuning = {});
 
 /// A group with one rank, for example the only rank of a node.
 std::unique_ptr<RankGroup> make_single_rank();
 
-/// Allocates memory that is private to this process.
+/// Allocates memory that is private to this process. Fails with codes::misuse if there is not enough memory.
 Result<Buffer> allocate_private(std::size_t size_bytes);
 
 }  // namespace det::collectives

@@ -32,10 +32,10 @@ void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> source
 enum class Side { below, above };
 /// Combines `values` with `others` into `values`. The left operand is the one from the lower ranks: the order
 /// matters for NaN and -0. A mean is combined as a sum, and finish_mean() divides it. `values` and `others`
-/// do not overlap.
+/// do not overlap. Not for float16 and bfloat16, which the caller must widen() first.
 void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
              Side others_are);
-/// Divides sums by the number of ranks. Floating point only.
+/// Divides sums by the number of ranks. For float32 and float64 only.
 void finish_mean(DataType type, std::span<std::byte> values, int ranks);
 
 void copy(std::byte* to, std::byte const* from, std::size_t size_bytes, Store store = Store::cached);

@@ -38,7 +38,7 @@ constexpr bool is_reducible(DataType type) { return reducible_index(type) < redu
 
 /// How elements are combined. mean is for floating point only. Sums and products of integers wrap around. A
 /// NaN on any rank makes min and max NaN. float16 and bfloat16 are combined as float32 and rounded once at
-/// the end; in device memory, the device library decides how they are combined.
+/// the end. In device memory, the device library decides how NaN, float16 and bfloat16 are combined.
 enum class ReduceOp : std::uint8_t { sum, mean, min, max, prod };
 inline constexpr std::size_t reduce_ops = 5;
 

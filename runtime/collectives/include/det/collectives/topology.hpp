@@ -16,7 +16,8 @@ struct Topology {
 /// The topology in which all ranks of the transport are on one node.
 Topology on_one_node(transport::Transport const& transport);
 
-/// Fails if the numbers contradict each other or the rank.
+/// Fails with codes::misuse if the numbers contradict each other or the number of ranks.
+/// \param rank for the message
 Status check(Topology const& topology, Rank rank, int ranks);
 
 }  // namespace det::collectives

@@ -6,14 +6,16 @@
 namespace det::collectives {
 
 /// Makes a group for ranks on several nodes. The group `local` does the work within a node. Between nodes,
-/// only the first rank of each node communicates; in an allreduce of large data, all ranks with the same
-/// local rank communicate with each other, concurrently; a reduce and a broadcast go through the ranks with
-/// the root's local rank. Operations that these steps do not suit (ALGORITHMS.md) go between all ranks at
-/// once. Collective.
+/// only the first rank of each node communicates. If all nodes have the same number of ranks, all ranks with
+/// the same local rank communicate with each other, concurrently, in an allreduce of large data, and a reduce
+/// and a broadcast go through the ranks with the root's local rank. Operations that these steps do not suit
+/// (ALGORITHMS.md) go between all ranks at once. Collective.
 ///
 /// \param transport connects all ranks.
 /// \param local the ranks of this node in the order of their local ranks; make_single_rank() for a single
 ///     rank.
+/// \return codes::misuse if the topologies contradict each other, or rank 0 is not the first rank of the
+///     first node; an error of the transport.
 Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Transport> transport,
                                                   std::shared_ptr<RankGroup> local, Topology const& topology,
                                                   Tuning tuning = {});

@@ -37,7 +37,8 @@ struct DeviceStep {
     Rank peer = {};  // the root; for send and receive, the other rank
 };
 
-/// Memory of the device for work that is already on its stream. The destructor releases it in stream order.
+/// Memory of the device for work on one stream. The destructor releases it in stream order, after the work
+/// that is on the stream by then.
 class DeviceScratch {
 public:
     virtual ~DeviceScratch() = default;
@@ -80,6 +81,7 @@ public:
     virtual bool is_device_memory(void const* memory) const = 0;
     /// Makes the id that all ranks need to connect. One rank calls it.
     virtual Result<std::string> make_id() = 0;
+    /// Begins to connect the devices. Collective. They are connected when is_ready() returns true.
     virtual Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                                       int ranks) = 0;
     virtual Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) = 0;

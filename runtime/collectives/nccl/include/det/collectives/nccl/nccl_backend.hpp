@@ -12,8 +12,9 @@ struct Libraries {
     std::filesystem::path cuda_driver = "libcuda.so.1";
 };
 
-/// Opens NCCL on the calling thread's current CUDA device. Fails with codes::transport if a library or a
-/// function is missing, or for NCCL before 2.14, which cannot connect without blocking.
+/// Opens NCCL and the CUDA driver. Every call of the backend uses the CUDA device that is the current one of
+/// the calling thread then. Fails with codes::transport if a library or a function is missing, or for NCCL
+/// before 2.14, which cannot connect without blocking.
 Result<std::shared_ptr<collectives::device::DeviceBackend>> open_nccl(Libraries const& libraries = {});
 
 }  // namespace det::collectives::nccl

@@ -12,20 +12,21 @@ namespace det::collectives::node {
 /// only when it leaves the group.
 enum class Members { processes, threads };
 
-/// Sizes of the shared memory. The rank that creates it chooses them; the other ranks read them there.
+/// Sizes of the shared memory. The rank that creates it chooses them; the other ranks read them there. All
+/// sizes in bytes are multiples of 64.
 struct Geometry {
     /// Up to this size each rank reads the whole input of all ranks. Above it each rank reduces a part.
     std::size_t small_limit_bytes = 8 * 1024;
     /// The limit in place of small_limit_bytes for an allreduce or allgather of two ranks, where dividing the
     /// work saves nothing.
     std::size_t pair_limit_bytes = 256 * 1024;
-    /// Size of the pieces of larger data; a multiple of 64.
+    /// Size of the pieces of larger data; at least 64.
     std::size_t chunk_bytes = 128 * 1024;
     /// Number of pieces from a rank to a receiver that may be in flight; at least 2.
     std::size_t chunks_in_flight = 4;
 };
-/// The sizes with which all chunks of `ranks` ranks together fit the cache, as far as chunks of at least 16
-/// KiB allow.
+/// The sizes with which all chunks of `ranks` ranks together take at most 8 MiB, so that they fit the cache.
+/// More than 11 ranks need more, because a chunk has at least 16 KiB.
 Geometry geometry_for(int ranks);
 
 struct Options {
@@ -35,7 +36,8 @@ struct Options {
     std::chrono::milliseconds silence_limit = std::chrono::seconds(10);
     /// Limits the wait of each operation. After a timeout the group is unusable.
     liveness::WaitPolicy waits = {};
-    /// Time limit for all ranks to join.
+    /// Time limit for all ranks to join. join_at() applies it twice: until the ranks are connected, and until
+    /// all of them have mapped the memory.
     std::chrono::milliseconds join_timeout = std::chrono::seconds(120);
 };
 
@@ -53,6 +55,9 @@ Result<SharedMemory> create_shared_memory(int ranks, Geometry const& geometry);
 /// its process ended, after the silence limit if it was stopped or has another PID namespace. The Error names
 /// the rank, its node and the operation. All later operations return the same Error; the remaining ranks can
 /// make a new group.
+/// \return codes::misuse if the rank is out of range or another process has it; codes::damaged if `memory` is
+///     not the shared memory of a group of this version; codes::timed_out if not all ranks join in time; an
+///     error of the system
 Result<std::unique_ptr<collectives::RankGroup>> map_and_join(SharedMemory const& memory, Rank rank,
                                                              Options options = {});
 
@@ -65,6 +70,10 @@ struct Rendezvous {
     Rank rank;
     int size = 1;
 };
+/// Joins the group of the ranks that meet at the Rendezvous. Blocks until all ranks have joined.
+/// \return errors as for map_and_join(); codes::misuse also if a rank has another version or another number
+/// of
+///     ranks; codes::timed_out also if rank 0 or another rank does not connect in time
 Result<std::unique_ptr<collectives::RankGroup>> join_at(Rendezvous const& rendezvous, Options options = {});
 
 }  // namespace det::collectives::node
