@@ -6,7 +6,8 @@
 
 namespace det::tensor {
 
-/// The element types of the safetensors format. The values are the numbers of det.h (`DET_BOOL` ...).
+/// Element types of the safetensors format; newer versions of the format have more. The values are the
+/// numbers of det.h (`DET_BOOL` ...).
 enum class DataType : std::uint8_t {
     boolean,
     uint8,

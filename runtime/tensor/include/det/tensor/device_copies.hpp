@@ -43,7 +43,8 @@ public:
     ///
     /// Blocks until that work is done, because it may depend on other ranks; the copies themselves do not.
     /// \param copies all in one direction; the memory must stay until they are complete
-    /// \return never null. codes::timed_out if the stream does not end; the error of the device
+    /// \return never null. codes::timed_out if that work does not end in time; codes::transport if a rank is
+    ///     lost; the error of the device
     virtual Result<std::unique_ptr<PendingCopies>> start(CopyDirection direction,
                                                          std::span<DeviceCopy const> copies) = 0;
 };

@@ -41,7 +41,10 @@ struct LocalTensorSlice {
 struct NamedTensor : LocalTensorSlice {
     std::byte* data = nullptr;  ///< read when saving, written when loading
 
+    /// A tensor of which this rank holds all elements.
     static NamedTensor whole(std::string name, DataType type, Extents shape, void* data);
+    /// \param shape of the whole tensor
+    /// \param part what this rank holds; `data` has only these elements
     static NamedTensor slice(std::string name, DataType type, Extents shape, Box part, void* data);
 };
 
