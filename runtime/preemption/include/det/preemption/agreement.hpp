@@ -108,7 +108,8 @@ public:
     virtual Status post(PreemptState state) = 0;
     /// The newest state of `member` that this rank has read. Does not block.
     virtual PreemptState peek(std::size_t member) = 0;
-    /// Blocks until the member's state is enough for the call. An Error if that rank is lost.
+    /// Blocks until the member's state is enough for the call.
+    /// \return codes::transport if a rank is lost; codes::timed_out at the time limit of the WaitPolicy
     virtual Result<PreemptState> wait(Agreement::Awaited awaited) = 0;
     /// Publishes the leaders' decision to the followers of this node.
     virtual Status relay(PreemptState agreed) = 0;

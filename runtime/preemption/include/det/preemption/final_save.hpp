@@ -8,7 +8,7 @@ namespace det::preemption {
 /// What a run that is preempted does with the work since its last checkpoint.
 enum class FinalSave : std::uint8_t {
     save_new,         // saves a checkpoint: no work is lost
-    keep_last_saved,  // too little time is left: commits the checkpoint that is already being written
+    keep_last_saved,  // too little time is left: only commits checkpoints that are already being written
 };
 
 /// Chooses whether to save one more checkpoint: one and a half times its cost must be left. Pure.

@@ -8,7 +8,7 @@
 
 namespace det::preemption {
 
-/// A page of memory in DET_RUN_DIR that all processes of a run on a node share. The rank wrapper raises it
+/// A mapped file in DET_RUN_DIR that all processes of a run on a node share. The rank wrapper raises it
 /// when Slurm sends the notice; the supervisor may raise it earlier. Ranks read it with one load, without a
 /// system call. A raised page stays raised. Thread-safe, also across processes; raise() may be called in a
 /// signal handler.
@@ -16,9 +16,9 @@ class NoticePage {
 public:
     using SteadyTime = std::chrono::steady_clock::time_point;
 
-    /// Creates the file, not raised.
+    /// Creates the file, not raised. Replaces an existing file.
     static Status create(std::filesystem::path const& path);
-    /// codes::damaged if the file is no notice page of this version.
+    /// \return codes::damaged if the file is no notice page of this version; an error of the file system
     static Result<NoticePage> open(std::filesystem::path const& path);
 
     NoticePage(NoticePage&& other) noexcept;
@@ -46,6 +46,7 @@ private:
     Layout* page_;
 };
 
+/// The name of the page in DET_RUN_DIR.
 inline constexpr char notice_file[] = "preempt";
 
 }  // namespace det::preemption

@@ -31,7 +31,7 @@ struct PreemptRoutes {
 };
 
 /// With at most this many ranks, a leader sends its state to each rank of the other nodes; with more, only to
-/// the leader of each other node.
+/// the leader of each other node. If all ranks are leaders there is no limit.
 constexpr std::size_t direct_ranks_max = 64;
 
 /// Plans whose states the rank `own` reads and to which ranks it sends its own. Pure.
@@ -42,8 +42,9 @@ constexpr std::size_t direct_ranks_max = 64;
 PreemptRoutes plan_routes(std::vector<RankPlacement> const& placements, Rank own,
                           std::size_t direct_max = direct_ranks_max);
 
-/// Carries preempt states by the control channel of a DistributedContext: through shared flags within a node,
-/// as messages of 8 bytes between nodes. The context must outlive it. Not thread-safe.
+/// Carries preempt states by the control channel of a DistributedContext: through shared flags between ranks
+/// that share memory, as messages of 8 bytes between all others. The context must outlive it. Not
+/// thread-safe.
 class PreemptChannel final : public Channel {
 public:
     /// Collective. Gathers where all ranks run, plans the routes and connects them.
