@@ -32,12 +32,13 @@ struct KnownCheckpoint {
     std::string uuid;
     std::uint32_t trial = 0;
     std::uint64_t steps_completed = 0;
-    std::optional<double> metric = {};  // empty: not validated at that step
+    std::optional<double> metric = {};  // empty: no finite value at that step
     std::uint64_t size_bytes = 0;
 };
 
-/// UUIDs of the checkpoints that stay. The input is ordered oldest first: of two equally good checkpoints the
-/// earlier one stays. Checkpoints of the same trial and step count as one. Pure.
+/// UUIDs of the checkpoints that stay. The checkpoints of each trial are ordered oldest first. Of two equally
+/// good checkpoints the one that comes first in the input stays. save_trial_latest keeps all checkpoints of a
+/// step or none of them. Pure.
 std::set<std::string> choose_kept(GcPolicy const& policy, bool smaller_is_better,
                                   std::span<KnownCheckpoint const> checkpoints);
 

@@ -11,8 +11,9 @@ namespace det::retention {
 /// Total size of the checkpoint's files.
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
 
-/// How much of a checkpoint the store has. Unknown: the store was not asked, does not answer, or has a
-/// damaged manifest.
+/// How much of a committed checkpoint the store has, by the manifest that it has now: whole, if this manifest
+/// names all files that were committed; part, if it lacks some; none, if there is no manifest. The files are
+/// not read. Unknown: the store was not asked, does not answer, or has a damaged manifest.
 enum class Presence { whole, part, none, unknown };
 
 /// A checkpoint that a trial has committed.
@@ -20,13 +21,16 @@ struct CommittedCheckpoint {
     std::uint32_t trial = 0;
     std::uint32_t run = 0;
     CheckpointCommitted committed;
-    std::optional<double> metric;  // the searcher's metric at that step; empty: not validated
+    std::optional<double> metric;  // the searcher's metric at that step; empty: no finite value
     Presence presence = Presence::unknown;
 };
 
-/// All checkpoints that the trials of an experiment have committed, ordered by trial and age. If the
-/// store does not answer once, it is not asked again.
-/// \param store null: Presence is unknown for all checkpoints.
+/// All checkpoints that the trials of an experiment have committed, ordered by trial, run and
+/// steps_completed. Among them are those that a run has committed and not reported, if the store has them.
+/// After the store has not answered once, the Presence of all further checkpoints is unknown. \param store
+/// null: only the journals are read, and Presence is unknown for all checkpoints. \return an error if a
+/// journal can't be read, or if the store does not answer and a run has begun a
+///     checkpoint that it did not report as committed
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store);
@@ -47,8 +51,8 @@ struct UncommittedCheckpoint {
     std::uint32_t run = 0;
 };
 
-/// The uncommitted checkpoints of an experiment, from its journals. Checkpoints of the newest run of an
-/// unfinished trial are left out, because the run may still write them.
+/// The uncommitted checkpoints of an experiment, from its journals, of which the store has files. Checkpoints
+/// of the newest run of an unfinished trial are left out, because the run may still write them.
 Result<std::vector<UncommittedCheckpoint>> find_uncommitted(
     ExperimentLayout const& experiment, checkpoint::Store const& store,
     std::function<bool(std::uint32_t trial)> const& is_over);
