@@ -48,9 +48,9 @@ det::Result<det::spank::Settings> settings_of(int argc, char** argv) {
     return det::spank::parse_settings(arguments);
 }
 
-/// Slurm calls this for each option: in srun and sbatch, where an invalid option ends the command, and again
-/// on each node. On a node it reports nothing, because an error before task_init would drain the node;
-/// task_init reads all options again.
+/// Slurm calls this for each option: in srun, sbatch and salloc, where an invalid option ends the command,
+/// and again on each node. On a node it reports nothing, because an error before task_init would drain the
+/// node; task_init reads all options again.
 int on_option(int option, char const* value, int remote) {
     if (remote != 0) return ESPANK_SUCCESS;
     return run_hook([&] {

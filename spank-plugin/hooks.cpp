@@ -61,7 +61,8 @@ std::uint16_t choose_port(std::string_view run_key) {
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
 
-/// The variables to set in a step that is part of a run: only those of the rank, because all others are set.
+/// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks, because
+/// all others are set.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
     return lookup(variables::launch) == "rank" ? rank_variables(task) : Variables{};
 }

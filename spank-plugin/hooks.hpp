@@ -12,8 +12,8 @@ namespace det::spank {
 Status on_local_user_init(Host const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the
-/// wrapper to its command. Does nothing in jobs that do not ask for the plugin, and in steps that srun did
-/// not start.
+/// wrapper to its command. Does nothing in jobs that do not ask for the plugin, in steps that srun did not
+/// start, and in partitions where the plugin is not active (an error if an option asks for it there).
 Status on_task_init(Host const& host, Settings const& settings);
 
 }  // namespace det::spank

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This file includes Slurm's headers, which are GPL-2.0-or-later.
+// Part of the plugin, which includes Slurm's headers, which are GPL-2.0-or-later.
 #include "plugin_options.hpp"
 
 #include <det/foundation/text.hpp>

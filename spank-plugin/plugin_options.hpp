@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This file includes Slurm's headers, which are GPL-2.0-or-later.
+// Part of the plugin, which includes Slurm's headers, which are GPL-2.0-or-later.
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/protocol/launch_options.hpp>
@@ -52,9 +52,9 @@ Status check_option(Option option, std::string_view value);
 /// Parses all options together. Each of them enables the plugin, unless --det=off is given.
 Result<PluginOptions> parse_options(OptionValues const& values);
 
-/// The log file of this node: %j, %s, %n, %N are the job, the step, the node's index and its name. If neither
-/// %n nor %N distinguishes the nodes of a step, the index is put before the extension: run.log is run-1.log
-/// on node 1.
+/// The log file of this node: %j, %s, %n, %N are the job, the step, the node's index and its name; %% is a %.
+/// If a step has several nodes and the pattern has neither %n nor %N, the index is put before the extension:
+/// run.log is run-1.log on node 1.
 std::string expand_log_path(std::string_view pattern, TaskIdentity const& task, std::string_view node_name);
 
 }  // namespace det::spank

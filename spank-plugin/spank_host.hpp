@@ -14,7 +14,7 @@ extern "C" {
 namespace det::spank {
 
 /// Slurm's interface for a hook: the environment of the job, the identity and command of the task, the given
-/// options. Calls that SPANK refuses return empty values or errors, never exceptions.
+/// options. Calls that SPANK refuses return empty values or errors, not exceptions.
 class Host {
 public:
     explicit Host(spank_t job) : job_(job) {}
@@ -26,7 +26,7 @@ public:
     /// The options that were given.
     Result<PluginOptions> find_options() const;
 
-    /// A variable of the task, of at most 1 MiB.
+    /// A variable of the task; nullopt if it is not set or longer than 1 MiB.
     std::optional<std::string> find_variable(std::string_view name) const;
     Status set_variable(std::string const& name, std::string const& value) const;
     Status unset_variable(char const* name) const;
