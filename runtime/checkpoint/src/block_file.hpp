@@ -13,7 +13,7 @@ namespace det::checkpoint {
 /// Several threads may read or write blocks at once.
 class BlockFile {
 public:
-    /// Creates a file and reserves its space, so that a full disk is known early.
+    /// Creates a file and reserves its space if the file system can, so that a full disk is known early.
     static Result<BlockFile> create(std::filesystem::path path, std::uint64_t size_bytes);
     /// With page_cache_or_disk, reads through the page cache if the first page of the file is in it.
     static Result<BlockFile> open(std::filesystem::path path, ReadFrom from = ReadFrom::disk);
@@ -21,8 +21,9 @@ public:
     /// Writes whole pages: the memory must be readable up to the end of the last page. finish() truncates the
     /// file to its real size.
     Status write(std::byte const* block, std::size_t size_bytes, std::uint64_t offset);
-    /// Reads up to size_bytes, rounded up to pages.
-    /// \return the number of bytes read, which is less than size_bytes only at the end of the file
+    /// Reads up to size_bytes, rounded up to pages: the memory must have room for whole pages.
+    /// \return the number of bytes read. It is less than size_bytes only at the end of the file, and may be
+    ///     more, up to the end of the last page
     Result<std::size_t> read(std::byte* block, std::size_t size_bytes, std::uint64_t offset) const;
     /// Truncates the file to its size, syncs and closes it.
     Status finish(std::uint64_t size_bytes);

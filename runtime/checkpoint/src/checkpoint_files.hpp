@@ -23,6 +23,7 @@ inline constexpr int reader_thread_count = 3;
 /// Errors: codes::checkpoint_damaged names the file and the bytes that differ from the manifest.
 class ShardReader {
 public:
+    /// \param expected must outlive the reader
     static Result<ShardReader> open(std::filesystem::path const& root, CheckpointFile const& expected,
                                     ReadFrom from);
 
@@ -30,7 +31,7 @@ public:
     std::uint64_t block_size_bytes() const { return expected_->block_size_bytes; }
     /// Reads a block into `memory`, which has room for block_size_bytes() in whole pages.
     /// \param turn locked while the disk is read: most disks are fastest with one read at a time, and other
-    ///     threads verify their blocks meanwhile
+    ///     threads verify their blocks meanwhile. Not locked if open() has found the file in the page cache
     /// \return the bytes of the block
     Result<std::span<std::byte const>> read_block(std::size_t block, std::byte* memory,
                                                   std::mutex& turn) const;

@@ -33,7 +33,7 @@ public:
     struct PreviousWrite {
         std::shared_ptr<ShardWrite const> write;
         std::string uuid;
-        std::function<Result<bool>()> share;  // Store::share
+        std::function<Result<bool>()> share;  // calls Store::share_file
     };
     /// Compares the bytes with those of the previous write: if they are equal and that write has succeeded,
     /// the file is shared and not written. Called before start(). The bytes of the previous write must stay

@@ -15,8 +15,8 @@ struct HttpRequest {
     std::string url;
     Headers headers = {};
     std::string_view body = {};
-    /// The file for the body of a response with status 200; nullopt: the body is stored in
-    /// HttpResponse::body.
+    /// The file for the body of a response with status 200. It is created, or emptied, before the request.
+    /// nullopt: the body is stored in HttpResponse::body, as is that of any other status.
     std::optional<std::filesystem::path> into = {};
 };
 
@@ -35,8 +35,9 @@ public:
     /// can be used, fails with codes::not_supported and the reason for each file.
     static Result<Http> open(std::span<std::filesystem::path const> modules);
 
-    /// Sends one request and returns its response. Fails with codes::transport if there is no connection or
-    /// the transfer stalls for 30 s.
+    /// Sends one request and returns its response. Fails with codes::transport if there is no connection
+    /// within 10 s or the transfer stalls for 30 s; with an error of the file system if `into` can't be
+    /// written.
     Result<HttpResponse> exchange(HttpRequest const& request) const;
 
 private:

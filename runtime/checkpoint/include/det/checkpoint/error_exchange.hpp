@@ -21,8 +21,8 @@ struct Codec<std::vector<CheckpointFile>> {
 
 enum class Receivers : std::uint8_t { all, chief };
 
-/// Converts a value or an error to text and back. An error keeps its code, message and hint; a code that
-/// saving and loading do not use becomes codes::internal.
+/// Converts a value or an error to text and back. An error keeps its code, message and hint, but not its
+/// notes; a code that saving and loading do not use becomes codes::internal.
 std::string encode_result(Result<std::string> const& own);
 Result<std::string> decode_result(std::string const& text);
 /// If there are several ranks, adds a note that names the rank that reported the error.

@@ -41,7 +41,8 @@ struct LoadOptions {
 /// \param state the parts of tensors that this rank loads
 /// \return empty if the list is empty. codes::checkpoint_damaged or codes::no_such_checkpoint of the first
 ///     checkpoint if all that were tried are damaged or absent; codes::misuse if the checkpoint lacks a
-///     tensor or has it with another type or shape. After an error the data of the state is undefined
+///     tensor or has it with another type or shape; any other error of the store. If ranks have different
+///     errors, all get that of the lowest rank. After an error the data of the state is undefined
 Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector<std::string> newest_first,
                                    State const& state, OnDamage on_damage, LoadOptions const& options = {});
 

@@ -9,10 +9,11 @@ namespace det::checkpoint {
 
 /// Lists the checkpoints of a run, ordered by steps_completed: those that the journal reports as committed,
 /// whether or not they still exist, and those that the journal reports as begun and whose manifest the store
-/// has. The second kind exists if the chief was killed after the commit and before it reported the commit.
+/// has. The second kind exists if the chief was killed after the commit and before it reported the commit;
+/// one with a damaged manifest is left out.
 ///
 /// \param journal the records of the run's chief
-/// \return an error if the store cannot be read
+/// \return an error if the store cannot be read. The store is asked only for the second kind
 Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
                                                             Store const& store);
 

@@ -12,7 +12,8 @@
 namespace det::checkpoint {
 
 struct SaverOptions {
-    /// Saves that may be in flight at once. Each has a copy of this rank's part of the state in memory.
+    /// Saves that may be in flight at once; at least 1. Each has a copy of this rank's part of the state in
+    /// memory.
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
     int copy_threads = 1;  ///< more than one helps if one core cannot fill the memory bus
@@ -22,7 +23,7 @@ struct SaverOptions {
     /// The unit of checksums and of write calls: a multiple of 4096.
     std::uint64_t block_size_bytes = std::uint64_t{4} << 20;
     /// Whether a shard with the same bytes as in the previous save is shared instead of written: both
-    /// checkpoints then have the same file (Store::share). A shard is written if the previous write has
+    /// checkpoints then have the same file (Store::share_file). A shard is written if the previous write has
     /// failed or has not ended, or if the store cannot share files. Requires an in_flight_max of at least 2.
     /// If a shared file is damaged, all checkpoints that share it are damaged.
     bool share_unchanged = false;
@@ -67,7 +68,7 @@ enum class TrainingAfterSave : std::uint8_t {
 ///
 /// Every member that returns a Result is collective: all ranks make the same calls in the same order, and an
 /// error is the same on all ranks. Thread safety: one thread at a time. The destructor abandons saves whose
-/// commit has not begun.
+/// commit has not begun; their files stay until retention removes them.
 class Saver {
 public:
     /// \param peers,store not owned; must outlive the saver
@@ -77,6 +78,7 @@ public:
     ~Saver();
 
     /// Allocates the memory for copies of such a state, so that the first save is as fast as later ones.
+    /// \return codes::misuse as for save(); an error of the system if there is not enough memory
     Status prepare(State const& state);
     /// Blocks until the state is copied; then the state may change. If in_flight_max saves are in flight,
     /// first blocks until the oldest one ends.
@@ -86,9 +88,9 @@ public:
     ///     SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after = TrainingAfterSave::continues);
-    /// Advances the saves that can advance without waiting for a disk. Cheap enough to call at every training
-    /// step.
-    /// \return the saves that have ended since the last call
+    /// Advances the saves that can advance without waiting for a disk. If saves are in flight, blocks until
+    /// all ranks have called it. Cheap enough to call at every training step. \return the saves that have
+    /// ended since the last call
     Result<std::vector<SaveOutcome>> poll();
     /// Blocks until all saves have ended.
     /// \return codes::timed_out if a save did not end within SaverOptions::write_limit

@@ -18,8 +18,9 @@ struct Upload {
 ///
 /// Several ranks may bring the same file. If ranks bring the same directory of a node without a selector, the
 /// lowest of them uploads it. Files that are already in the directory of Store::create_directory() are not
-/// copied. \param description the uuid must be the same on all ranks; the other values are the chief's. Its
-/// metadata
+/// copied. A file metadata.json at the top of a directory is not uploaded: the commit writes it.
+///
+/// \param description the uuid must be the same on all ranks; the other values are the chief's. Its metadata
 ///     is not used
 /// \return the manifest on the chief, empty on other ranks. codes::misuse, on all ranks, if ranks bring
 ///     different files with the same name or contradicting metadata, or if no rank brings a directory. After

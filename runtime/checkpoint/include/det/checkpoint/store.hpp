@@ -26,7 +26,8 @@ using Selector = std::function<bool(std::string const& path)>;
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
 /// files or checkpoints may run at once. Errors of all calls: codes::no_such_checkpoint,
 /// codes::checkpoint_damaged, codes::newer_format, the codes of os_error() for files, and codes::transport
-/// for a server.
+/// for a server. publish() and commit() may also return codes::bad_value for the names of files, and the
+/// error of MayCommit.
 class Store {
 public:
     virtual ~Store() = default;
@@ -39,7 +40,8 @@ public:
     /// True if create_directory() gives the same directory to the ranks of all nodes; otherwise each process
     /// has its own.
     virtual bool has_one_directory() const = 0;
-    /// Puts files into the store that were written and synced in the directory of create_directory().
+    /// Puts files into the store that were written and synced in the directory of create_directory(). If each
+    /// process has a directory of its own, the files are removed from it.
     virtual Status put_files(std::string const& uuid, std::vector<std::string> const& paths) = 0;
     /// Adds the file `path` of checkpoint `from` to checkpoint `uuid`, without writing its bytes again. The
     /// file remains when `from` is removed.
@@ -72,8 +74,8 @@ public:
     };
     /// Makes a checkpoint of the files that one process has written into the directory of create_directory():
     /// adds metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the
-    /// manifest. \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a
-    /// file with
+    /// manifest. After an error the files stay.
+    /// \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a file with
     ///     the name of the manifest
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
@@ -88,7 +90,9 @@ public:
                                    ReadFrom from = ReadFrom::page_cache_or_disk) const;
     /// Checks the selected files like fetch_and_verify(), and copies them into `target`. Makes this directory
     /// if it does not exist, and replaces files with the same names. Directories are selected by their path
-    /// with a slash at its end. \param selector null: everything \return the manifest of the whole checkpoint
+    /// with a slash at its end.
+    /// \param selector null: everything
+    /// \return the manifest of the whole checkpoint
     Result<CheckpointManifest> download(std::string const& uuid, Selector const& selector,
                                         std::filesystem::path const& target) const;
     /// The same check as fetch_and_verify(), with the bytes on the disk. A file system without O_DIRECT may

@@ -7,13 +7,14 @@
 
 namespace det::checkpoint {
 
-// Checks of manifests that every store makes. Pure.
+// Checks that every store makes, and errors that they share. Pure.
 
 /// Checks that text is a UUID before it becomes part of a path.
 /// \return codes::no_such_checkpoint if the text is not a UUID
 Status check_uuid(std::string const& uuid);
 /// Parses the text that a store holds as the manifest of checkpoint `uuid`.
-/// \return codes::checkpoint_damaged if the text is not a valid manifest of that checkpoint
+/// \return codes::checkpoint_damaged if the text is not a valid manifest of that checkpoint;
+///     codes::newer_format if a newer version has written it
 Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_view text);
 /// The error (codes::bad_value) for a checkpoint that has a file with the name of the manifest.
 Error manifest_name_taken();

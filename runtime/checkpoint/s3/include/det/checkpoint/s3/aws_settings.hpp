@@ -16,7 +16,8 @@ struct Credentials {
     friend bool operator==(Credentials const&, Credentials const&) = default;
 };
 
-/// The user's settings for the AWS tools, from the same variables and files.
+/// The user's settings for the AWS tools, from the same variables and files. Of several names, the first one
+/// that is set counts.
 struct AwsSettings {
     /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; else the profile (AWS_PROFILE, or
     /// "default") in AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials; else in AWS_CONFIG_FILE or
@@ -28,13 +29,14 @@ struct AwsSettings {
     std::optional<std::string> endpoint_url = {};
 };
 
-/// Reads the variables and files. Missing files are ignored. Fails with codes::permission if a place has a
-/// key without its secret.
+/// Reads the variables and files. Missing files are ignored. Fails with codes::permission if the first place
+/// that has an access key or a secret key has only one of them.
 Result<AwsSettings> load_aws_settings(Environment const& environment);
 
 using Profile = std::map<std::string, std::string, std::less<>>;
 
-/// Parses the lines "name = value" of [section]. Returns nullopt if there is no such section. Pure.
+/// Parses the lines "name = value" of [section]; names become lower-case, and indented lines are ignored.
+/// Returns nullopt if there is no such section. Pure.
 std::optional<Profile> parse_profile(std::string_view text, std::string_view section);
 
 }  // namespace det::checkpoint::s3

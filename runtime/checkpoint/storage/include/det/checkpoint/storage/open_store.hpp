@@ -11,17 +11,20 @@
 namespace det::checkpoint::storage {
 
 /// Opens the checkpoint store of an experiment according to its configuration. Does not contact a server yet.
-/// Fails with codes::not_supported for a storage type without a store or without its library.
+/// \return codes::not_supported for a storage type without a store or without its library. For S3:
+///     codes::permission if there are no credentials, codes::misuse if no bucket is named, an error of a file
+///     with credentials
 Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec,
                                                       Environment const& environment);
 
 /// Opens the store that a program names.
 /// \param storage the section checkpoint_storage of a configuration. `shared_fs` has a `host_path` and may
 ///     have a `storage_path`, `directory` has a `container_path`. The credentials of `s3` may be in it.
-/// \return codes::misuse if a path is missing; codes::not_supported as above
+/// \return codes::misuse if a path is missing; errors as above
 Result<std::unique_ptr<checkpoint::Store>> open_store(Json const& storage, Environment const& environment);
 
-/// The paths of the project's libraries that a program must be able to load to use the experiment's store.
+/// The paths of det-submit's libraries that a program must be able to load to use the experiment's store.
+/// Empty if it needs none, or if none was found.
 std::vector<std::filesystem::path> store_modules(ExperimentSpec const& spec, Environment const& environment);
 
 /// Identifies the storage location: two experiments with equal results keep their checkpoints in the same
