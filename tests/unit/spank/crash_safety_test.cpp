@@ -1,5 +1,5 @@
-// The plugin as Slurm calls it: by its exported names, with arbitrary input of a job. slurmstepd must
-// survive.
+// Calls the plugin as Slurm does: by its exported names, with arbitrary input of a job. It must not crash
+// slurmstepd.
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <random>

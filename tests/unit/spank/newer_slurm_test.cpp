@@ -1,5 +1,5 @@
-// The branch for Slurm 23.11 and later, whatever headers are installed: the same sources compiled again with
-// another version, in a namespace of their own.
+// Tests the code for Slurm 23.11 and later with the headers of any release: compiles the same sources again
+// with another version number, in a namespace of their own.
 extern "C" {
 #include <slurm/spank.h>
 #undef SLURM_VERSION_NUMBER

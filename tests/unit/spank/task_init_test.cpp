@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::spank;
 
-namespace on_node_test {
+namespace task_init_test {
 
 constexpr char wrapper[] = "/opt/det/bin/det-wrap-rank";
 constexpr char wrapper_as_called[] = "/opt/det/bin/./det-wrap-rank";
@@ -39,9 +39,9 @@ struct Fixture {
     std::string first_word() const { return slurm.argv_pointers.empty() ? "" : slurm.argv_pointers[0]; }
 };
 
-}  // namespace on_node_test
+}  // namespace task_init_test
 
-BOOST_FIXTURE_TEST_SUITE(on_node_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(task_init_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_task_gets_its_variables_and_the_wrapper) {
     must(task_init());

@@ -13,7 +13,7 @@
 using namespace det;
 using namespace det::spank;
 
-namespace on_login_test {
+namespace local_user_init_test {
 
 /// srun's own environment, without variables of the job.
 struct Fixture {
@@ -51,9 +51,9 @@ UniqueFd take_port(std::uint16_t port) {
     return taken ? std::move(socket) : UniqueFd();
 }
 
-}  // namespace on_login_test
+}  // namespace local_user_init_test
 
-BOOST_FIXTURE_TEST_SUITE(on_login_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(local_user_init_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(srun_chooses_a_port_that_is_free) {
     auto const first = master_port("123.0-0", 0);
