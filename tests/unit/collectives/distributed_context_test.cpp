@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_that_wait_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_names_the_operation_wherever_in_it_a_rank_is_lost) {
-    // The second of three ranks leaves at once, the others are in the middle of what takes several messages.
+    // The second of three ranks leaves at once, while the others are in an operation of several messages.
     using Operation = std::function<Status(DistributedContext&)>;
     struct {
         Operation run;

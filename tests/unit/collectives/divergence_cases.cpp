@@ -21,7 +21,7 @@ Status reduce(DistributedContext& context, ReduceOp op) {
     return context.allreduce(std::span<T>(values), op);
 }
 
-/// A call, and how it is named where ranks differ.
+/// A call, and its name in the error of ranks that differ.
 struct Call {
     Operation make;
     std::string_view name;
@@ -56,7 +56,7 @@ constexpr Call calls[] = {
      "allreduce(sum of 8 bfloat16)"},
 };
 
-/// All ranks get the same error in the same words, and the next operation works.
+/// Checks that all ranks have the same error with these words, and that the next operation succeeds.
 Status expect_common_error(DistributedContext& context, Status const& result,
                            std::initializer_list<std::string_view> words) {
     DET_TRY(expect(!result, "an error where ranks differ"));
@@ -71,7 +71,7 @@ Status expect_common_error(DistributedContext& context, Status const& result,
     return Ok{};
 }
 
-Status one_rank_that_calls_something_else_is_named_on_all(DistributedContext& context, std::uint32_t seed) {
+Status a_different_call_of_one_rank_is_named_on_all_ranks(DistributedContext& context, std::uint32_t seed) {
     if (context.size() < 2) return Ok{};
     TestRandom random(seed, 0);  // the same on all ranks
     for (auto const& common : calls) {
@@ -86,13 +86,13 @@ Status one_rank_that_calls_something_else_is_named_on_all(DistributedContext& co
     return Ok{};
 }
 
-Status ranks_that_all_call_different_things_get_one_error(DistributedContext& context, std::uint32_t) {
+Status different_calls_on_all_ranks_give_one_error(DistributedContext& context, std::uint32_t) {
     if (context.size() < 2) return Ok{};
     auto const& mine = calls[static_cast<std::size_t>(context.rank().value) % std::size(calls)];
     return expect_common_error(context, mine.make(context), {" called ", " and rank "});
 }
 
-Status parts_of_any_size_that_differ_get_one_error(DistributedContext& context, std::uint32_t) {
+Status different_part_sizes_give_one_error(DistributedContext& context, std::uint32_t) {
     for (int first_above = 1; first_above < context.size(); ++first_above) {
         auto const result = (context.rank().value < first_above ? calls[0] : calls[7]).make(context);
         DET_TRY(expect_common_error(context, result, {calls[0].name, calls[7].name}));
@@ -100,7 +100,7 @@ Status parts_of_any_size_that_differ_get_one_error(DistributedContext& context, 
     return Ok{};
 }
 
-Status what_one_rank_cannot_do_is_an_error_on_all(DistributedContext& context, std::uint32_t) {
+Status invalid_arguments_of_one_rank_are_an_error_on_all_ranks(DistributedContext& context, std::uint32_t) {
     Rank const last{context.size() - 1};
     bool const is_last = context.rank() == last;
     std::vector<std::int32_t> values(4);
@@ -135,7 +135,7 @@ Status a_root_without_an_output_is_refused(DistributedContext& context, std::uin
     return Ok{};
 }
 
-Status a_root_that_is_no_rank_is_refused(DistributedContext& context, std::uint32_t) {
+Status an_invalid_root_is_refused(DistributedContext& context, std::uint32_t) {
     for (int const root : {-1, context.size()}) {
         auto const name = fmt::format("rank {} cannot broadcast", root);
         std::vector<double> values(7000);
@@ -147,7 +147,7 @@ Status a_root_that_is_no_rank_is_refused(DistributedContext& context, std::uint3
     return Ok{};
 }
 
-Status nothing_at_all_can_be_reduced_and_broadcast(DistributedContext& context, std::uint32_t) {
+Status empty_tensors_can_be_reduced_and_broadcast(DistributedContext& context, std::uint32_t) {
     DET_TRY(context.allreduce(std::span<double>(), ReduceOp::mean));
     DET_TRY(context.broadcast(std::span<float>()));
     return context.broadcast(std::span<std::byte>());
@@ -157,15 +157,15 @@ Status nothing_at_all_can_be_reduced_and_broadcast(DistributedContext& context, 
 
 std::span<CollectiveCase const> divergence_cases() {
     static constexpr CollectiveCase cases[] = {
-        {"one rank that calls something else is named on all",
-         one_rank_that_calls_something_else_is_named_on_all},
-        {"ranks that all call different things get one error",
-         ranks_that_all_call_different_things_get_one_error},
-        {"parts of any size that differ get one error", parts_of_any_size_that_differ_get_one_error},
-        {"what one rank cannot do is an error on all", what_one_rank_cannot_do_is_an_error_on_all},
+        {"a different call of one rank is named on all ranks",
+         a_different_call_of_one_rank_is_named_on_all_ranks},
+        {"different calls on all ranks give one error", different_calls_on_all_ranks_give_one_error},
+        {"different part sizes give one error", different_part_sizes_give_one_error},
+        {"invalid arguments of one rank are an error on all ranks",
+         invalid_arguments_of_one_rank_are_an_error_on_all_ranks},
         {"a root without an output is refused", a_root_without_an_output_is_refused},
-        {"a root that is no rank is refused", a_root_that_is_no_rank_is_refused},
-        {"nothing at all can be reduced and broadcast", nothing_at_all_can_be_reduced_and_broadcast},
+        {"an invalid root is refused", an_invalid_root_is_refused},
+        {"empty tensors can be reduced and broadcast", empty_tensors_can_be_reduced_and_broadcast},
     };
     return cases;
 }

@@ -1,4 +1,5 @@
-// What is done with elements beside allreduce and broadcast, and what is started to be finished later.
+// Cases for operations on tensors other than allreduce and broadcast, for started operations, and for
+// allocated memory.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,7 +15,7 @@ using Values = std::vector<std::int32_t>;
 
 constexpr std::size_t part_counts[] = {0, 1, 2, 17, 30, 31, 300, 1025};
 
-/// Element i of what `rank` puts in.
+/// Element i of the input of `rank`.
 std::int32_t element(int rank, std::size_t i) { return static_cast<std::int32_t>(i * 31 + 1) * (rank + 3); }
 
 Values input_of(int rank, std::size_t count) {
@@ -43,7 +44,7 @@ std::size_t whole_of(DistributedContext& context, std::size_t part) {
     return part * static_cast<std::size_t>(context.size());
 }
 
-Status an_allreduce_leaves_its_input_alone(DistributedContext& context, std::uint32_t) {
+Status an_allreduce_does_not_change_its_input(DistributedContext& context, std::uint32_t) {
     for (auto const count : part_counts) {
         auto const input = input_of(context.rank().value, count);
         Values result(count, -1);
@@ -55,7 +56,7 @@ Status an_allreduce_leaves_its_input_alone(DistributedContext& context, std::uin
     return Ok{};
 }
 
-Status a_reduction_reaches_the_rank_that_asked(DistributedContext& context, std::uint32_t) {
+Status a_reduce_gives_the_result_to_its_root(DistributedContext& context, std::uint32_t) {
     for (int to = 0; to < context.size(); ++to) {
         for (auto const count : part_counts) {
             bool const is_root = context.rank().value == to;
@@ -69,7 +70,7 @@ Status a_reduction_reaches_the_rank_that_asked(DistributedContext& context, std:
     return Ok{};
 }
 
-Status each_rank_gets_its_part_of_a_reduction(DistributedContext& context, std::uint32_t) {
+Status a_reduce_scatter_gives_each_rank_its_part(DistributedContext& context, std::uint32_t) {
     for (auto const part : part_counts) {
         auto const whole = whole_of(context, part);
         auto all = input_of(context.rank().value, whole);
@@ -85,7 +86,7 @@ Status each_rank_gets_its_part_of_a_reduction(DistributedContext& context, std::
     return Ok{};
 }
 
-Status the_parts_of_all_come_together(DistributedContext& context, std::uint32_t) {
+Status an_allgather_gives_all_parts_to_all_ranks(DistributedContext& context, std::uint32_t) {
     for (auto const part : part_counts) {
         Values expected;
         for (int rank = 0; rank < context.size(); ++rank) {
@@ -105,7 +106,7 @@ Status the_parts_of_all_come_together(DistributedContext& context, std::uint32_t
     return Ok{};
 }
 
-Status each_rank_has_something_for_each(DistributedContext& context, std::uint32_t) {
+Status an_all_to_all_exchanges_parts_between_all_ranks(DistributedContext& context, std::uint32_t) {
     for (auto const part : part_counts) {
         auto const whole = whole_of(context, part);
         Values expected;
@@ -133,7 +134,7 @@ double value_of(BFloat16 brain) {
     return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(brain.bits) << 16));
 }
 
-/// Each rank contributes 1 + rank / 1024 ...: what a sum in half precision would lose on the way.
+/// The first rank contributes `one` and the others `tiny`, which a sum in half precision would lose.
 template <Element T>
 Status check_halves(DistributedContext& context, T one, T tiny, ReduceOp op) {
     bool const is_first = context.rank().value == 0;
@@ -173,7 +174,7 @@ Status local_operations_stay_on_the_node(DistributedContext& context, std::uint3
     return expect(value == expected.front(), "what its chief has");
 }
 
-Status several_operations_are_on_their_way_at_once(DistributedContext& context, std::uint32_t) {
+Status several_operations_are_in_flight_at_once(DistributedContext& context, std::uint32_t) {
     std::vector<Values> values;
     std::vector<Handle> handles;
     for (auto const count : part_counts) values.push_back(input_of(context.rank().value, count));
@@ -194,7 +195,7 @@ Status several_operations_are_on_their_way_at_once(DistributedContext& context, 
     return Ok{};
 }
 
-Status a_started_operation_is_over_when_tested_often_enough(DistributedContext& context, std::uint32_t) {
+Status a_started_operation_completes_by_calls_of_test(DistributedContext& context, std::uint32_t) {
     for (auto const count : part_counts) {
         auto values = input_of(context.rank().value, count);
         auto handle = context.start_allreduce(out(values), ReduceOp::sum);
@@ -207,7 +208,8 @@ Status a_started_operation_is_over_when_tested_often_enough(DistributedContext& 
     return Ok{};
 }
 
-Status one_rank_starts_what_another_waits_for(DistributedContext& context, std::uint32_t) {
+Status a_started_operation_matches_a_blocking_one_of_another_rank(DistributedContext& context,
+                                                                  std::uint32_t) {
     bool const is_starter = context.rank().value % 2 == 0;
     for (auto const count : part_counts) {
         auto first = input_of(context.rank().value, count), second = first;
@@ -225,7 +227,7 @@ Status one_rank_starts_what_another_waits_for(DistributedContext& context, std::
     return Ok{};
 }
 
-Status memory_of_the_context_is_reduced_like_any_other(DistributedContext& context, std::uint32_t) {
+Status allocated_memory_is_reduced_like_any_other(DistributedContext& context, std::uint32_t) {
     for (auto const count : part_counts) {
         DET_TRY_ASSIGN(auto const buffer, context.allocate(2 * count * sizeof(std::int32_t)));
         auto const values = buffer.as<std::int32_t>().first(count),
@@ -239,7 +241,7 @@ Status memory_of_the_context_is_reduced_like_any_other(DistributedContext& conte
         DET_TRY(expect(Values(values.begin(), values.end()) == input, "the input as it was"));
         DET_TRY(context.allreduce(values, ReduceOp::sum));
         DET_TRY(expect(Values(values.begin(), values.end()) == expected, "the same in place"));
-        // Where one rank's memory is its own, the others cannot look into it.
+        // If the memory of one rank is private, other ranks cannot read it.
         auto own = input;
         std::copy(input.begin(), input.end(), values.begin());
         bool const is_first = context.rank().value == 0;
@@ -250,9 +252,9 @@ Status memory_of_the_context_is_reduced_like_any_other(DistributedContext& conte
     return Ok{};
 }
 
-Status memory_that_is_given_back_in_flight_stays_until_that_is_over(DistributedContext& context,
-                                                                    std::uint32_t) {
-    if (context.device_copies() != nullptr) return Ok{};  // what lies on devices is not the context's to free
+Status memory_released_in_flight_stays_until_its_operation_is_complete(DistributedContext& context,
+                                                                       std::uint32_t) {
+    if (context.device_copies() != nullptr) return Ok{};  // the context does not own device memory
     for (std::size_t const count : {1u, 300u, 1025u, 100'000u}) {
         DET_TRY_ASSIGN(auto buffer, context.allocate(count * sizeof(std::int32_t)));
         auto const input = input_of(context.rank().value, count);
@@ -269,7 +271,7 @@ Status memory_that_is_given_back_in_flight_stays_until_that_is_over(DistributedC
     return Ok{};
 }
 
-Status buffers_are_given_back_and_used_again(DistributedContext& context, std::uint32_t seed) {
+Status released_buffers_are_used_again(DistributedContext& context, std::uint32_t seed) {
     TestRandom random(seed, context.rank().value);
     std::vector<Buffer> buffers(8);
     for (int round = 0; round < 50; ++round) {
@@ -285,7 +287,7 @@ Status buffers_are_given_back_and_used_again(DistributedContext& context, std::u
     return context.barrier();
 }
 
-Status what_does_not_fit_is_an_error_on_all(DistributedContext& context, std::uint32_t) {
+Status buffers_that_do_not_fit_are_an_error_on_all_ranks(DistributedContext& context, std::uint32_t) {
     Values values(6), room(7);
     auto const result = context.allreduce(in(values), out(room), ReduceOp::sum);
     DET_TRY(expect(!result && result.error().message.find(
@@ -303,22 +305,23 @@ Status what_does_not_fit_is_an_error_on_all(DistributedContext& context, std::ui
 
 std::span<CollectiveCase const> element_cases() {
     static constexpr CollectiveCase cases[] = {
-        {"an allreduce leaves its input alone", an_allreduce_leaves_its_input_alone},
-        {"a reduction reaches the rank that asked", a_reduction_reaches_the_rank_that_asked},
-        {"each rank gets its part of a reduction", each_rank_gets_its_part_of_a_reduction},
-        {"the parts of all come together", the_parts_of_all_come_together},
-        {"each rank has something for each", each_rank_has_something_for_each},
+        {"an allreduce does not change its input", an_allreduce_does_not_change_its_input},
+        {"a reduce gives the result to its root", a_reduce_gives_the_result_to_its_root},
+        {"a reduce_scatter gives each rank its part", a_reduce_scatter_gives_each_rank_its_part},
+        {"an allgather gives all parts to all ranks", an_allgather_gives_all_parts_to_all_ranks},
+        {"an all_to_all exchanges parts between all ranks", an_all_to_all_exchanges_parts_between_all_ranks},
         {"halves are summed in single precision", halves_are_summed_in_single_precision},
-        {"what is local stays on the node", local_operations_stay_on_the_node},
-        {"several operations are on their way at once", several_operations_are_on_their_way_at_once},
-        {"memory that is given back in flight stays until that is over",
-         memory_that_is_given_back_in_flight_stays_until_that_is_over},
-        {"one rank starts what another waits for", one_rank_starts_what_another_waits_for},
-        {"a started operation is over when tested often enough",
-         a_started_operation_is_over_when_tested_often_enough},
-        {"memory of the context is reduced like any other", memory_of_the_context_is_reduced_like_any_other},
-        {"buffers are given back and used again", buffers_are_given_back_and_used_again},
-        {"what does not fit is an error on all", what_does_not_fit_is_an_error_on_all},
+        {"local operations stay on the node", local_operations_stay_on_the_node},
+        {"several operations are in flight at once", several_operations_are_in_flight_at_once},
+        {"memory released in flight stays until its operation is complete",
+         memory_released_in_flight_stays_until_its_operation_is_complete},
+        {"a started operation matches a blocking one of another rank",
+         a_started_operation_matches_a_blocking_one_of_another_rank},
+        {"a started operation completes by calls of test", a_started_operation_completes_by_calls_of_test},
+        {"allocated memory is reduced like any other", allocated_memory_is_reduced_like_any_other},
+        {"released buffers are used again", released_buffers_are_used_again},
+        {"buffers that do not fit are an error on all ranks",
+         buffers_that_do_not_fit_are_an_error_on_all_ranks},
     };
     return cases;
 }

@@ -1,5 +1,4 @@
-// The loops over elements, for every instruction set of this processor, against one scalar reference of their
-// own.
+// Compares the loops over elements, for every instruction set of this processor, with a scalar reference.
 #include "kernels/kernels.hpp"
 
 #include <det/collectives/tensor.hpp>
@@ -36,7 +35,7 @@ std::vector<InstructionSet> instruction_sets() {
     return at_hand;
 }
 
-// How halves are made up: what follows computes with that, not with their bits.
+/// A half-precision format. The reference computes with these numbers, not with bit operations.
 struct HalfFormat {
     int fraction_bits;
     int exponent_bias;
@@ -58,7 +57,7 @@ float value_of(HalfFormat const& format, std::uint16_t bits) {
     return static_cast<float>(std::copysign(magnitude, (bits & 0x8000) != 0 ? -1.0 : 1.0));
 }
 
-/// The nearest, of two that are equally near the even one.
+/// Rounds to the nearest half, and to the even one of two that are equally near.
 std::uint16_t nearest(HalfFormat const& format, float value) {
     if (std::isnan(value)) return format.nan;
     auto const sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
@@ -71,7 +70,8 @@ std::uint16_t nearest(HalfFormat const& format, float value) {
         return static_cast<std::uint16_t>(sign | infinite);
     auto const steps =
         static_cast<int>(std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent)));
-    // What is rounded up to the next power of two carries into the exponent, to infinity too.
+    // If the value is rounded up to the next power of two, the fraction carries into the exponent. This may
+    // give infinity.
     int const bits = steps < fraction_values ? steps
                                              : ((exponent + format.exponent_bias) << format.fraction_bits) +
                                                    steps - fraction_values;
@@ -136,7 +136,7 @@ constexpr void (*references[])(ReduceOp, void*, std::vector<std::byte const*> co
 };
 static_assert(std::size(references) == reducible_types.size());
 
-/// Any bits: NaNs, infinities, zeros and subnormal numbers among them.
+/// Random bits, with NaNs, infinities, zeros and subnormal numbers among them.
 std::vector<std::byte> any_bits(std::size_t size, TestRandom& random, DataType type) {
     std::vector<std::byte> bytes(size);
     for (auto& byte : bytes) byte = static_cast<std::byte>(random());
@@ -158,7 +158,7 @@ struct Case {
 void check_case(InstructionSet const& set, Case const& test, TestRandom& random) {
     auto const element = size_of(test.type);
     auto const size = test.count * element;
-    auto const skipped = element * (random() % 16);  // vectors need not begin where memory does
+    auto const skipped = element * (random() % 16);  // buffers need not be aligned to vectors
     std::vector<std::vector<std::byte>> inputs;
     std::vector<std::byte const*> sources;
     for (std::size_t rank = 0; rank < test.ranks; ++rank) {
@@ -171,7 +171,7 @@ void check_case(InstructionSet const& set, Case const& test, TestRandom& random)
     std::vector<std::byte> result(size);
     set.kernels.reduce[type][op](result.data(), sources.data(), test.ranks, test.count);
     BOOST_TEST((result == expected));
-    // In place of any of the sources.
+    // In place, in any of the sources.
     auto& own = inputs[random() % test.ranks];
     set.kernels.reduce[type][op](own.data() + skipped, sources.data(), test.ranks, test.count);
     BOOST_TEST(

@@ -1,4 +1,4 @@
-// More elements than 32 bits count, in little memory: the same pages again and again, and others at the end.
+// More elements than 32 bits can count, in little memory: the same pages are mapped many times.
 #include <det/collectives/rank_group.hpp>
 #include <det/collectives/reduction.hpp>
 #include <det/foundation/files.hpp>
@@ -22,12 +22,12 @@ constexpr std::size_t chunk_bytes = std::size_t{2} << 20;
 constexpr std::size_t large = (std::size_t{1} << 31) + chunk_bytes;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool has_room = false;  // sanitizers keep notes of every address
+constexpr bool has_room = false;  // sanitizers use memory for each address
 #else
 constexpr bool has_room = true;
 #endif
 
-/// `large` bytes, of which all but the last chunk are one chunk.
+/// `large` bytes. All chunks but the last one are the same memory.
 class Repeated {
 public:
     explicit Repeated(int value)
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(more_than_2_to_the_31_elements_go_from_rank_to_rank,
         auto const& own = transport->rank().value == 0 ? first : second;
         auto const topology = on_one_node(*transport);
         DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology));
-        // As the pages repeat, values pass by more than once: the largest stays what it is.
+        // Pages are combined more than once, because they repeat. This does not change a maximum.
         return context.allreduce(own.tensor(), ReduceOp::max);
     }));
     BOOST_TEST(first.is_all(5));

@@ -1,4 +1,4 @@
-// A rank that is killed in an operation of ranks on two nodes: what all others are told.
+// The errors of the other ranks when a rank is killed during an operation of ranks on two nodes.
 #include <det/collectives/distributed_context.hpp>
 #include <det/collectives/node/node_group.hpp>
 #include <det/collectives/two_level.hpp>
@@ -47,7 +47,7 @@ struct Meet : transport::TestRendezvous {
     void say(std::string const& word, Rank rank) const {
         static_cast<void>(write_file(path() / fmt::format("{}-{}", word, rank.value), ""));
     }
-    /// Until all but the victim have said it.
+    /// Blocks until all ranks but the victim have written the file, at most 20 s.
     void wait_for_all(std::string const& word) const {
         auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (std::chrono::steady_clock::now() < until) {
@@ -67,21 +67,21 @@ Status expect_words(std::string const& message, std::initializer_list<std::strin
 
 using Open = Result<DistributedContext> (Meet::*)(Rank) const;
 
-/// The third operation of all is one in which `victim` does not take part: it is killed.
-void check_what_is_told(Open open, int victim, std::size_t count) {
+/// Kills `victim` before the third operation, and checks the errors of the other ranks.
+void check_errors_of_others(Open open, int victim, std::size_t count) {
     Meet const meet;
     auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto context, (meet.*open)(rank));
         std::vector<float> values(count);
         for (int i = 0; i < 2; ++i) DET_TRY(context.allreduce(std::span(values), ReduceOp::sum));
         if (rank.value == victim) {
-            meet.wait_for_all("ready");  // what it has sent for the second would be lost with it
+            meet.wait_for_all("ready");  // data of the second operation may still be in the victim's process
             ::raise(SIGKILL);
         }
         meet.say("ready", rank);
         auto const result = context.allreduce(std::span(values), ReduceOp::max);
         meet.say("seen", rank);
-        meet.wait_for_all("seen");  // a rank that ends at once may be lost to the others before the victim
+        meet.wait_for_all("seen");  // if a rank ended now, it could be reported as lost instead of the victim
         context.abandon();
         DET_TRY(expect(!result, "an error"));
         return expect_words(result.error().message,
@@ -103,17 +103,17 @@ BOOST_AUTO_TEST_CASE(all_other_ranks_get_the_lost_rank_its_node_and_the_operatio
     for (int const victim : {1, 2}) {
         for (std::size_t const count : {std::size_t{8}, std::size_t{100'000}}) {
             BOOST_TEST_CONTEXT("rank " << victim << ", " << count << " elements") {
-                check_what_is_told(&Meet::open_messages, victim, count);
+                check_errors_of_others(&Meet::open_messages, victim, count);
             }
         }
     }
 }
 
-BOOST_AUTO_TEST_CASE(all_other_ranks_of_two_levels_get_them_whichever_rank_is_lost) {
+BOOST_AUTO_TEST_CASE(all_other_ranks_of_two_levels_get_the_same_whichever_rank_is_lost) {
     for (int const victim : {1, 2, 3}) {
         for (std::size_t const count : {std::size_t{8}, std::size_t{100'000}}) {
             BOOST_TEST_CONTEXT("rank " << victim << ", " << count << " elements") {
-                check_what_is_told(&Meet::open_two_levels, victim, count);
+                check_errors_of_others(&Meet::open_two_levels, victim, count);
             }
         }
     }

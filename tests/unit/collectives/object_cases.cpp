@@ -6,7 +6,7 @@
 namespace det::collectives {
 namespace {
 
-/// Bytes of any value, zeros too.
+/// Random bytes, zeros among them.
 std::string draw(std::uint32_t seed, Rank rank, std::size_t size) {
     TestRandom random(seed, rank.value);
     std::string bytes(size, '\0');
@@ -14,7 +14,7 @@ std::string draw(std::uint32_t seed, Rank rank, std::size_t size) {
     return bytes;
 }
 
-/// By rank.
+/// The size of a rank's value.
 using Sizes = std::size_t (*)(std::uint32_t seed, int rank);
 
 constexpr Sizes all_sizes[] = {
@@ -35,7 +35,7 @@ std::vector<std::string> values_of_all(std::uint32_t seed, int ranks, Sizes size
     return values;
 }
 
-Status values_of_unequal_size_come_together_everywhere(DistributedContext& context, std::uint32_t seed) {
+Status values_of_unequal_size_are_gathered_on_all_ranks(DistributedContext& context, std::uint32_t seed) {
     for (auto const size_of : all_sizes) {
         auto const expected = values_of_all(seed, context.size(), size_of);
         DET_TRY_ASSIGN(auto const all,
@@ -45,7 +45,7 @@ Status values_of_unequal_size_come_together_everywhere(DistributedContext& conte
     return Ok{};
 }
 
-Status values_of_unequal_size_come_together_on_the_chief(DistributedContext& context, std::uint32_t seed) {
+Status values_of_unequal_size_are_gathered_on_the_chief(DistributedContext& context, std::uint32_t seed) {
     for (auto const size_of : all_sizes) {
         auto const expected = values_of_all(seed, context.size(), size_of);
         DET_TRY_ASSIGN(auto const all,
@@ -56,7 +56,7 @@ Status values_of_unequal_size_come_together_on_the_chief(DistributedContext& con
     return Ok{};
 }
 
-Status a_value_of_any_rank_reaches_all(DistributedContext& context, std::uint32_t seed) {
+Status a_value_of_any_rank_is_broadcast_to_all(DistributedContext& context, std::uint32_t seed) {
     for (int from = 0; from < context.size(); ++from) {
         for (std::size_t const size : {0u, 1u, 63u, 64u, 65u, 112u, 113u, 1000u, 5000u}) {
             auto const expected = draw(seed, {from}, size);
@@ -97,9 +97,11 @@ Status operations_follow_each_other_in_any_order(DistributedContext& context, st
 
 std::span<CollectiveCase const> object_cases() {
     static constexpr CollectiveCase cases[] = {
-        {"values of unequal size come together everywhere", values_of_unequal_size_come_together_everywhere},
-        {"values of unequal size come together on the chief", values_of_unequal_size_come_together_on_the_chief},
-        {"a value of any rank reaches all", a_value_of_any_rank_reaches_all},
+        {"values of unequal size are gathered on all ranks",
+         values_of_unequal_size_are_gathered_on_all_ranks},
+        {"values of unequal size are gathered on the chief",
+         values_of_unequal_size_are_gathered_on_the_chief},
+        {"a value of any rank is broadcast to all", a_value_of_any_rank_is_broadcast_to_all},
         {"operations follow each other in any order", operations_follow_each_other_in_any_order},
     };
     return cases;

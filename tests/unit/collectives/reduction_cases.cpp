@@ -14,8 +14,8 @@ namespace {
 
 constexpr ReduceOp all_ops[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod};
 
-/// Integers of any value; of floating point only what is exact in any order: so a serial reference is exact
-/// too.
+/// Draws integers of any value, and floating point values whose results are exact in any order, so that the
+/// bits of a serial reference are the only right ones.
 template <Element T>
 std::vector<T> draw(std::uint32_t seed, Rank rank, ReduceOp op, std::size_t count) {
     TestRandom random(seed, rank.value);
@@ -95,8 +95,7 @@ Status check_type(DistributedContext& context, std::uint32_t seed) {
     return Ok{};
 }
 
-Status every_operation_on_every_type_is_what_a_serial_loop_has(DistributedContext& context,
-                                                               std::uint32_t seed) {
+Status every_reduction_of_every_type_equals_a_serial_loop(DistributedContext& context, std::uint32_t seed) {
     DET_TRY(check_type<std::uint8_t>(context, seed));
     DET_TRY(check_type<std::int32_t>(context, seed));
     DET_TRY(check_type<std::int64_t>(context, seed));
@@ -104,7 +103,7 @@ Status every_operation_on_every_type_is_what_a_serial_loop_has(DistributedContex
     return check_type<double>(context, seed);
 }
 
-/// Of very different magnitudes: another order of summation gives other bits.
+/// Draws values of very different magnitudes: another order of summation gives other bits.
 template <Element T>
 std::vector<T> draw_wild(std::uint32_t seed, Rank rank, std::size_t count) {
     TestRandom random(seed, rank.value);
@@ -140,8 +139,8 @@ Status check_bits(DistributedContext& context, std::uint32_t seed, ReduceOp op, 
     return expect_same_everywhere(context, bits_of(first));
 }
 
-Status floating_point_results_have_the_same_bits_everywhere_and_again(DistributedContext& context,
-                                                                      std::uint32_t seed) {
+Status floating_point_results_have_the_same_bits_on_all_ranks_and_again(DistributedContext& context,
+                                                                        std::uint32_t seed) {
     TestRandom random(seed, context.size());
     for (auto const op : all_ops) {
         for (std::size_t const count : {std::size_t{1}, std::size_t{17}, random() % 900}) {
@@ -172,7 +171,7 @@ Status sums_are_as_near_as_rounding_allows(DistributedContext& context, std::uin
     return Ok{};
 }
 
-/// Two NaNs that can be told apart: which of them stays must not depend on the rank.
+/// The NaNs of the ranks have different bits. The bits of the result must not depend on the rank.
 Status a_nan_anywhere_is_a_nan_everywhere(DistributedContext& context, std::uint32_t) {
     auto const nan =
         std::bit_cast<double>(0x7ff8'0000'0000'0001u + static_cast<std::uint64_t>(context.rank().value));
@@ -218,7 +217,7 @@ Status check_broadcast(DistributedContext& context, std::uint32_t seed, Rank fro
     return expect(bytes == expected, fmt::format("the bytes of {} values of rank {}", count, from.value));
 }
 
-Status elements_of_any_rank_reach_all(DistributedContext& context, std::uint32_t seed) {
+Status elements_of_any_rank_are_broadcast_to_all(DistributedContext& context, std::uint32_t seed) {
     for (int from = 0; from < context.size(); ++from) {
         for (std::size_t const count : {0u, 1u, 15u, 16u, 17u, 250u, 2001u}) {
             DET_TRY(check_broadcast(context, seed, {from}, count));
@@ -231,15 +230,16 @@ Status elements_of_any_rank_reach_all(DistributedContext& context, std::uint32_t
 
 std::span<CollectiveCase const> reduction_cases() {
     static constexpr CollectiveCase cases[] = {
-        {"every operation on every type is what a serial loop has",
-         every_operation_on_every_type_is_what_a_serial_loop_has},
-        {"floating point results have the same bits everywhere and again",
-         floating_point_results_have_the_same_bits_everywhere_and_again},
+        {"every reduction of every type equals a serial loop",
+         every_reduction_of_every_type_equals_a_serial_loop},
+        {"floating point results have the same bits on all ranks and again",
+         floating_point_results_have_the_same_bits_on_all_ranks_and_again},
         {"sums are as near as rounding allows", sums_are_as_near_as_rounding_allows},
         {"a NaN anywhere is a NaN everywhere", a_nan_anywhere_is_a_nan_everywhere},
-        {"zeros of both signs give the same bits everywhere", zeros_of_both_signs_give_the_same_bits_everywhere},
+        {"zeros of both signs give the same bits everywhere",
+         zeros_of_both_signs_give_the_same_bits_everywhere},
         {"a single value is reduced to a value", a_single_value_is_reduced_to_a_value},
-        {"elements of any rank reach all", elements_of_any_rank_reach_all},
+        {"elements of any rank are broadcast to all", elements_of_any_rank_are_broadcast_to_all},
     };
     return cases;
 }

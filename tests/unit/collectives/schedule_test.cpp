@@ -1,4 +1,4 @@
-// What schedules guarantee, tested with symbolic values that record how they were computed.
+// Tests the guarantees of schedules with symbolic values, which record how they were computed.
 #include <boost/test/unit_test.hpp>
 #include <deque>
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ SchedulePlan at(SchedulePlan plan, int rank) {
 }
 
 /// A message: the contents of the blocks when it was sent.
-struct Parcel {
+struct SentBlocks {
     BlockRange blocks;
     std::vector<std::string> values;
 };
@@ -51,8 +51,8 @@ using Values = std::vector<std::string>;
 
 constexpr auto nothing = "?";
 
-/// What a rank holds before the operation: its number if all ranks contribute, else a value that names its
-/// source, and nothing where something must arrive.
+/// The blocks of a rank before the operation: its number if all ranks contribute, otherwise a text that names
+/// the source. Blocks that must be received are `nothing`.
 Values begin_with(SchedulePlan const& plan, int blocks) {
     Values values(static_cast<std::size_t>(blocks), nothing);
     auto const own = static_cast<std::size_t>(plan.rank.value);
@@ -76,13 +76,13 @@ Values begin_with(SchedulePlan const& plan, int blocks) {
     return values;
 }
 
-/// Ranks that follow their schedules, in the order that lets the fewest of them continue.
+/// Executes the schedules of all ranks with symbolic values, the highest rank first.
 struct Symbolic {
     std::vector<Schedule> schedules;
     std::vector<Values> blocks;
     std::vector<std::size_t> next;
     std::vector<std::vector<int>> finished;
-    std::map<std::pair<int, int>, std::deque<Parcel>> wires;
+    std::map<std::pair<int, int>, std::deque<SentBlocks>> wires;  // by sender and receiver
 
     explicit Symbolic(SchedulePlan const& plan) : next(static_cast<std::size_t>(plan.ranks)) {
         for (int rank = 0; rank < plan.ranks; ++rank) {
@@ -93,7 +93,7 @@ struct Symbolic {
         }
     }
 
-    /// False if it has to wait.
+    /// Executes the next step of a rank. Returns false if the rank must wait for a message.
     bool advance(std::size_t rank) {
         auto const& step = schedules[rank].steps[next[rank]];
         auto& mine = blocks[rank];
@@ -160,7 +160,7 @@ bool has_all_ranks_once(std::string const& expression, int ranks) {
     return present.size() == static_cast<std::size_t>(ranks);
 }
 
-/// The blocks that a rank must have in the end.
+/// The blocks that a rank must have after the operation.
 BlockRange result_of(SchedulePlan const& plan, int blocks) {
     int const rank = plan.rank.value;
     if (plan.kind == Kind::reduce_scatter) return {rank, rank + 1};
@@ -190,8 +190,8 @@ void check_results(SchedulePlan const& any, Symbolic const& after) {
     }
 }
 
-/// A mean is divided once: where a block is fully reduced, which is one rank, or in an allreduce each rank
-/// that did the same.
+/// Checks that one rank finishes each block, so that a mean is divided once. In recursive doubling every rank
+/// reduces, so every rank finishes: that is not checked.
 void check_finished(SchedulePlan const& plan, Symbolic const& after) {
     bool const combines =
         plan.kind == Kind::allreduce || plan.kind == Kind::reduce_scatter || plan.kind == Kind::reduce;

@@ -8,29 +8,30 @@
 
 namespace det::collectives {
 
-/// Ranks of each node.
+/// The number of ranks of each node.
 using Shape = std::vector<int>;
 
-/// For a node of so many ranks what connects them, one for each; called within the thread of the rank.
+/// Makes the group of a local rank. Called in the thread of the rank.
 using LocalGroup = std::function<Result<std::unique_ptr<RankGroup>>(int local_rank)>;
+/// Prepares the groups of a node with this number of ranks.
 using MakeLocal = std::function<LocalGroup(int ranks)>;
 
-/// `body` on each rank of several nodes in a thread of its own; what each returned, in rank order.
+/// Runs `body` on each rank of several nodes in a thread of its own. Returns the results in rank order.
 inline std::vector<Status> run_nodes(Shape const& shape, Tuning const& tuning, MakeLocal const& make_local,
                                      std::function<Status(DistributedContext& context)> const& body) {
-    struct Seat {
+    struct RankSetup {
         Topology topology;
         LocalGroup local;
     };
-    std::vector<Seat> seats;
+    std::vector<RankSetup> setups;
     int const nodes = static_cast<int>(shape.size());
     for (int node = 0; node < nodes; ++node) {
         int const ranks = shape[static_cast<std::size_t>(node)];
         auto const local = make_local(ranks);
-        for (int rank = 0; rank < ranks; ++rank) seats.push_back({{rank, ranks, node, nodes}, local});
+        for (int rank = 0; rank < ranks; ++rank) setups.push_back({{rank, ranks, node, nodes}, local});
     }
-    return transport::run_ranks(static_cast<int>(seats.size()), [&](auto transport) -> Status {
-        auto const& [topology, make] = seats[static_cast<std::size_t>(transport->rank().value)];
+    return transport::run_ranks(static_cast<int>(setups.size()), [&](auto transport) -> Status {
+        auto const& [topology, make] = setups[static_cast<std::size_t>(transport->rank().value)];
         DET_TRY_ASSIGN(auto made,
                        topology.local_size == 1 ? Result(make_single_rank()) : make(topology.local_rank));
         std::shared_ptr<RankGroup> const local(std::move(made));

@@ -1,4 +1,4 @@
-// Ranks on several nodes, as threads: what holds for any ranks holds for them.
+// Ranks on several nodes, as threads. They must pass the cases for all ranks.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ LocalGroup by_messages(int ranks) {
     };
 }
 
-/// Counts the short messages that a rank sends: an agreement sends such ones, the data of a large call does
-/// not.
+/// Counts the short messages that a rank sends. Agreements send short messages, the data of a large call is
+/// sent in long ones.
 class CountingTransport final : public Transport {
 public:
     CountingTransport(std::unique_ptr<Transport> inner, std::atomic<int>& count)
@@ -127,14 +127,14 @@ BOOST_AUTO_TEST_CASE(a_large_call_agrees_once_between_nodes) {
                 DET_TRY(group->run({.kind = kind, .in = tensor, .out = tensor, .root = chief}, Ok{}));
                 return group->barrier();
             }));
-        // Three times: two barriers and the call.
+        // Three agreements: two barriers and the call.
         BOOST_TEST(count <= 3 * nodes);
     }
 }
 
 BOOST_AUTO_TEST_CASE(topologies_that_do_not_fit_together_are_refused) {
     auto const results = transport::run_ranks(2, [](auto transport) -> Status {
-        Topology const wrong{1, 2, transport->rank().value, 2};  // nobody is the first
+        Topology const wrong{1, 2, transport->rank().value, 2};  // no rank has local rank 0
         DET_TRY(make_two_level(std::move(transport), make_single_rank(), wrong));
         return Ok{};
     });

@@ -1,4 +1,4 @@
-// Ranks with devices, as threads: the devices are fake, what is asked of them is real.
+// Ranks with devices, as threads. The devices are fake, but they do the work.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 
@@ -14,7 +14,7 @@ namespace device_group_test {
 
 constexpr std::size_t count = 8;
 
-/// Memory of which a test says that it is a device's.
+/// Memory that counts as device memory in a test.
 struct DeviceMemory {
     std::vector<float> values = std::vector<float>(count);
     Tensor tensor() { return Tensor::of(std::span(values)); }
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(parts_are_exchanged_between_devices) {
         DET_TRY(
             expect(out == std::vector<std::int32_t>{own, own + 1, 100 + own, 101 + own, 200 + own, 201 + own},
                    "this rank's part of each"));
-        // Ranks may differ in where what comes is to lie.
+        // Some ranks may call in place while others do not.
         auto* const into = context.is_chief() ? &out : &in;
         auto const expected = out;
         DET_TRY(context.all_to_all(from, Tensor::of(std::span(*into))));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_handle_is_complete_when_its_event_has_passed_and_not_befo
         }
         DET_TRY(expect(one.event() != nullptr && one.event() != two.event(), "events to wait for"));
         DET_TRY(context.barrier());
-        if (context.is_chief()) devices.let_go();
+        if (context.is_chief()) devices.release();
         DET_TRY(two.wait());
         DET_TRY(one.wait());
         return expect(first.values[0] == 2.0F && second.values[0] == 4.0F, "both sums");
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_lost_rank_ends_operations_in_progress_and_all_that_follow
         return expect_words(context.allreduce(memory.tensor(), ReduceOp::sum), {"rank 1 has left", words});
     });
     BOOST_TEST(results[1].has_value());
-    // Whoever sees the loss first leaves too, and may be seen before.
+    // The rank that notices the loss first leaves too, so the other one may report that rank.
     BOOST_TEST((results[0].has_value() || results[2].has_value()));
     for (int rank = 0; rank < 3; ++rank) BOOST_TEST(devices.was_aborted(rank));
 }

@@ -23,7 +23,7 @@ inline Result<std::unique_ptr<RankGroup>> by_messages(std::unique_ptr<Transport>
     return std::unique_ptr<RankGroup>(std::make_unique<Communicator>(std::move(transport), Tuning{}));
 }
 
-/// Each rank a node of its own.
+/// Each rank is on a node of its own.
 inline Result<std::unique_ptr<RankGroup>> by_two_levels(std::unique_ptr<Transport> transport) {
     Topology const topology{0, 1, transport->rank().value, transport->size()};
     return make_two_level(std::move(transport), make_single_rank(), topology);

@@ -1,4 +1,4 @@
-// What a device is asked to do for a call.
+// The steps of a device for a call.
 #include "device_steps.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(an_all_to_all_in_place_sends_from_a_copy) {
     BOOST_TEST(steps[0].in == out_memory);
     BOOST_TEST(steps[0].out == in_memory);
     BOOST_TEST(steps[3].in == in_memory + 2 * sizeof(float));    // sent to rank 1
-    BOOST_TEST(steps[4].out == out_memory + 2 * sizeof(float));  // what comes from it
+    BOOST_TEST(steps[4].out == out_memory + 2 * sizeof(float));  // received from rank 1
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,11 +13,11 @@
 
 namespace det::collectives::device {
 
-/// Devices of ranks that are threads. Work is done when all ranks have put it on a stream, inside whatever
-/// asks how far it is; so nothing is done as long as the devices are held.
+/// Devices of ranks that are threads. A call that asks whether work is done does the work that all ranks have
+/// put on a stream. While the devices are held, no work is done.
 class FakeDevices {
 public:
-    explicit FakeDevices(int ranks) : seats_(static_cast<std::size_t>(ranks)) {}
+    explicit FakeDevices(int ranks) : states_(static_cast<std::size_t>(ranks)) {}
 
     std::function<bool(void const*)> is_device_memory = [](void const*) { return true; };
     std::function<void(void*, void const*, std::size_t)> copy_memory = [](auto* to, auto* from, auto size) {
@@ -30,22 +30,22 @@ public:
     void hold() {
         set([this] { is_held_ = true; });
     }
-    void let_go() {
+    void release() {
         set([this] { is_held_ = false; });
     }
     void break_device(int rank) {
-        set([&] { seat(rank).is_broken = true; });
+        set([&] { state_of(rank).is_broken = true; });
     }
     bool was_aborted(int rank) {
-        return get([&] { return seat(rank).is_aborted; });
+        return get([&] { return state_of(rank).is_aborted; });
     }
     bool has_finished(int rank) {
-        return get([&] { return seat(rank).has_finished; });
+        return get([&] { return state_of(rank).has_finished; });
     }
     std::vector<Stream> streams_of(int rank) {
         return get([&] {
             std::vector<Stream> streams;
-            for (auto const& batch : seat(rank).batches) streams.push_back(batch.stream);
+            for (auto const& batch : state_of(rank).batches) streams.push_back(batch.stream);
             return streams;
         });
     }
@@ -58,15 +58,15 @@ public:
     }
     void connect(int rank, std::string const& id) {
         set([&] {
-            seat(rank).id = id;
-            seat(rank).polls_left = polls_until_ready;
+            state_of(rank).id = id;
+            state_of(rank).polls_left = polls_until_ready;
         });
     }
     Result<bool> is_ready(int rank) {
         return get([&]() -> Result<bool> {
-            auto& own = seat(rank);
+            auto& own = state_of(rank);
             if (own.is_broken) return Error{codes::transport, "cannot use the devices: it broke"};
-            for (auto const& other : seats_) {
+            for (auto const& other : states_) {
                 if (other.id != own.id) return false;
             }
             if (own.polls_left-- > 0) return false;
@@ -76,14 +76,15 @@ public:
     }
     void enqueue(int rank, std::span<DeviceStep const> steps, Stream stream) {
         set([&] {
-            seat(rank).batches.push_back({{steps.begin(), steps.end()}, stream});
-            seat(rank).polls_left = polls_until_ready;
+            state_of(rank).batches.push_back({{steps.begin(), steps.end()}, stream});
+            state_of(rank).polls_left = polls_until_ready;
         });
     }
-    /// How many batches have to be done before the event has passed. What was not taken in stands behind it.
+    /// The number of batches that must be done before an event has passed. Batches that are not accepted yet
+    /// are behind the event.
     std::size_t batches_before_event(int rank, Stream stream) {
         return get([&] {
-            auto const& own = seat(rank);
+            auto const& own = state_of(rank);
             auto count = own.taken;
             while (count > 0 && own.batches[count - 1].stream != stream) --count;
             return count;
@@ -99,10 +100,10 @@ public:
         return get([&] { return memory_.emplace_back(size_bytes).data(); });
     }
     void abort(int rank) {
-        set([&] { seat(rank).is_aborted = true; });
+        set([&] { state_of(rank).is_aborted = true; });
     }
     void finish(int rank) {
-        set([&] { seat(rank).has_finished = true; });
+        set([&] { state_of(rank).has_finished = true; });
     }
 
 private:
@@ -110,7 +111,7 @@ private:
         std::vector<DeviceStep> steps;
         Stream stream;
     };
-    struct Seat {
+    struct RankState {
         std::string id;
         int polls_left = 0;
         std::size_t taken = 0;
@@ -128,16 +129,16 @@ private:
         std::lock_guard const lock(mutex_);
         return body();
     }
-    Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }
+    RankState& state_of(int rank) { return states_[static_cast<std::size_t>(rank)]; }
 
     bool can_go_on() const {
         if (is_held_) return false;
-        return std::ranges::all_of(seats_, [this](Seat const& seat) { return seat.taken > done_; });
+        return std::ranges::all_of(states_, [this](RankState const& state) { return state.taken > done_; });
     }
 
     void do_next() {
         std::vector<std::vector<DeviceStep> const*> all;
-        for (auto const& seat : seats_) all.push_back(&seat.batches[done_].steps);
+        for (auto const& state : states_) all.push_back(&state.batches[done_].steps);
         ++done_;
         auto const action = all[0]->back().action;
         if (action == DeviceAction::receive) return exchange(all);
@@ -209,14 +210,14 @@ private:
     }
 
     std::mutex mutex_;
-    std::vector<Seat> seats_;
+    std::vector<RankState> states_;
     std::list<std::vector<std::byte>> memory_;
     bool is_held_ = false;
     std::size_t done_ = 0;
     int ids_made_ = 0;
 };
 
-/// Copies are done behind the batches, by whoever asks whether they are.
+/// An event after batches of work and copies. has_passed() does the copies when the batches are done.
 class FakeEvent final : public DeviceEvent {
 public:
     using Copies = std::vector<tensor::DeviceCopy>;
@@ -239,7 +240,7 @@ private:
     Copies copies_;
 };
 
-/// Stays until the devices end: what was put on the stream is done late.
+/// The memory exists until the devices are destroyed, because work on the stream may be done late.
 class FakeScratch final : public DeviceScratch {
 public:
     explicit FakeScratch(std::byte* memory) : memory_(memory) {}

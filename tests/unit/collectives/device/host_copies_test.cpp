@@ -1,4 +1,4 @@
-// Copies between the memory of devices and the host's, beside operations: the devices are fake.
+// Copies between memory of (fake) devices and host memory, while operations are on the stream.
 #include <boost/test/unit_test.hpp>
 
 #include "device_ranks.hpp"
@@ -19,7 +19,7 @@ DeviceCopy copy_of(Floats& to, Floats const& from) {
     return {to.data(), from.data(), from.size() * sizeof(float)};
 }
 
-/// A stream on which an operation has been put that does not end as long as the devices are held.
+/// Puts an operation on the stream that does not end while the devices are held.
 Result<Handle> put_on_stream(DistributedContext& context, FakeDevices& devices, Floats& values) {
     if (context.is_chief()) devices.hold();
     DET_TRY(context.barrier());
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_copy_follows_the_operations_before_it) {
         Floats there(count, 1.0F), here(count), back(count);
         DET_TRY_ASSIGN(auto const sum, put_on_stream(context, devices, there));
         DET_TRY(context.barrier());
-        if (context.is_chief()) devices.let_go();
+        if (context.is_chief()) devices.release();
         auto* const copies = context.device_copies();
         DET_TRY(expect(copies != nullptr && copies->is_device_memory(there.data()), "devices"));
         DeviceCopy const out[] = {copy_of(here, there)};

@@ -1,4 +1,4 @@
-// The libraries as they lie on the machine that builds, which need not have a device.
+// NCCL and the CUDA driver of the build machine, which need not have a device.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/collectives/nccl/nccl_backend.hpp>
 #include <det/core/context.hpp>
@@ -20,7 +20,7 @@ constexpr bool has_link_library = !std::string_view(DET_CUDA_LINK_LIBRARY).ends_
 
 using Floats = std::vector<float>;
 
-/// Through the driver, as a program would do it.
+/// Copies on the default stream, and polls until the copy is done.
 void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
           tensor::DeviceCopy const& copy) {
     must(devices.copy(to, copy, nullptr));
@@ -62,8 +62,7 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_a_function_is_an_error_that_names_it) 
     BOOST_TEST(opened.error().message.find("cuPointerGetAttribute") != std::string::npos);
 }
 
-// What the toolkit has to link against in place of the driver: all of its functions are there, and none
-// works.
+// The CUDA toolkit's stub of the driver, for linking: it has all functions, and all of them fail.
 BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
                      *boost::unit_test::enable_if<has_nccl && has_link_library>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_LINK_LIBRARY}));
@@ -76,9 +75,8 @@ BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
         "cannot copy memory of the device to the host: CUDA failed");
 }
 
-// And a driver of the tests' own, which does what it is asked for.
-BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned,
-                     *boost::unit_test::enable_if<has_nccl>()) {
+// The tests' own fake driver (tests/support/fake_libcuda.cpp), whose functions work.
+BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned, *boost::unit_test::enable_if<has_nccl>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
     std::vector<std::byte> host(16);
     auto pinned = must(devices->pin(host));
@@ -111,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
 
     checkpoint::NoPeers alone;
     checkpoint::SharedFsStore const store(options.checkpoint_path);
-    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail, {context.distributed().device_copies()}));
+    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail,
+                          {context.distributed().device_copies()}));
     Floats back(values.size());
     copy(*devices, tensor::CopyDirection::to_host, {back.data(), there->data(), size});
     BOOST_TEST(back == values, boost::test_tools::per_element());

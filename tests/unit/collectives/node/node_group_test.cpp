@@ -22,7 +22,7 @@ constexpr Geometry tiny_chunks{
 constexpr Geometry tiny_chunks_large_for_two{
     .small_limit_bytes = 192, .pair_limit_bytes = 2112, .chunk_bytes = 64, .chunks_in_flight = 2};
 
-/// By all ways in turn; now and then a rank is late.
+/// Uses all data paths in turn. Some ranks are late in some operations.
 Status reduce_much_of_any_size(DistributedContext& context) {
     constexpr std::size_t counts[] = {1, 15, 30, 31, 300, 7000, 40'000, 17, 2048, 65'536, 65'537, 999};
     constexpr int repetitions = 300;

@@ -17,7 +17,7 @@ inline Result<collectives::DistributedContext> open_context(SharedMemory const& 
     return collectives::DistributedContext::make(std::move(group), {rank, ranks, 0, 1});
 }
 
-/// `body` on each rank in a thread of its own; what each returned, in rank order.
+/// Runs `body` on each rank in a thread of its own. Returns the results in rank order.
 inline std::vector<Status> run_node_threads(int ranks, Geometry const& geometry, ContextBody const& body,
                                             Options const& options = {.members = Members::threads}) {
     auto const memory = must(create_shared_memory(ranks, geometry));

@@ -1,4 +1,4 @@
-// Ranks that are processes: how they find each other, and what happens when one of them does not go on.
+// Ranks that are processes: how they find each other, and the errors when one of them stops or ends.
 #include <det/liveness/wait_recorder.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -27,7 +27,7 @@ struct Fixture {
 
     Result<DistributedContext> open(int rank) const { return open_context(memory, rank, ranks, options); }
 
-    /// All others have an error that contains the words; those of the first are returned.
+    /// Checks that all ranks but the victim have the same error, with these words. Returns its message.
     std::string check_errors(std::initializer_list<std::string_view> words) {
         std::string first;
         for (int rank = 0; rank < ranks; ++rank) {
@@ -46,11 +46,11 @@ struct Fixture {
     }
 };
 
-/// What a rank does again and again until somebody is lost.
+/// An operation that the ranks repeat until a rank is lost.
 struct Phase {
     std::string_view name;
     Status (*run)(DistributedContext& context);
-    int may_be_behind = 0;  // by so many operations nobody has to wait for a rank
+    int may_be_behind = 0;  // a rank does not wait for ranks that are at most this many operations behind it
 };
 
 template <std::size_t count>
@@ -94,7 +94,7 @@ constexpr Phase phases[] = {
     {"barrier()", [](DistributedContext& context) { return context.barrier(); }},
     {"allreduce(sum of 4 float32)", reduce<4>},
     {"allreduce(sum of 1000 float32)", reduce<1000>},
-    // Few chunks: those who are left wait for each other as well as for the lost one.
+    // Few chunks: the remaining ranks wait for each other as well as for the lost one.
     {"allreduce(sum of 10000 float32)", reduce<10'000>},
     {"allreduce(sum of 1000000 float32)", reduce<1'000'000>},
     {"allreduce(sum of 262144 float32)", reduce_shared},
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_busy_rank_is_awaited_with_a_warning) {
                 ++warnings;
         };
         DET_TRY_ASSIGN(auto context, open(rank));
-        // Longer than the silence limit: its heart beats.
+        // Longer than the silence limit; the heartbeat continues.
         if (rank == victim) std::this_thread::sleep_for(1500ms);
         DET_TRY(context.barrier());
         return expect(warnings == (rank == victim ? 0 : 1), "one warning");
@@ -284,12 +284,12 @@ BOOST_AUTO_TEST_CASE(the_remaining_ranks_make_a_new_group) {
         int const new_rank = rank == 0 ? 0 : 1;
         DET_TRY_ASSIGN(auto context, open_context(smaller, new_rank, ranks - 1, options));
         DET_TRY_ASSIGN(auto const sum, context.allreduce(1, ReduceOp::sum));
-        return expect(sum == ranks - 1, "a sum over those who are left");
+        return expect(sum == ranks - 1, "a sum over the remaining ranks");
     });
     for (int const rank : {0, 2}) BOOST_TEST(!processes.wait(rank).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_know_of_it) {
+BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_detect_it_too) {
     processes.start([&](int rank) -> Status {
         DET_TRY_ASSIGN(auto group, map_and_join(memory, Rank{rank}, options));
         DET_TRY(group->check_ranks());
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_do_not_wait_for_a_lost_rank_know_of_it) {
     });
     for (int const rank : {0, 2}) {
         auto const& report = processes.wait(rank);
-        // One who looks late may see first that another has left for that reason.
+        // A rank that checks late may first notice that another rank has left because of the loss.
         BOOST_TEST(report.is_error);
         BOOST_TEST((std::string_view(report.message).find(" is lost: ") != std::string::npos),
                    report.message);
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_relayed_error_keeps_its_code) {
     processes.check();
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_may_end_after_its_part) {
+BOOST_AUTO_TEST_CASE(a_rank_may_end_after_it_has_done_its_part) {
     for (int round = 0; round < 20; ++round) {
         Fixture run;
         run.processes.start([&](int rank) -> Status {

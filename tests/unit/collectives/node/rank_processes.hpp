@@ -13,14 +13,14 @@
 
 namespace det::collectives::node {
 
-/// A rank passes its result to the test by its exit code and this page.
+/// The result of a rank, in memory that it shares with the test.
 struct RankReport {
     bool is_error;
-    double seconds;  // since the steady clock began
+    double seconds;  // when the rank reported, by the steady clock
     char message[1000];
 };
 
-/// Ranks as processes of their own, forked from the test.
+/// Ranks as processes of their own, forked from the test. The destructor kills those that still run.
 class RankProcesses {
 public:
     using Body = std::function<Status(int rank)>;
@@ -54,7 +54,7 @@ public:
         }
     }
     void signal(int rank, int number) const { ::kill(pids_[static_cast<std::size_t>(rank)], number); }
-    /// Until it has ended by itself.
+    /// Blocks until the process of the rank has ended, which must have the exit status 0.
     RankReport const& wait(int rank) {
         auto& pid = pids_[static_cast<std::size_t>(rank)];
         int status = 0;
@@ -63,7 +63,7 @@ public:
         BOOST_TEST_CONTEXT("rank " << rank) BOOST_TEST(status == 0);
         return reports_[rank];
     }
-    /// All but those that are named; they must have succeeded.
+    /// Waits for all ranks, which must have succeeded.
     void check() {
         for (int rank = 0; rank < ranks_; ++rank) {
             auto const& report = wait(rank);
