@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_read_an_old_file_finds_the_new_chief) {
         [](Bootstrap& bootstrap) { return bootstrap.fence(); }));
 }
 
-BOOST_AUTO_TEST_CASE(two_programs_that_meet_by_one_file_are_told_so) {
+BOOST_AUTO_TEST_CASE(a_second_program_with_the_same_file_gets_an_error) {
     std::unique_ptr<Bootstrap> chief;
     std::jthread first([&] {
         if (auto opened = new_secret(2)(Rank{0})) chief = *std::move(opened);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_another_size_than_the_new_chief_is_rejected) {
     BOOST_TEST((error.code == codes::permission), error.message);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_see_different_directories_are_told_the_file) {
+BOOST_AUTO_TEST_CASE(an_error_of_ranks_that_see_different_directories_names_the_file) {
     for (int const rank : {0, 1}) {
         auto const error = must_fail(new_secret(2, 300ms)(Rank{rank}));
         BOOST_TEST((error.code == codes::timed_out), error.message);
