@@ -69,7 +69,7 @@ struct Rank {
     std::uint64_t counts_from = 0;  // the first call that it began with a notice, or will begin
 };
 
-/// `seen` holds the flags.
+/// The states of all ranks at one moment. `seen` holds the flags.
 struct World {
     std::vector<Rank> ranks;
     std::vector<PreemptState> seen;
@@ -134,7 +134,7 @@ private:
         return world;
     }
 
-    /// Nothing if the rank has to wait, or has ended.
+    /// The world after the next step of the rank; nullopt if the rank has to wait, or has ended.
     std::optional<World> advance(World world, std::size_t i) {
         auto& rank = world.ranks[i];
         auto& agreement = rank.agreement;
@@ -175,7 +175,7 @@ private:
         return std::nullopt;
     }
 
-    /// False: the state is too old.
+    /// Returns false if the state is too old.
     static bool set_state(World& world, std::size_t i, Agreement::Awaited late) {
         auto& rank = world.ranks[i];
         auto const state = world.seen[rank.member->flags[late.member]];

@@ -1,4 +1,4 @@
-// The agreement: what single calls post, wait for and return.
+// Tests what single calls of the agreement post, wait for and return.
 #include <det/preemption/agreement.hpp>
 
 #include <array>

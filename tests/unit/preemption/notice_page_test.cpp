@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(the_first_notice_counts_and_the_first_of_slurm) {
     BOOST_TEST((page.raised_by_slurm_at_steady() == second));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_page_is_refused) {
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_page_is_refused) {
     TemporaryDirectory directory;
     BOOST_TEST((must_fail(NoticePage::open(directory / "absent")).code == codes::no_such_file));
     must(write_file(directory / "short", "DETPAGE\n"));
