@@ -145,9 +145,9 @@ BOOST_AUTO_TEST_CASE(the_selection_tables_are_near_the_fastest_algorithm) {
     }
 }
 
-/// Rows that a benchmark keeps where the simulator prices both algorithms alike. The allreduce by ring on up
-/// to 4 nodes is kept by tests/bench/internode: from 8 to 32 MiB it uses 0.93 of the wire, halving and
-/// doubling 0.82 to 0.85.
+/// Whether a benchmark is the reason for a row, because both algorithms take the same time in the simulator.
+/// The allreduce by ring on up to 4 nodes is kept by tests/bench/internode: from 8 to 32 MiB it uses 0.93 of
+/// the wire, halving and doubling 0.82 to 0.85.
 bool is_kept_by_a_benchmark(Kind kind, SelectionRow const& row) {
     return kind == Kind::allreduce && row.algorithm == Algorithm::ring && row.ranks_max == 4;
 }

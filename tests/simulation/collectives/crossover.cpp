@@ -1,5 +1,5 @@
-// collectives-crossover: which algorithm is the fastest for each operation, by nodes and size, as the
-// simulator prices the schedules that the library executes; and where each row of the selection tables wins.
+// collectives-crossover prints which algorithm is the fastest for each operation, by nodes and size, when the
+// simulator executes the library's schedules, and where each row of the selection tables wins.
 #include <algorithm>
 #include <fmt/format.h>
 #include <iostream>
@@ -16,7 +16,7 @@ static_assert(letters.size() == algorithms);
 
 constexpr Kind kinds[] = {Kind::allreduce, Kind::broadcast, Kind::reduce};
 
-/// The first of the algorithms that cost the same.
+/// The first of the fastest algorithms; those that differ by less than 0.1 % count as equally fast.
 Algorithm fastest(std::vector<Price> const& priced) {
     constexpr double same = 1.001;
     auto const least = std::ranges::min_element(priced, {}, &Price::seconds)->seconds;

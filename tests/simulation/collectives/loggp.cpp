@@ -10,7 +10,7 @@ namespace {
 
 using namespace collectives;
 
-/// A message, and when it is there to be received.
+/// A message, and the time from which it can be received.
 struct Arrival {
     int from;
     double time;
@@ -19,11 +19,11 @@ struct Arrival {
 struct Node {
     Schedule schedule;
     std::size_t next = 0;
-    double free_at = 0;      // the processor
-    double out_free_at = 0;  // the link, either way
+    double free_at = 0;      // when the processor is free
+    double out_free_at = 0;  // when the link is free, for sending and for receiving
     double in_free_at = 0;
     int waits_for = -1;
-    std::vector<Arrival> arrived;  // few at a time, of one sender in their order
+    std::vector<Arrival> arrived;  // not received yet; those of one sender in the order of its sends
 };
 
 class Simulation {
@@ -49,7 +49,7 @@ public:
                 ready_.emplace(node.free_at, rank);
             }
         }
-        assert(ended_ == nodes_.size());  // else ranks wait for each other for ever
+        assert(ended_ == nodes_.size());  // otherwise ranks wait for each other forever
         return end;
     }
 
@@ -62,7 +62,7 @@ private:
         return size_bytes_ * (blocks.end - blocks.begin) / node.schedule.blocks;
     }
 
-    /// One step; false where the rank waits for a message.
+    /// Simulates the next step of a rank. Returns false if the rank must wait for a message.
     bool advance(int rank, Node& node) {
         auto const& step = node.schedule.steps[node.next];
         auto const bytes = bytes_of(node, step.blocks);
@@ -128,7 +128,8 @@ double simulate(Plan const& plan, int ranks, double size_bytes, LogGP const& net
 bool is_symmetric(Plan const& plan) { return plan.algorithm == Algorithm::ring; }
 
 double price_by_symmetry(Plan const& plan, int ranks, double size_bytes, LogGP const& network) {
-    // Two ranks that send each other one block take as long as any number of ranks that pass one on.
+    // Two ranks that exchange one block take as long as any number of ranks of which each passes one block
+    // on.
     auto const step = [&](Action action) {
         return simulate(
             [&](int rank) {
@@ -146,7 +147,7 @@ Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const&
     double const alpha = latency + 2 * overhead, steps = std::ceil(log2_of(ranks));
     double const share = size_bytes * (ranks - 1) / ranks;
     bool const combines = plan.kind != Kind::broadcast && plan.kind != Kind::allgather_elements;
-    // Both ways: blocks are reduced or scattered, then gathered.
+    // In both ways: blocks are first reduced or scattered, then gathered.
     bool const is_both_ways =
         plan.kind == Kind::allreduce || plan.kind == Kind::broadcast || plan.kind == Kind::reduce;
     double const ways = is_both_ways ? 2 : 1, added = combines ? combining : 0;
@@ -170,7 +171,7 @@ Formula formula_for(Plan const& plan, int ranks, double size_bytes, LogGP const&
         case Algorithm::double_tree:
             break;
     }
-    // The least that two full trees of pieces cost.
+    // A lower bound for two full trees.
     return {(log2_of(ranks) - 1) * alpha + size_bytes * per_byte, false};
 }
 

@@ -5,7 +5,7 @@
 
 namespace det::simulation {
 
-/// What a network costs, in seconds (LogGP, and the time to combine).
+/// The costs of a network in seconds: the LogGP model, and the time to combine.
 struct LogGP {
     double latency = 0;    // L: on the wire
     double overhead = 0;   // o: of the processor, on either side of a message
@@ -15,12 +15,13 @@ struct LogGP {
 
 using ScheduleOf = std::function<collectives::Schedule(int rank)>;
 
-/// The time until the last of the ranks has done its part: a discrete-event simulation in which each rank
-/// follows its schedule. A processor is busy for o per message and while it combines; a link passes on one
-/// message after the other in each direction.
+/// Returns the time in seconds until all ranks have executed their schedules, by a discrete-event simulation.
+/// A processor is busy for o per message and while it combines. A link carries one message after the other in
+/// each direction.
 double simulate(ScheduleOf const& schedule_of, int ranks, double size_bytes, LogGP const& network);
 
-/// An operation as the library does it. Sizes are those by which it chooses; the root is rank 0.
+/// An operation by one of its algorithms. Its size is the one by which the library chooses the algorithm; its
+/// root is rank 0.
 struct Plan {
     collectives::Kind kind = collectives::Kind::allreduce;
     collectives::Algorithm algorithm = collectives::Algorithm::ring;
@@ -28,12 +29,13 @@ struct Plan {
 };
 double simulate(Plan const& plan, int ranks, double size_bytes, LogGP const& network);
 
-/// Whether all ranks do the same at the same time, so that one step tells what all cost.
+/// Whether all ranks do the same at the same time, so that all steps take as long as one.
 bool is_symmetric(Plan const& plan);
-/// Of a ring that all ranks go round together: for as many ranks as one likes.
+/// Returns the time of a symmetric plan from the simulation of one step, for any number of ranks.
 double price_by_symmetry(Plan const& plan, int ranks, double size_bytes, LogGP const& network);
 
-/// The textbook's price where it has one, for powers of two; else what it costs at least.
+/// The time by the formula of the literature if it has one for powers of two (is_exact); otherwise a lower
+/// bound.
 struct Formula {
     double seconds = 0;
     bool is_exact = true;

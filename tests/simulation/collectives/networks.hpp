@@ -14,7 +14,7 @@ struct NamedNetwork {
     std::string_view name;
     LogGP costs;
 };
-/// The other networks, in which an algorithm has to win to be kept.
+/// The other networks. An algorithm is kept if it wins in one of them.
 inline constexpr NamedNetwork other_networks[] = {
     {"1 Gbit/s Ethernet", {30e-6, 8e-6, 8e-9, 0.1e-9}},
     {"25 Gbit/s Ethernet", {15e-6, 3e-6, 0.34e-9, 0.05e-9}},
@@ -22,7 +22,7 @@ inline constexpr NamedNetwork other_networks[] = {
     {"InfiniBand HDR", {1.2e-6, 0.3e-6, 0.04e-9, 0.1e-9}},
 };
 
-/// The node counts and sizes that are tried: those of sites.
+/// The node counts and sizes that are simulated: those that sites have.
 inline constexpr int node_counts[] = {2, 3, 4, 6, 8, 14, 16, 24, 48, 64};
 inline constexpr std::size_t smallest_bytes = 1024, largest_bytes = std::size_t{256} << 20;
 
@@ -30,18 +30,19 @@ struct Price {
     collectives::Algorithm algorithm;
     double seconds;
 };
-/// The prices of all algorithms that an operation has.
+/// Returns the times of all algorithms of an operation.
 std::vector<Price> prices(collectives::Kind kind, int ranks, std::size_t size_bytes, LogGP const& network);
 
-/// Where an algorithm beats all others of its operation by most: `factor` is the price of the second best by
-/// its own.
+/// The network, node count and size at which an algorithm has the largest lead over all others of its
+/// operation. `factor` is the time of the second best divided by its own.
 struct Win {
     double factor = 0;
     std::string_view network = {};
     int ranks = 0;
     std::size_t size_bytes = 0;
 };
-/// The win of each row of selection_table(kind), in its own range of ranks and sizes, over `other_networks`.
+/// Returns the largest win of each row of selection_table(kind), within its range of ranks and sizes, in
+/// `other_networks`.
 std::vector<Win> wins_of_rows(collectives::Kind kind);
 
 }  // namespace det::simulation
