@@ -170,7 +170,6 @@ private:
     [[gnu::noinline]] Status run_checked(TensorCall const& call);  // not inlined into the fast path
     Handle start(TensorCall const& call);
     void begin(Kind kind);
-    bool is_single_on_node() const { return topology_.local_size == 1; }
     bool is_on_one_node() const { return topology_.cross_size == 1; }
     /// Begins an operation among the ranks of this node, and returns their group.
     RankGroup& local_group(Kind kind);
