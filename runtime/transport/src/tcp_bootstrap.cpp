@@ -20,8 +20,8 @@ using std::chrono::steady_clock;
 enum class StoreVerb : char { put = 'P', get = 'G', gather = 'A' };
 enum class StoreReply : char { done = 'D', failed = 'F' };
 
-/// Limit of the values that all ranks put together: enough for half a million worker addresses of 512 bytes.
-/// The store disconnects a client whose put exceeds it.
+/// Limit of the total size of the keys and values from put() of all ranks: enough for half a million worker
+/// addresses of 512 bytes. The store disconnects a client whose put exceeds it.
 constexpr std::size_t stored_limit_bytes = std::size_t{256} << 20;
 
 std::string begin(StoreVerb verb) { return {static_cast<char>(verb)}; }

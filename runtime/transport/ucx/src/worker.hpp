@@ -105,7 +105,8 @@ public:
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
 
     /// After this call all finished sends arrive without further calls. A peer that is not in a call of UCX
-    /// does not answer the flush: after 1 ms a thread completes it, until this rank calls UCX again.
+    /// does not answer the flush: after 1 ms a thread completes it. This rank's next call of UCX ends the
+    /// thread.
     Status flush();
     /// Peers with sends since the last flush(). UCX may have reported such a send as complete while its data
     /// is still in a buffer of this process.
