@@ -20,7 +20,7 @@ Palette palette_for(Severity severity, Colour colour) {
     return {severity == Severity::error ? "\x1b[1;31m" : "\x1b[1;33m", "\x1b[2m", "\x1b[1;32m", "\x1b[0m"};
 }
 
-/// Replaces each tab by one space, so that the caret is below the right column.
+/// Shows each tab as one space, because a column of a SourceSpan counts a tab as one.
 std::string printable_line(std::string_view line) {
     std::string out(line.substr(0, excerpt_columns_max));
     std::replace(out.begin(), out.end(), '\t', ' ');

@@ -102,7 +102,7 @@ Result<Running> start(Command const& command, ChildSignals signals) {
     ::sigfillset(&all);
     if (signals == ChildSignals::none_blocked) settings.block(none);
     settings.handle_by_default(all);
-    settings.in_own_group();  // so that a timeout ends its children too
+    settings.in_own_group();  // a timeout kills the group, and with it the program's children
     DET_TRY_ASSIGN(auto const pid, spawn(command.argv, command.environment, settings));
     return Running{&command, Child(pid), std::move(out.read_end), std::move(err.read_end),
                    SteadyClock::now() + command.timeout};

@@ -9,7 +9,7 @@
 
 namespace det {
 
-// The file formats and all supported machines are little-endian, so values are copied byte by byte.
+// The file formats and all supported machines are little-endian, so values are copied without conversion.
 template <std::integral T>
 void append_value(std::string& out, T value) {
     char bytes[sizeof value];

@@ -13,7 +13,8 @@ struct UtcTime {
     friend auto operator<=>(UtcTime const&, UtcTime const&) = default;
 };
 
-/// The text form is "2026-11-21T08:15:30.000042Z". parse_utc accepts zero to six decimals.
+/// The text form is "2026-11-21T08:15:30.000042Z". parse_utc() accepts zero to six decimals, and returns
+/// nullopt for any other text.
 std::string format_utc(UtcTime time);
 std::optional<UtcTime> parse_utc(std::string_view text);
 

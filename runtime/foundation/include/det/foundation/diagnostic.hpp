@@ -41,10 +41,11 @@ enum class Colour { never, always };
 
 struct RenderStyle {
     Colour colour = Colour::never;
-    std::string program = {};  // printed before an error without a position: "det-submit: error: ..."
+    std::string program = {};  // printed before a diagnostic without a position: "det-submit: error: ..."
 };
 
 /// Prints as compilers do: "file:line:column: severity: message [code]", the line with a caret, notes, hint.
+/// The line is left out if the error is beyond its first 120 columns.
 /// Control bytes in foreign text are escaped, so that a file can't control the user's terminal.
 void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style);
 void print(std::ostream& out, Error const& error, RenderStyle const& style);

@@ -8,8 +8,8 @@
 
 namespace det {
 
-/// Environment variables as a value. main() captures them once and passes them on, so that tests can set
-/// them.
+/// Environment variables as a value. The programs capture them once, in main(), and pass them on, so that
+/// tests can pass other ones.
 class Environment {
 public:
     Environment() = default;

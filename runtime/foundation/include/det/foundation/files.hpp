@@ -31,33 +31,38 @@ private:
 
 inline constexpr std::size_t file_size_limit_bytes = std::size_t{64} << 20;
 
-/// Reads the whole file. Fails with codes::not_a_file unless it is a regular file, codes::document_too_large
-/// above the limit.
+/// Reads the whole file. codes::no_such_file if it does not exist, codes::not_a_file if it is not a regular
+/// file, codes::document_too_large above the limit.
 Result<std::string> read_file(std::filesystem::path const& path,
                               std::size_t limit_bytes = file_size_limit_bytes);
 
 enum class Durability {
-    process_crash,  // after a crash of the process, readers see the whole file or none
-    power_loss,     // also after a power failure: file and directory are synced
+    process_crash,  // after a crash of the process, readers see the old file (or none), or the whole new one
+    power_loss,     // the same after a power failure: file and directory are synced
 };
 
-/// Replaces the file atomically: writes a temporary file in the same directory and renames it.
+/// Replaces the file atomically: writes a temporary file in the same directory and renames it. The file gets
+/// exactly the mode `mode`, whatever the umask is.
 Status write_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600,
                   Durability durability = Durability::process_crash);
 
 /// Creates the file atomically with link(2). Returns false if the name already exists.
 Result<bool> write_new_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600);
 
-/// Writes all bytes and repeats write(2) as needed.
+/// Writes all bytes and repeats write(2) as needed. `fd` must be in blocking mode; an error message names
+/// the file as `what`.
 Status write_all(int fd, std::string_view bytes, std::string_view what);
 
-/// Returns false if the directory already exists. The parent must exist.
+/// Makes a directory with exactly the mode `mode`. Returns false if the directory already exists; its mode
+/// stays as it is. The parent must exist. codes::not_a_directory if something else has the name.
 Result<bool> make_directory(std::filesystem::path const& path, mode_t mode = 0700);
+/// Makes the directory and its missing parents, all with the mode `mode`.
 Status make_directories(std::filesystem::path const& path, mode_t mode = 0700);
 Status sync_directory(std::filesystem::path const& path);
 
-/// The sorted names in a directory; empty if the directory does not exist.
+/// The sorted names in a directory, without "." and ".."; empty if the directory does not exist.
 Result<std::vector<std::string>> list_directory(std::filesystem::path const& path);
+/// Whether the name exists; a symbolic link counts even if its target is absent.
 bool path_exists(std::filesystem::path const& path);
 /// Removes a file or a directory tree. Succeeds if it does not exist.
 Status remove_tree(std::filesystem::path const& path);

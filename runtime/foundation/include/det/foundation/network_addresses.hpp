@@ -6,13 +6,15 @@
 
 namespace det {
 
-/// The IPv4 or IPv6 address, as text, of an interface that is up. Link-local addresses are left out.
+/// A network interface and one of its IPv4 or IPv6 addresses, as text.
 struct InterfaceAddress {
     std::string interface;
     std::string address;
     friend bool operator==(InterfaceAddress const&, InterfaceAddress const&) = default;
 };
 
+/// The addresses of all interfaces of this host that are up, loopback included. Link-local IPv6 addresses
+/// are left out. Empty if the system can't list them.
 std::vector<InterfaceAddress> list_interface_addresses();
 
 /// Whether the text is an IPv4 or IPv6 address. Pure.
@@ -34,7 +36,8 @@ struct ChosenInterfaces {
 };
 
 /// Chooses the interfaces through which a node reaches its peers: those of the `configured` interfaces
-/// ("hsn0,hsn1") that the node has; if it has none of them, the interface of the route to a peer. Pure.
+/// ("hsn0,hsn1") that the node has; if it has none of them, the interface of the route to a peer. The address
+/// is that of the first chosen interface, if possible of the same family as `route_address`. Pure.
 /// \param route_address the source address of that route; empty if there is none
 ChosenInterfaces choose_interfaces(std::vector<InterfaceAddress> const& own, std::string_view configured,
                                    std::string const& route_address);

@@ -11,8 +11,8 @@
 namespace det {
 
 struct Command {
-    std::vector<std::string> argv;  // argv[0] is looked up in PATH
-    Environment environment;        // the complete environment; stdin is empty
+    std::vector<std::string> argv;  // argv[0] is looked up in the PATH of this process, not of `environment`
+    Environment environment;        // all variables of the program
     std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
@@ -27,10 +27,13 @@ struct ProcessOutput {
 class ProcessRunner {
 public:
     virtual ~ProcessRunner() = default;
-    /// Runs the program and waits for its end. It is an error if the program does not exist or exceeds its
-    /// timeout (then it is killed). A non-zero exit code is not an error.
+    /// Runs the program with empty input and waits until it has ended and its output pipes are closed.
+    /// codes::no_such_file if the program does not exist, codes::timed_out if that takes longer than the
+    /// timeout (then its process group is killed), codes::process if it writes too much. A non-zero exit code
+    /// is not an error.
     virtual Result<ProcessOutput> run(Command const& command) = 0;
-    /// Runs all commands like run() and returns the results in order. They may run concurrently.
+    /// Runs all commands like run() and returns the results in the order of the commands. The commands may
+    /// run concurrently.
     virtual std::vector<Result<ProcessOutput>> run_all(std::vector<Command> const& commands);
 };
 
@@ -67,11 +70,12 @@ struct Pipe {
 /// Makes a pipe that programs do not inherit.
 Result<Pipe> make_pipe();
 
-/// Replaces this process by a program, which is looked up in PATH. Returns only on failure.
+/// Replaces this process by a program, which is looked up in the PATH of this process (not of `environment`).
+/// Returns only on failure.
 Error replace_process(std::vector<std::string> const& argv, Environment const& environment);
 
-/// Kills this process with the signal, even if the process ignores or handles it. A wrapper uses it after a
-/// signal has killed its child.
+/// Kills this process with the signal, even if the process ignores, handles or blocks it. A wrapper uses it
+/// after a signal has killed its child. Returns if the default action of the signal is not to end a process.
 void end_by_signal(int number);
 
 /// The exit code that a shell reports for a status of waitpid(2).

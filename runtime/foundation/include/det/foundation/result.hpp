@@ -8,8 +8,8 @@
 
 namespace det {
 
-/// A value or an error. The interface is a subset of std::expected, which can replace it.
-///
+/// A value or an error. The members are named as those of std::expected; unlike there, an error converts to a
+/// Result without std::unexpected.
 template <class T, class E = Error>
 class [[nodiscard]] Result {
 public:

@@ -25,7 +25,7 @@ private:
 /// HMAC-SHA-256 (RFC 2104) as 64 lower-case hexadecimal digits.
 std::string hmac_sha256(std::string_view key, std::string_view message);
 
-/// Compares in a time that does not depend on the position of the first difference.
+/// Compares in a time that depends on the sizes, but not on the position of the first difference.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace det

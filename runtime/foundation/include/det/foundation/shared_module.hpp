@@ -12,9 +12,10 @@ namespace det {
 // A module is a shared object of det-submit that is opened at run time, so that no program needs the
 // libraries behind it (MPI, UCX, PMIx, libcurl, libslurm) to start.
 
-/// The paths at which to look for a module, in order: in the folder that DET_MODULES names, in the folders of
-/// det-submit's programs and libraries, in the libraries' folder inside a container, and last the plain name,
-/// for which the loader searches. Except for the last, only paths of existing files.
+/// The paths at which to look for a module, in order: in the folder that DET_MODULES names; beside the file
+/// from which this code was loaded (own_object_file()), in lib/ beside that folder and in its parent; in the
+/// folder of DET_RUN_DIR that holds det-submit's libraries inside a container; and last the plain name, for
+/// which the loader searches. Except for the last, only paths of existing files.
 std::vector<std::filesystem::path> module_candidates(Environment const& environment,
                                                      std::string const& file_name);
 /// The candidates with the environment of this process.

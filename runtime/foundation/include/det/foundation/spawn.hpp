@@ -25,7 +25,9 @@ public:
     /// Makes the program the leader of a new process group, so that a signal to the group reaches its
     /// children.
     void in_own_group();
+    /// Makes descriptor `theirs` of the program a duplicate of `ours`, which must be open until spawn().
     void connect(UniqueFd const& ours, int theirs);
+    /// Connects standard input to /dev/null.
     void without_input();
 
     posix_spawn_file_actions_t const* actions() const { return &actions_; }
@@ -38,7 +40,8 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-/// Starts argv[0], which is looked up in PATH, and does not wait. The caller must reap the process.
+/// Starts argv[0], which is looked up in the PATH of this process (not of `environment`), and does not wait.
+/// The caller must reap the process. codes::no_such_file if the program does not exist.
 Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& environment,
                     SpawnSettings const& settings);
 

@@ -18,6 +18,7 @@ template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split_lines(Temporary&& text) = delete;
+/// Removes spaces, tabs, \r and \n at both ends.
 std::string_view trim(std::string_view text);
 std::string join(std::span<std::string const> parts, std::string_view separator);
 
@@ -31,7 +32,7 @@ std::optional<T> parse_integer(std::string_view text) {
     return value;
 }
 
-/// Parses a number with a unit, such as "90s", "1.5h", "20ms" or "2d", to seconds. Returns nullopt for
+/// Parses a number with a unit (ms, s, m, h or d), such as "90s" or "1.5h", to seconds. Returns nullopt for
 /// anything else, and if it is negative or more than a million days.
 std::optional<double> parse_duration_s(std::string_view text);
 
@@ -39,13 +40,15 @@ std::optional<double> parse_duration_s(std::string_view text);
 std::string quote_for_shell(std::string_view text);
 /// Quotes `text` as a field of comma-separated values (RFC 4180), if it needs that.
 std::string csv_field(std::string_view text);
-/// Escapes control bytes and invalid UTF-8 (as \n, \x1b ...). The result is one line that is safe to print.
+/// Escapes control characters, invalid UTF-8 and characters that change the direction of text (as \n, \x1b
+/// ...). The result is one line that is safe to print.
 std::string escape_control(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 std::string to_lower(std::string_view text);
 
-/// The candidate that is nearest to `typed` within edit distance 2, of which at most half may differ. For
-/// hints: a very long `typed` gives nullopt.
+/// The candidate that is nearest to `typed`, without regard to case: at most 2 edits away, and at most half
+/// as many edits as the candidate has letters. nullopt if there is none, or if `typed` has more than 64
+/// letters.
 std::optional<std::string_view> nearest_word(std::string_view typed,
                                              std::span<std::string_view const> candidates);
 

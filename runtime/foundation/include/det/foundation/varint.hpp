@@ -17,14 +17,15 @@ inline void append_varint(std::string& out, std::uint64_t value) {
     out += static_cast<char>(value);
 }
 
-/// Maps a difference modulo 2^64 so that small positive and negative ones become small numbers: 0, -1, 1, -2
-/// are 0, 1, 2, 3.
+/// Maps a difference modulo 2^64 so that small positive and negative differences become small numbers: 0, -1,
+/// 1, -2 become 0, 1, 2, 3.
 constexpr std::uint64_t zigzag(std::uint64_t difference) {
     return (difference << 1) ^ (0 - (difference >> 63));
 }
 constexpr std::uint64_t unzigzag(std::uint64_t value) { return (value >> 1) ^ (0 - (value & 1)); }
 
-/// Takes values from the front of bytes; nullopt if too few are left.
+/// Takes values from the front of bytes. Returns nullopt, and takes nothing, if too few bytes are left or a
+/// varint has more than 64 bits.
 class ByteCursor {
 public:
     explicit ByteCursor(std::string_view bytes) : rest_(bytes) {}
