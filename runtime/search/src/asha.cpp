@@ -55,7 +55,7 @@ std::uint64_t divisions(std::uint64_t value, double divisor, std::uint64_t limit
     return count < static_cast<double>(limit) ? static_cast<std::uint64_t>(count) : limit;
 }
 
-/// The number of rungs of the bracket with fewest rungs, by mode.
+/// The number of rungs of the bracket with fewest rungs, if the bracket with most rungs has `most`.
 std::uint64_t fewest_rungs(std::string const& mode, std::uint64_t most) {
     if (mode == "aggressive") return most;
     return mode == "conservative" ? 1 : (most - 1) / 2 + 1;
@@ -155,8 +155,8 @@ Result<std::vector<Bracket>, Refusals> plan_single_bracket(Json const& json, Ash
     return std::vector{bracket};
 }
 
-/// The mean number of the first `arrivals` trials of a rung that train on: the k-th one has any rank among
-/// the first k with the same probability.
+/// The mean number of trials that train on, of the first `arrivals` trials at a rung. The k-th trial to
+/// arrive has each rank among the first k with the same probability.
 double expected_to_advance(double arrivals, double divisor) {
     double advance = 0;
     for (double k = 1; k <= arrivals; ++k) advance += std::max(std::floor(k / divisor), 1.0) / k;

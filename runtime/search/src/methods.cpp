@@ -15,7 +15,8 @@ namespace {
 
 // ---- random and single: a point is drawn dimension by dimension.
 
-/// The random draw for a dimension, before it is converted to a value. One of the two members is used.
+/// The random draw for a dimension, before it is converted to a value. At most one of the two members is
+/// used.
 struct Pick {
     std::uint64_t index = 0;
     double unit = 0;
@@ -49,7 +50,7 @@ struct PickedValue {
     Json operator()(Choices const& choices) const { return choices.vals[pick.index]; }
 };
 
-/// Returns searcher.max_trials. Fails if it is missing.
+/// Returns searcher.max_trials. Fails if it is missing or not an integer of at least 1.
 Result<std::uint64_t, Refusals> count_random_trials(SearcherSpec const& searcher, Space const&) {
     if (auto const trials = find_positive(searcher.options, "max_trials")) return *trials;
     return Refusals{{"searcher.max_trials",
@@ -75,7 +76,7 @@ void skip_point(Space const& space, Random& random) {
 
 constexpr auto points_max = std::numeric_limits<std::uint64_t>::max();
 
-/// The number of points on an axis; none if a range has no count.
+/// The number of points on an axis; nullopt if a range has no count.
 struct AxisSize {
     using Size = std::optional<std::uint64_t>;
     Size operator()(Constant const&) const { return 1; }

@@ -18,10 +18,10 @@ struct Method {
     void (*skip_point)(Space const& space, Random& random);
 };
 
-/// \return The method of that name; an error if there is none.
+/// \return the method of that name; codes::not_supported if there is none
 Result<Method const*, Refusals> find_method(std::string const& name);
 
-/// Formats like "a 100 x b 20" for messages.
+/// Formats the axes with more than one point for messages, like "a 100 x b 20"; at most eight of them.
 std::string describe_grid(Space const& space);
 
 }  // namespace det::search

@@ -29,7 +29,7 @@ Refusals too_many(Method const& method, std::uint64_t trials, Space const& space
     return {{"searcher.max_trials", Error{codes::bad_value, fmt::format("{} are {}", trials, limit)}}};
 }
 
-/// The limit max_concurrent_trials of the configuration; 0 means no limit.
+/// max_concurrent_trials of the configuration, at most `trials`. If it is 0 or absent, `trials`; at least 1.
 std::uint32_t concurrent_limit(Json const& options, std::uint32_t trials) {
     std::uint64_t const limit = find_positive(options, "max_concurrent_trials").value_or(trials);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(limit, 1, std::max(trials, 1U)));

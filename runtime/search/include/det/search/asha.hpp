@@ -13,8 +13,9 @@ namespace det::search {
 struct Bracket {
     /// The training length at which each rung compares trials, ascending. The last one ends a trial.
     std::vector<std::uint64_t> rung_lengths;
-    std::uint32_t trials = 0;             // number of trials, not counting invalid ones
-    std::uint32_t concurrent_trials = 0;  // the bracket's share of max_concurrent_trials
+    std::uint32_t trials = 0;  // number of trials, not counting invalid ones
+    /// The bracket's share of max_concurrent_trials, at least 1; without that limit, Determined's default.
+    std::uint32_t concurrent_trials = 0;
     friend bool operator==(Bracket const&, Bracket const&) = default;
 };
 
@@ -23,17 +24,20 @@ struct Bracket {
 /// trials never pause to be promoted later.
 struct AshaSearch {
     std::vector<Bracket> brackets;  // the bracket with most rungs first
-    double divisor = 4;             // the best 1/divisor of the trials of a rung train on
+    double divisor = 4;             // the best 1/divisor of the trials of a rung train on, at least one
     bool smaller_is_better = true;
     TrainingLength length;
 
     /// The sum over all brackets. It may exceed max_trials, because each bracket has at least one trial.
     std::uint32_t trial_count() const;
+    /// The sum over all brackets, at most trial_count(). It may exceed max_concurrent_trials for the same
+    /// reason.
     std::uint32_t concurrent_trials() const;
 };
 
-/// The mean number of trials that arrive at each rung of a bracket if their metrics are distinct and their
-/// order is random. Which trials train on depends on the order of their arrival.
+/// Estimates the mean number of trials that arrive at each rung of a bracket if their metrics are distinct
+/// and their order is random. Exact for the first two rungs; the number for a later rung is computed from the
+/// rounded mean of the rung before. How many trials train on depends on the order of their arrival.
 std::vector<double> expected_arrivals(Bracket const& bracket, double divisor);
 
 bool is_asha(std::string_view searcher_name);
@@ -41,8 +45,8 @@ bool is_asha(std::string_view searcher_name);
 /// Computes the brackets of an adaptive_asha or async_halving searcher. Requires is_asha(searcher.name).
 Result<AshaSearch, Refusals> plan_asha(SearcherSpec const& searcher);
 
-/// Distributes trials to brackets by smooth weighted round robin: bracket b gets exactly its number of
-/// trials, evenly spread. So each bracket starts early, and the same trial is in the same bracket in every
+/// Distributes the planned trials to brackets by smooth weighted round robin: bracket b gets exactly its
+/// number of trials, evenly spread. So each bracket starts early, and a trial is in the same bracket in every
 /// process.
 class BracketAssignment {
 public:

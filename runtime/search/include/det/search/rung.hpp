@@ -13,7 +13,7 @@ namespace det::search {
 /// The report with which a trial arrived at a rung.
 struct RungEntry {
     std::uint32_t trial = 0;
-    /// The searcher's metric. NaN: the trial failed, or reported NaN; it is worse than every number.
+    /// The searcher's metric. NaN: the trial failed, or reported NaN. NaN is worse than every number.
     double metric = 0;
 };
 
@@ -43,24 +43,26 @@ struct RungVerdict {
 /// How many of the trials of a rung train on: the best 1/divisor, at least one.
 std::uint32_t count_kept(std::size_t entries, double divisor);
 
-/// Decides about a trial that has arrived at a rung. A trial with the same metric as another one counts as
-/// better than it, so that ties favour the trial that arrives later. Pure.
-/// \param entries all trials that have arrived, with the trial itself, in any order.
+/// Decides about a trial that has arrived at a rung. A trial with the same metric does not count as better,
+/// so that a tie favours the trial that decides. Pure. \param entries all trials that have arrived, with the
+/// trial itself, in any order \param own the entry of the trial that decides
 RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& own, RungRule const& rule);
 
 /// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.
 std::string render_rung_entry(RungEntry const& entry);
 /// Appends the same name to `text`.
 void append_rung_entry(std::string& text, RungEntry const& entry);
-/// Empty if the name is not that of an entry, such as that of a temporary file.
+/// nullopt if the name is not that of an entry, for example that of a temporary file.
 std::optional<RungEntry> parse_rung_entry(std::string_view name);
 
-/// The entries that count, sorted by trial: if a trial has several, the one whose file name comes first. A
-/// trial has several if a run on a node that was cut off from the network has reported too.
+/// The entries that count, sorted by trial. Names that are no entries are ignored. If a trial has several
+/// entries, the one whose name comes first in byte order counts. A trial has several if a run on a node that
+/// was cut off from the network has reported too.
 std::vector<RungEntry> parse_rung(std::span<std::string const> names);
 
-/// Renders and parses a list of trials as ranges: "0-12,15". `trials` is sorted, without duplicates.
+/// Renders a list of trials as ranges: "0-12,15". `trials` is sorted, without duplicates.
 std::string render_trial_ranges(std::span<std::uint32_t const> trials);
+/// Parses such a list. codes::bad_value if the text is no list, or if its trials are not in ascending order.
 Result<std::vector<std::uint32_t>> parse_trial_ranges(std::string_view text);
 
 }  // namespace det::search

@@ -22,8 +22,8 @@ struct TrialDraw {
 /// configuration and the experiment's seed, so that every process computes the same draw i.
 class Search {
 public:
-    /// Fails with all values that can't be searched, or if there are more than trials_per_experiment_max
-    /// trials.
+    /// Fails with all hyperparameters that can't be searched; if there are none, with the first option of the
+    /// searcher that is wrong, or if there are more than trials_per_experiment_max trials.
     static Result<Search, Refusals> parse(SearcherSpec const& searcher, Json const& hyperparameters,
                                           std::uint32_t experiment_seed);
 
@@ -35,14 +35,15 @@ public:
     /// The brackets, if the searcher stops trials early.
     std::optional<AshaSearch> const& asha() const { return asha_; }
 
-    /// Whether another draw replaces a trial with invalid hyperparameters: not in a grid, and not if every
-    /// draw is the same.
+    /// Whether another draw replaces a trial with invalid hyperparameters: not in a grid, and not if all
+    /// hyperparameters are constants.
     bool replaces_invalid_trials() const;
     /// The number of draws: the planned trials, and those that can replace invalid ones.
     std::uint32_t draw_count() const;
-    /// The draw of one trial. Requires index < draw_count().
+    /// The draw of one trial. Requires index < draw_count(). Takes time proportional to `index`, because it
+    /// skips the random numbers of the trials before.
     TrialDraw draw(std::uint32_t index) const;
-    /// The draws of the first `count` trials, or of all trials if there are fewer.
+    /// The draws of the first `count` planned trials, or of all planned trials if there are fewer.
     std::vector<TrialDraw> draw_first(std::uint32_t count) const;
 
 private:
@@ -57,7 +58,7 @@ private:
 };
 
 /// The draw of trial `index` of an experiment, from its specification. codes::no_such_trial if the searcher
-/// has no such draw.
+/// has no such draw; the first error of Search::parse() if the specification can't be searched.
 Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
 
 /// The draws of the trials 0 to count - 1, also of those that replace invalid ones; fewer if the searcher

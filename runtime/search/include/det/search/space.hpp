@@ -18,6 +18,7 @@ struct Constant {
 struct IntRange {
     std::int64_t minval = 0, maxval = 0;
     std::optional<std::uint64_t> count = {};
+    /// maxval - minval
     std::uint64_t width() const {
         return static_cast<std::uint64_t>(maxval) - static_cast<std::uint64_t>(minval);
     }
@@ -43,8 +44,9 @@ struct Dimension {
     std::string name() const;  // "opt.lr"
 };
 
-/// Dimensions sorted by name, nested ones depth first: the order in which Determined draws values and
-/// enumerates grid points.
+/// Dimensions sorted by name, nested ones depth first. Values are drawn and grid points are enumerated in
+/// this order. It is Determined's order, except that Determined leaves that of nested hyperparameters
+/// undefined.
 using Space = std::vector<Dimension>;
 
 /// Why a value can't be searched, and its path in the configuration: "hyperparameters.opt.lr".
@@ -54,11 +56,12 @@ struct Refusal {
 };
 using Refusals = std::vector<Refusal>;
 
-/// Parses hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}, nested ones as
-/// plain maps, anything else a constant. Every value that can be drawn is finite.
+/// Parses hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}. A map without
+/// `type` has nested hyperparameters; anything else, also an empty map, is a constant. Fails with all values
+/// that are wrong. Every number that can be drawn from a range is finite.
 Result<Space, Refusals> parse_space(Json const& hyperparameters);
 
-/// The hyperparameters of a trial; one value for each dimension.
+/// The hyperparameters of a trial as nested maps. `values` has one value for each dimension.
 Json assemble(Space const& space, std::vector<Json> values);
 
 }  // namespace det::search

@@ -25,9 +25,9 @@ struct TrainingLength {
     friend bool operator==(TrainingLength const&, TrainingLength const&) = default;
 };
 
-/// Reads max_time and time_metric, or else max_length (an integer or {batches: N}) of the searcher section. A
-/// time_metric with the name of a unit is that unit: a program need not report it.
-/// Empty if neither is configured.
+/// Reads max_time and time_metric of the searcher section, or if one of them is absent max_length: an
+/// integer, or a map with `batches`, `records` or `epochs`. A time_metric with the name of a unit is that
+/// unit: a program need not report it. nullopt if neither is configured.
 std::optional<TrainingLength> find_training_length(Json const& searcher_options);
 
 /// How many records a batch and an epoch have. 0: unknown.
@@ -46,10 +46,10 @@ BatchSize find_batch_size(Json const& config, Json const& hyperparameters);
 double to_unit(std::uint64_t steps_completed, LengthUnit unit, BatchSize const& batch_size);
 
 /// Number of batches that a trial trains to reach `length` units, rounded up. If the batch size that the
-/// conversion needs is unknown, returns `length`.
+/// conversion needs is unknown, returns `length`. At most the maximum of 64 bits.
 std::uint64_t to_batches(std::uint64_t length, LengthUnit unit, BatchSize const& batch_size);
 
-/// Whether to_unit() and to_batches() can convert.
+/// Whether to_unit() and to_batches() know what the conversion needs.
 bool can_convert(LengthUnit unit, BatchSize const& batch_size);
 
 }  // namespace det::search

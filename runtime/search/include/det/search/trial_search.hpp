@@ -25,24 +25,28 @@ struct ReportFormat {
 };
 
 /// Reads a validation report. The time is the metric `time_metric` if one is configured, else the metric that
-/// has the name of the unit ("epochs"), else steps_completed in the unit. null counts as NaN.
-/// codes::bad_value names the reported metrics if one that is needed is missing or not a number.
+/// has the name of the unit ("epochs") if it is a number, else steps_completed in the unit. null and the
+/// names that Python writes (NaN, Infinity, -Infinity) count as numbers; null is NaN. codes::bad_value if a
+/// metric that is needed is missing (the message lists those reported) or no number.
 Result<SearchReport> read_report(MetricsReported const& report, ReportFormat const& format);
 
 /// Where the entries of rungs are recorded, for all trials of an experiment.
 class RungStore {
 public:
     virtual ~RungStore() = default;
-    /// Records an entry. It is whole or absent after a crash, and all processes see it sooner or later.
+    /// Records an entry. After a crash the entry is complete or absent. Other processes may see it later.
     virtual Status add(std::uint32_t bracket, std::uint32_t rung, std::string const& entry) = 0;
-    /// The entries that are visible now, in any order. May lag behind.
+    /// The entries that this process can see now, in any order. Entries that were added before may be
+    /// missing.
     virtual Result<std::vector<std::string>> list(std::uint32_t bracket, std::uint32_t rung) const = 0;
+    /// Removes an entry that list() has returned.
     virtual Status remove(std::uint32_t bracket, std::uint32_t rung, std::string const& entry) = 0;
 };
 
 /// The search from the view of one trial: records the trial's arrival at each rung and decides whether the
-/// trial trains on. Needs no server: the entry is written first and the rung is listed then, so that of two
-/// trials that arrive at the same moment at least one sees the other.
+/// trial trains on. Needs no server: the entry is written first and the rung is listed then. So if the store
+/// shows entries at once, of two trials that arrive at the same time at least one sees the other. If it lags,
+/// both may decide without the other, and each records the list that it decided from.
 class TrialSearch {
 public:
     /// \param is_resumed an earlier process may have added an entry without recording its decision.
@@ -54,19 +58,22 @@ public:
 
     /// Decides about the trial at its current rung if the report reaches it; nullopt if it does not, or if
     /// the search has ended the trial. The caller records the decision and then calls apply(). One report
-    /// may reach several rungs: call again until nothing is returned. The field `time` is left empty.
+    /// may reach several rungs: decide and apply until nullopt is returned. The field `time` is left empty.
+    /// Fails if the store fails.
     Result<std::optional<SearchDecision>> decide(SearchReport const& report, RungStore& store) const;
 
-    /// Continues after a recorded decision, of this process or of an earlier one. The decisions of runs are
-    /// applied in the order of the runs, and the last one counts: a later run decides at a rung only if it
-    /// did not find a decision there. If an earlier run has one, it recorded it after it had been cut off.
+    /// Continues after a recorded decision, of this process or of an earlier one. Apply the decisions of all
+    /// runs in the order of the runs. If two runs decided at the same rung, the later run's decision counts:
+    /// the later run found none when it decided, so the earlier run recorded its own after it had been cut
+    /// off. A decision with an unknown name is ignored.
     void apply(SearchDecision const& decision);
 
     /// The decision that ended the trial: stop or complete.
     std::optional<SearchDecision> const& end_decision() const { return end_; }
     TrainingLength const& length() const { return search_.length; }
 
-    /// Records that the trial failed: the worst entry at its current rung, unless the search has ended it.
+    /// Records that the trial failed: adds an entry with the metric NaN at its current rung. Does nothing if
+    /// the search has ended the trial. An entry that an earlier process added there stays as it is.
     Status add_failure(RungStore& store) const;
     /// Removes all entries of the trial, because its hyperparameters are invalid.
     Status remove_entries(RungStore& store) const;
@@ -82,10 +89,11 @@ private:
     std::optional<SearchDecision> end_;
 };
 
-/// One line about a decision: "2 of 7 trials at rung 1 are better, 1 train on".
+/// Formats a decision like "2 of 7 trials at rung 1 are better, 1 train on".
 std::string describe(SearchDecision const& decision);
 
-/// The digest of entries that a SearchDecision records. \param entries sorted by trial
+/// The SHA-256 of the entries' names, which a SearchDecision records.
+/// \param entries sorted by trial
 std::string digest_of(std::span<RungEntry const> entries);
 
 }  // namespace det::search
