@@ -102,7 +102,8 @@ std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     return RunOutcome{Cause::stopped_by_search, NextAction::stop, "the search ended it: " + search.end};
 }
 
-/// The last rung is reached and the program ended by itself, maybe while Slurm took the nodes.
+/// The search has ended the trial and the program ended by itself: after the last rung, or before it was
+/// asked to stop. Slurm may be taking the nodes at the same time.
 std::optional<RunOutcome> if_search_is_over(RunFacts const& facts) {
     if (facts.search.end.empty()) return std::nullopt;
     return RunOutcome{Cause::finished, NextAction::stop, "the trainer finished"};
@@ -139,7 +140,8 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     return std::nullopt;
 }
 
-/// Only a program that gets no notices as signals is known not to have saved.
+/// A program that gets notices as signals, or ends with one of slurm.preempted_exit_codes, may have saved its
+/// work without an acknowledgement.
 std::string describe_unacknowledged_exit(RunFacts const& facts) {
     bool const may_have_saved = facts.gets_notices || facts.has_preempted_exit_code;
     return describe_exit(facts) + (may_have_saved ? "" : " without having saved");
@@ -191,8 +193,8 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
         fmt::format("{}; the trainer {}", describe_stop_reason(facts), describe_preempted_end(facts))};
 }
 
-/// Without a notice, an exit code of slurm.preempted_exit_codes asks for another place in the queue. That is
-/// free if the run made progress; otherwise it counts as a failure, so that it does not go on for ever.
+/// Without a notice, an exit code of slurm.preempted_exit_codes asks to be queued again. That is free if the
+/// run made progress; otherwise it counts as a failure, so that the number of such runs is limited.
 std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
     if (!facts.has_preempted_exit_code || !facts.has_progressed) return std::nullopt;
     return RunOutcome{

@@ -49,7 +49,7 @@ struct SearchFacts {
 /// The facts that a supervisor has when its step has ended.
 struct RunFacts {
     Incarnation incarnation;
-    int step_exit_code = 0;                // 128 + signal
+    int step_exit_code = 0;                // 128 + signal if a signal ended the step
     bool has_preempted_exit_code = false;  // the exit code is one of slurm.preempted_exit_codes
     bool ended_by_notice_signal = false;   // by TERM, or by a signal of slurm.forward_signals
     bool gets_notices = false;             // slurm.forward_signals: the program gets notices as signals
@@ -60,8 +60,8 @@ struct RunFacts {
     StopReason stop_reason = StopReason::none;
     bool was_killed = false;       // the supervisor killed the step
     std::string silent_host = {};  // a node whose heartbeat was overdue, so that the step was killed
-    // The run was killed because it had reported no step and ended no collective operation for so long;
-    // nullopt: it was not
+    // How long the run had reported no step and ended no collective operation when it was killed for that;
+    // nullopt: it was not killed for that
     std::optional<std::chrono::seconds> hung_for = {};
     std::string hung_waits = {};       // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;          // the run shares its node with other trials of the job
@@ -77,11 +77,11 @@ struct RunFacts {
     std::uint32_t failures_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_progressed = false;  // this run committed a checkpoint of a higher step, or changed such a file
+    bool has_progressed = false;  // this run committed a checkpoint of a higher step or changed such a file
     SearchFacts search = {};
     DesiredState desired = DesiredState::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
-    std::optional<slurm::JobStatus> job;  // as Slurm shows it now; empty if Slurm does not know it
+    std::optional<slurm::JobStatus> job;  // as Slurm shows it now; nullopt if unknown or unknown to Slurm
     bool higher_run_exists = false;       // runs/N+1 exists: another incarnation continues this trial
     std::uint32_t restarts = 0;           // failures before this run
     std::uint32_t restarts_max = 0;
@@ -95,11 +95,12 @@ struct RunOutcome {
     std::vector<std::string> bad_hosts = {};
 };
 
-/// Determines the outcome of a run from the facts. An acknowledged preemption is never a failure; a cancelled
-/// job is never resurrected; a superseded incarnation changes nothing. A trial that the search has ended is
-/// never requeued, whatever Slurm does at the same time. A program that gets notices as signals
-/// and ends after one with exit code 0 or by such a signal was preempted, unless it says that it is done. A
-/// trial that fails repeatedly without visible progress is stopped before its restarts are used up. Pure.
+/// Determines the outcome of a run from the facts. An acknowledged preemption is not a failure, unless the
+/// search can't use the trial's reports. A cancelled job is never requeued; a superseded incarnation changes
+/// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A
+/// program that gets notices as signals and ends after one with exit code 0 or by such a signal was
+/// preempted, unless it says that it is done. A trial that fails three times in a row without visible
+/// progress is stopped even if restarts are left. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

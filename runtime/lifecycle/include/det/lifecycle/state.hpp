@@ -14,7 +14,7 @@ namespace det::lifecycle {
 enum class State {
     submitting,  // being created, or `experiment create` was interrupted
     queued,
-    starting,  // the job runs, its step has not started
+    starting,  // the job has its nodes, and the run has not started on them
     running,
     stopping_canceled,  // cancelled by the user, and still running
     stopping_killed,
@@ -22,12 +22,13 @@ enum class State {
     completed,
     canceled,
     error,
-    interrupted,  // its supervisor was killed before it recorded the end
+    interrupted,  // its job is over, and its supervisor recorded no final end of the trial
 };
 
 std::string_view to_string(State state);
 /// The state of this name, in letters of any case.
 std::optional<State> find_state(std::string_view name);
+/// Whether the trial or experiment has ended: completed, canceled or error.
 bool is_terminal(State state);
 
 /// A run as its supervisor recorded it.
@@ -40,7 +41,7 @@ struct RunView {
 
     /// Takes a record of the run's `life` into account. Records come in order.
     void add(Record const& record);
-    /// The records from which add() makes the same view.
+    /// Records from which add() makes the same view.
     std::vector<Record> records() const;
 };
 
@@ -58,8 +59,10 @@ struct TrialFacts {
 
 State state_of_trial(TrialFacts const& facts);
 
-/// The state of an experiment. It is COMPLETED if all trials have ended and at least one is COMPLETED.
-/// \param created whether the `created` event exists.
+/// The state of an experiment. If all trials have ended, it is COMPLETED if at least one trial is, else ERROR
+/// if at least one is, else CANCELED. Otherwise it is that of the most active trial. \param created whether
+/// the `created` event exists \param desired the desired state of the experiment; it counts before the first
+/// trial has a state
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle
