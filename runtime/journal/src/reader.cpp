@@ -12,7 +12,7 @@
 namespace det::journal {
 namespace {
 
-// A reading holds at least one frame of the largest size.
+// Enough for the header and a frame of the largest size, so that each reading makes progress.
 constexpr std::size_t read_limit_bytes = payload_limit_bytes + frame_head_size_bytes + header_size_bytes;
 
 }  // namespace

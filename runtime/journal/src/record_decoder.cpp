@@ -25,7 +25,7 @@ Status RecordDecoder::decode_metrics(std::string_view payload, std::vector<Recor
     });
 }
 
-/// Spares the parsing of most records, which are not of the wanted group.
+/// Whether a record can be a metric of the wanted group. This avoids the parsing of most other records.
 bool RecordDecoder::may_be_wanted(FrameView const& frame) const {
     if (only_group_.empty()) return true;
     return frame.type == static_cast<std::uint16_t>(RecordType::metrics) &&

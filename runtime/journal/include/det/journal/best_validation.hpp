@@ -26,8 +26,8 @@ struct BestValidation {
 /// reports (superseded.hpp).
 Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, std::uint32_t first_run);
 
-/// Finds the best of these validations. Of equal values the earlier one is the best; NaN and infinities never
-/// are.
+/// Finds the best of the validations that load_validations() reads. Of equal values the earlier one is the
+/// best; NaN and infinities are left out.
 /// \return nullopt if no validation has a number of this name
 Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
                                                            Objective const& objective);

@@ -16,14 +16,15 @@ inline constexpr std::size_t payload_limit_bytes = std::size_t{16} << 20;
 std::string render_header();
 std::string render_frame(std::uint16_t type, std::string_view payload);
 
-/// Fails if `bytes` does not begin with the header of a journal that this program can read.
+/// Fails if `bytes` does not begin with the header of a journal that this program can read:
+/// codes::newer_format if a newer program wrote it, else codes::damaged.
 Status check_header(std::string_view bytes);
 
 enum class FrameState {
     whole,
     end,      // end of the bytes
-    torn,     // the last frame is incomplete: it is being written, or its writer died
-    damaged,  // the frame is invalid and more bytes follow
+    torn,     // the last frame is incomplete or has a wrong checksum: it is being written, or its writer died
+    damaged,  // its checksum is wrong and more bytes follow, or its size is above the limit
 };
 
 struct FrameView {

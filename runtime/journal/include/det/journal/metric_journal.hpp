@@ -7,7 +7,7 @@
 
 namespace det::journal {
 
-/// A journal of reports of numbers, of which some may be lost: those of a node. Not thread-safe.
+/// A journal of a node's reports of numbers, of which some may be lost. Not thread-safe.
 class MetricJournal {
 public:
     /// \return errors as JournalWriter::open()
@@ -17,7 +17,8 @@ public:
     void add(UtcTime time, std::string_view group, std::span<Metric const> metrics) {
         frames_.add(time, group, 0, metrics);
     }
-    /// Writes the reports that were added. If that fails they are lost; later ones may be written.
+    /// Writes the reports that were added. If that fails, those not yet written are lost; later ones can be
+    /// written.
     Status write();
 
 private:

@@ -17,30 +17,34 @@ namespace det::journal {
 struct JournalContents {
     std::vector<Record> records;
     FrameState tail = FrameState::end;  // end, torn or damaged
-    std::size_t good_size_bytes = 0;    // up to the end of the last complete record
-    std::size_t skipped = 0;            // records of types that this program does not know
+    std::size_t good_size_bytes = 0;    // up to the end of the last complete record; 0 without a header
+    std::size_t skipped = 0;            // records of types that this program does not know; see only_group
 };
 
-/// Parses the bytes of a whole journal. Pure.
-/// \param only_group if not empty: only the metrics of this group, which is faster
+/// Parses the bytes of a whole journal. Pure. codes::damaged if it is no journal or a record with a valid
+/// checksum can't be decoded; codes::newer_format if a newer program wrote it.
+/// \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group = {});
 
-/// Reads and parses a journal. A file that does not exist counts as an empty journal.
+/// Reads and parses a journal. A file that does not exist counts as an empty journal. Errors as
+/// parse_journal(), and codes::document_too_large above 1 GiB.
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
 
-/// Reads the bytes of a journal from an offset on: to its end, or at least one frame of the largest size.
-/// Empty if the journal does not exist. Opens the file anew, because NFS revalidates on open(2).
+/// Reads the bytes of a journal from an offset on: to its end, but not more than a header and one frame of
+/// the largest size. Empty if the journal does not exist or ends at the offset. Opens the file anew, because
+/// NFS revalidates on open(2).
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
 
-/// Reads an experiment's specification. codes::no_such_file while the experiment is being created.
+/// Reads an experiment's specification. codes::no_such_file if the experiment does not exist, or while it is
+/// being created.
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
 /// Reads which trial a trial replaces, because the hyperparameters of that trial were invalid. It may be a
 /// replacement itself.
-/// \return nullopt if the trial replaces none
+/// \return nullopt if the trial replaces none; codes::damaged if the file names no earlier trial
 Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const& experiment,
                                                          std::uint32_t trial);
 

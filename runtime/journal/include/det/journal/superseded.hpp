@@ -15,8 +15,8 @@ namespace det::journal {
 
 /// Where a run began to train, and so which steps of earlier runs it repeats.
 struct RunBeginning {
-    /// Steps of the checkpoint that the run started from. Empty: no checkpoint of det, so the program started
-    /// from the beginning or from a snapshot of its own.
+    /// Steps of the checkpoint that the run started from. nullopt: the supervisor knew no checkpoint, so the
+    /// program started from the beginning or from a snapshot of its own.
     std::optional<std::uint64_t> resumed_from;
     /// The steps of the first report of each group.
     std::map<std::string, std::uint64_t, std::less<>> first_steps;
@@ -42,9 +42,9 @@ private:
     std::map<std::string, std::uint64_t, std::less<>> by_group_;  // only the lower ones
 };
 
-/// Decides which reports of a trial's runs are superseded. A report of run n is if a later run resumed from a
-/// checkpoint of fewer steps; or, if the later run had no checkpoint of det, if its first report of the same
-/// group was of the same or fewer steps. Pure.
+/// Decides which reports of a trial's runs are superseded. A later run that resumed from a checkpoint
+/// supersedes the reports of more steps than the checkpoint has. A later run without a checkpoint supersedes,
+/// in each group, the reports of at least as many steps as its own first report. Pure.
 /// \param runs of the trial, in order
 /// \return an entry for each run
 std::vector<CutOff> find_cut_offs(std::span<RunBeginning const> runs);

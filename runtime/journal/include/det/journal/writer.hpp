@@ -18,13 +18,14 @@ public:
 
     /// Creates a journal, or continues one after its last complete record. For a program that opens its
     /// journal several times, one after the other.
-    /// \return codes::misuse if another writer has the journal open. A file system without locks cannot show
-    ///     that; there a journal with records is an error; codes::damaged if a record before the last one is
-    ///     damaged
+    /// \return codes::misuse if another writer has opened the journal with open() and still exists. On a file
+    ///     system without locks this is not known: there a journal that has a header is an error of the file
+    ///     system. codes::damaged if a record before the last one is damaged
     static Result<JournalWriter> open(std::filesystem::path const& path);
 
-    /// If the write fails, the journal is truncated to the last complete record; if that fails too, as on a
-    /// file system that has become read-only, the next call truncates it first.
+    /// Appends a record. If the write fails, the journal is truncated to the last complete record; if that
+    /// fails too, as on a file system that has become read-only, the next call truncates it first.
+    /// codes::bad_value if the payload is larger than payload_limit_bytes.
     Status append(Record const& record, Durability durability = Durability::process_crash);
     Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
     /// Makes all records survive a power loss.
