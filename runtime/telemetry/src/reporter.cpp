@@ -32,8 +32,8 @@ Reporter::~Reporter() {
 
 bool Reporter::has_forked() const { return ::getpid() != owner_; }
 
-/// \return false if the entry is too large for the ring; true if it was pushed or, the ring being full,
-/// counted
+/// \return false if the entry is too large for the ring; true if it was pushed, or counted as dropped because
+/// the ring is full
 template <class Entry>
 bool Reporter::push(Entry const& entry) {
     auto const size_bytes = entry_size_bytes(entry);
@@ -153,7 +153,7 @@ void Reporter::add_to_event_file(EncodedRecord const& record) {
     options_.event_file->add(report.time, report.group, report.steps_completed, entry_metrics_);
 }
 
-/// The journal has all reports: an event file that can't be written is given up with a warning.
+/// If the event file can't be written, warns and writes no more to it. The journal still gets all reports.
 void Reporter::flush_event_file() {
     if (!options_.event_file) return;
     auto const flushed = options_.event_file->flush();
@@ -196,7 +196,7 @@ Status Reporter::write_dropped() {
 void Reporter::sync_if_due() {
     auto const now = std::chrono::steady_clock::now();
     if (!is_dirty_ || now - synced_at_ < options_.sync_period) return;
-    (void)journal_.sync();  // the next write tells the error
+    (void)journal_.sync();  // best effort: close() syncs again and returns its error
     is_dirty_ = false;
     synced_at_ = now;
 }

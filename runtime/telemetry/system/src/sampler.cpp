@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 constexpr double gigabyte = 1e9;
 constexpr std::string_view groups[] = {"gpu", "cpu", "memory", "disk", "network"};
 
-/// Counters of a device that was removed make a sum smaller: that is no rate.
+/// The increase of a sum over devices; 0 if the sum is smaller than before, because a device was removed.
 double increase(std::uint64_t before, std::uint64_t now) {
     return now < before ? 0 : static_cast<double>(now - before);
 }

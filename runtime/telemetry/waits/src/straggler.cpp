@@ -22,7 +22,8 @@ std::optional<LongestWait> longest_wait(RunWaits const& waits, int rank) {
     return longest;
 }
 
-/// Follows the wait of a rank to the rank that does not wait for another one; nullopt if there is none.
+/// Follows the wait of a rank to the rank that does not wait for another rank long enough to pass the wait
+/// on. nullopt if the ranks wait in a circle.
 std::optional<int> end_of_chain(RunWaits const& waits, LongestWait const& first) {
     // A rank that waited half of the time did not cause the larger part of the wait.
     constexpr double passes_on = 0.5;

@@ -17,16 +17,15 @@ namespace det::telemetry {
 class EventFile {
 public:
     /// Creates the file. Its name must contain "tfevents", or TensorBoard does not read it.
-    /// \param resumed_from the step from which a run continues its trial: TensorBoard then discards what
-    /// earlier
-    ///     files of the directory tell about later steps
+    /// \param resumed_from the step from which a run continues its trial: TensorBoard then discards the later
+    ///     steps of earlier files in the directory. nullopt: the run starts from the beginning
     static Result<EventFile> create(std::filesystem::path const& path, UtcTime time,
                                     std::optional<std::uint64_t> resumed_from);
 
     /// Adds a report. The tags are "GROUP/NAME"; TensorBoard keeps values as 32-bit floating point numbers.
     void add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
              std::span<Metric const> metrics);
-    /// Writes what was added since the last call.
+    /// Writes what was added since the last call. If that fails, it is lost.
     Status flush();
 
 private:

@@ -8,8 +8,8 @@
 
 namespace det::telemetry {
 
-/// A bounded queue of byte strings in one block of memory. Several threads push, one thread pops. push()
-/// takes no lock, makes no system call and allocates nothing.
+/// A bounded queue of byte strings in one block of memory. Several threads may push at the same time, and one
+/// thread may pop. push() takes no lock, makes no system call and allocates nothing.
 class ReportRing {
 public:
     /// \param capacity_bytes a power of two, at least 64
@@ -18,7 +18,7 @@ public:
     /// The largest entry that push() accepts: a quarter of the capacity.
     std::size_t entry_limit_bytes() const { return capacity_bytes_ / 4; }
 
-    /// Reserves room for an entry, calls `fill(char* bytes)` to write it, and publishes it.
+    /// Reserves memory for an entry, calls `fill(char* bytes)` to write it, and publishes it.
     /// \param size_bytes at least 1, at most entry_limit_bytes()
     /// \return false if the ring is full
     template <class Fill>
@@ -30,8 +30,8 @@ public:
         return true;
     }
 
-    /// Removes all entries that were published before an unpublished one. Calls `take` with each, in order.
-    /// One thread at a time.
+    /// Removes the published entries in order, up to the first one that a thread is still writing, and calls
+    /// `take` with each. One thread at a time.
     void pop_all(std::function<void(std::string_view entry)> const& take);
 
 private:

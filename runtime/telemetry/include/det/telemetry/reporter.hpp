@@ -32,10 +32,11 @@ struct ReporterOptions {
     std::optional<EventFile> event_file = {};  // gets all metrics that are numbers, for TensorBoard
 };
 
-/// Writes the journal of a run's chief. Reports are copied into a queue, from which a thread writes them; if
-/// the queue is full they are dropped, counted, and the count is written to the journal. All other records
-/// are written by the caller, after the reports before them. All functions are thread-safe. In a forked child
-/// reports are lost, and the destructor does nothing.
+/// Writes the journal of a run's chief. report() copies into a queue, from which a thread writes to the
+/// journal; if the queue is full, reports are dropped, counted, and the count is written to the journal.
+/// append() writes in the calling thread, after the reports before it. All functions but close() are
+/// thread-safe. In a forked child reports are lost, and close() and the destructor do nothing; append() and
+/// flush() must not be called there.
 class Reporter {
 public:
     /// \param clock must outlive the reporter
@@ -56,7 +57,9 @@ public:
     Status append(Record const& record, Durability durability = Durability::process_crash);
     /// Writes all reports that were made before.
     Status flush();
-    /// Writes all reports, syncs the journal and ends the thread. Reports after it are dropped.
+    /// Ends the thread, writes all reports and syncs the journal. Nothing writes later reports. Does nothing
+    /// if it was called before. \return the error of the file; the reports that could not be written are then
+    /// lost
     Status close();
 
 private:
@@ -91,7 +94,7 @@ private:
     std::vector<Metric> entry_metrics_;  // of one entry; kept to reuse its memory
     std::deque<EncodedRecord> pending_;  // taken from the ring and not written yet
     std::size_t pending_size_bytes_ = 0;
-    std::uint64_t recorded_dropped_ = 0;  // the part of dropped_ that the journal tells
+    std::uint64_t recorded_dropped_ = 0;  // the part of dropped_ that the journal has records of
     std::chrono::steady_clock::time_point dropped_recorded_at_{};
     std::chrono::steady_clock::time_point synced_at_ = std::chrono::steady_clock::now();
     bool is_dirty_ = false;   // written since the last sync

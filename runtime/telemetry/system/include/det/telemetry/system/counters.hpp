@@ -15,6 +15,7 @@ struct CpuTimes {
     std::uint64_t total = 0;
 };
 /// \param text of /proc/stat
+/// \return nullopt if the text has no line of sums
 std::optional<CpuTimes> parse_cpu_times(std::string_view text);
 
 /// MemAvailable in bytes.

@@ -23,7 +23,7 @@ public:
 inline constexpr char nvml_library[] = "libnvidia-ml.so.1";
 
 /// The GPUs that NVIDIA's driver shows to this process. The library is opened at run time.
-/// \return null if there is no such library or no GPU
+/// \return null if there is no such library, it can't be initialised, or it shows no GPU
 std::unique_ptr<GpuReader> open_nvml(std::string const& library = nvml_library);
 
 }  // namespace det::telemetry

@@ -19,15 +19,15 @@ struct SystemReport {
     std::vector<double> values;
 };
 
-/// Samples Determined's system metrics of this node. Rates cover the time since the sample before, so that
-/// the first sample has none. What a node does not show is left out.
+/// Samples Determined's system metrics of this node. Rates (cpu, disk, network) cover the time since the
+/// sample before, so that the first sample has none. Metrics that the node does not provide are left out.
 ///
 /// | group | metric | unit |
 /// |---|---|---|
 /// | gpu | gpu_util | percent |
 /// | gpu | gpu_free_memory | bytes |
 /// | cpu | cpu_util_simple | percent, averaged over the processors |
-/// | memory | memory_free | 10^9 bytes that programs can get |
+/// | memory | memory_free | MemAvailable of /proc/meminfo, in 10^9 bytes |
 /// | disk | disk_iops | operations a second |
 /// | disk | disk_throughput_read, disk_throughput_write | bytes a second |
 /// | network | net_throughput_sent, net_throughput_recv | bytes a second |

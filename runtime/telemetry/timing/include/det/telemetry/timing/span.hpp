@@ -11,7 +11,8 @@
 
 namespace det::telemetry {
 
-/// Whether the time-stamp counter of this processor has a constant rate. Otherwise ticks are nanoseconds.
+/// Whether this processor has a time-stamp counter of constant rate. Otherwise ticks are nanoseconds of the
+/// steady clock.
 extern bool const has_constant_tsc;
 
 /// The time in ticks, of which ticks_per_second() are a second.
@@ -22,10 +23,11 @@ inline std::uint64_t now_ticks() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-/// The rate of now_ticks(), measured since the start of the process.
+/// The rate of now_ticks(), measured from the start of the process until now. In the first millisecond of the
+/// process it waits until that has passed.
 double ticks_per_second();
 
-/// The sums of one named span of this process. Thread-safe; lives as long as the process.
+/// The sums of one named span of this process. Thread-safe.
 class Timing {
 public:
     explicit Timing(std::string name) : name_(std::move(name)) {}
@@ -43,7 +45,8 @@ public:
     struct Sums {
         std::uint64_t count = 0, total_ticks = 0, max_ticks = 0;
     };
-    /// Returns the sums since the last call.
+    /// Returns the sums since the last call. A pass that add() counts at the same moment may be split between
+    /// this call and the next.
     Sums take() {
         return {count_.exchange(0, std::memory_order_relaxed), total_.exchange(0, std::memory_order_relaxed),
                 max_.exchange(0, std::memory_order_relaxed)};
@@ -56,8 +59,8 @@ private:
 
 inline constexpr std::size_t timings_max = 1024;
 
-/// The sums of the span with this name. A lookup takes a lock: keep the reference.
-/// Names beyond `timings_max` share one Timing, "others".
+/// The sums of the span with this name. The reference stays valid until the process ends; keep it, because a
+/// lookup takes a lock. Names beyond the first `timings_max` share one Timing, "others".
 Timing& timing(std::string_view name);
 
 struct TimingReport {
@@ -69,7 +72,7 @@ struct TimingReport {
 /// The spans that were passed since the last call.
 std::vector<TimingReport> take_timings();
 
-/// Measures from its construction to its destruction.
+/// Adds the time from its construction to its destruction to a Timing.
 ///
 ///     static auto& loading = det::telemetry::timing("load");
 ///     { det::telemetry::Span span(loading); load(); }

@@ -11,7 +11,7 @@
 
 namespace det::telemetry {
 
-/// What a rank has waited in a period.
+/// How long a rank has waited in a period.
 struct RankWaitTime {
     int node = -1;  // index of its node in the run
     double operations = 0;
@@ -21,12 +21,13 @@ struct RankWaitTime {
     double waited_s() const;
 };
 
-/// The ranks that have made reports, by rank. A rank that is not among them uses no collective operations of
-/// ours.
+/// The ranks that have made reports, by rank. A rank that is not among them has begun no collective operation
+/// of det, or its node has not written its first report yet.
 using RunWaits = std::map<int, RankWaitTime>;
 
 /// Adds the reports of a node's journal that were made after `since`. All ranks of the journal get an entry.
-/// Pure. codes::damaged if the bytes are no journal; a torn or damaged end is ignored.
+/// Pure. codes::damaged if the bytes are no journal, codes::newer_format if a newer program wrote it; a torn
+/// or damaged end is ignored.
 Status add_waits(RunWaits& waits, std::string_view journal, int node, UtcTime since);
 /// The time of the last report in a node's journal. Pure; errors as above.
 Result<std::optional<UtcTime>> last_wait_report(std::string_view journal);
@@ -35,8 +36,9 @@ struct WaitPeriod {
     std::optional<UtcTime> end;  // nullopt: the last report of the run
     std::chrono::seconds length{60};
 };
-/// Reads what the ranks of a run have waited in the last part of a period. Nodes without a journal are left
-/// out. Reports cover up to ten seconds each, so the time that they cover may begin before the period.
+/// Reads how long the ranks of a run have waited in a period. Nodes without a journal are left out. A report
+/// counts if it was made in the period. It covers the time since the report before it, which may begin before
+/// the period.
 Result<RunWaits> load_waits(RunLayout const& run, int nodes, WaitPeriod const& period);
 
 }  // namespace det::telemetry

@@ -12,7 +12,8 @@ namespace det::telemetry {
 /// The group of metrics that tell how long ranks wait for each other in collective operations.
 inline constexpr char waits_group[] = "waits";
 
-/// What one rank has waited since its last report. Each name ends with a space and the rank.
+/// How long one rank has waited since its last report. A name is that of the table, a space and the rank that
+/// waited: "waited.allreduce 3".
 ///
 /// | metric | value |
 /// |---|---|
@@ -24,7 +25,7 @@ struct WaitReport {
     std::vector<double> values;
 };
 
-/// Turns readings of a node's WaitPage into reports. Pure.
+/// Turns readings of a node's WaitPage into reports. Touches no files. Not thread-safe.
 class WaitReporter {
 public:
     /// The reports of the ranks that have joined since the last call, and of those that have waited at least
@@ -36,8 +37,8 @@ private:
     std::map<int, liveness::RankWaits> reported_;  // by rank
 };
 
-/// A number that grows while the ranks begin collective operations, and when they stop waiting for each
-/// other.
+/// A number that grows whenever a rank begins a collective operation or stops waiting for another rank. It
+/// does not grow while ranks wait.
 std::uint64_t activity_of(std::vector<liveness::RankWaits> const& ranks);
 
 }  // namespace det::telemetry
