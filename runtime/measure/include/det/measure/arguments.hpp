@@ -23,10 +23,11 @@ struct CollectivesArguments {
     bool asks_for_help = false;  // --help was given
 };
 
-/// Fails with codes::usage, which names the option and its allowed values. Pure.
+/// codes::usage, with the option and a hint, if the command line is wrong. Pure.
 Result<CollectivesArguments> parse_collectives(std::vector<std::string> const& words);
 
-/// Parses sizes in bytes: "4:64M" doubles from 4 B to 64 MiB, "4:64M:8" multiplies by 8, "4,1K,1M" is a list.
+/// Parses sizes in bytes: "4:64M" doubles from 4 B to 64 MiB at most, "4:64M:8" multiplies by 8, "4,1K,1M" is
+/// a list. codes::usage if the text is neither.
 Result<std::vector<std::size_t>> parse_sizes(std::string_view text);
 
 /// The default number of iterations for an operation of this size.

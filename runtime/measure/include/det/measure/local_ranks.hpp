@@ -17,8 +17,9 @@ public:
     ~LocalRanks();
 
     collectives::DistributedContext& ranks() { return ranks_; }
-    /// Must be called at the end of every rank. On rank 0 it waits up to 10 s for each other rank, and fails
-    /// if a rank has failed or does not end.
+    /// Must be called at the end of every rank. On rank 0 it waits up to 10 s for the end of each other
+    /// process, and fails with codes::process if one has failed, or codes::timed_out if one does not end. On
+    /// other ranks it does nothing.
     Status finish();
 
 private:

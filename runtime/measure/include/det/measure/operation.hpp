@@ -22,8 +22,8 @@ std::vector<Operation> const& all_operations();
 /// Finds an operation by name, for example "allreduce".
 std::optional<Operation> find_operation(std::string_view name);
 
-/// The size of an operation, with at least one element. If the operation has parts, the size is rounded to a
-/// multiple of the number of ranks, with at least one element per rank.
+/// The size of an operation, rounded down to whole elements, with at least one element. If the operation has
+/// parts, all parts have the same number of elements, at least one.
 struct Extent {
     std::size_t part_count = 0;  // elements of one part; without parts the same as count
     std::size_t count = 0;       // elements of all parts together

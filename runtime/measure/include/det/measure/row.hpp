@@ -35,7 +35,8 @@ struct Row {
 double algorithm_gb_per_s(Row const& row);
 double bus_gb_per_s(Row const& row);
 
-/// Renders lines without a newline. Pure.
+// Each of these renders one line, without a newline. Pure.
+
 std::string render_heading(Peer peer);
 std::string render_line(Row const& row);
 std::string render_json(Row const& row);

@@ -9,8 +9,8 @@
 // This file includes no other module, because benchmarks compile it into programs of other MPIs.
 namespace det::measure {
 
-/// A clock that reads the time stamp counter on x86, because reading the system clock takes as long as a
-/// small operation.
+/// A clock that reads the time-stamp counter on x86, because reading the system clock takes as long as a
+/// small operation. On other processors it is the steady clock.
 class Ticks {
 public:
     using Count = std::uint64_t;
