@@ -55,7 +55,8 @@ std::shared_ptr<liveness::WaitRecorder> open_recorder(RankIdentity const& identi
     return std::make_shared<liveness::WaitRecorder>(*std::move(page), local_rank, identity.rank);
 }
 
-/// With DET_DEBUG=collectives the chief prints the algorithm of each operation.
+/// The tuning of collectives that use a transport. With DET_DEBUG=collectives the chief prints the algorithm
+/// of each operation.
 collectives::Tuning tuning_for(RankIdentity const& identity, Environment const& environment) {
     collectives::Tuning tuning;
     auto const wanted = environment.find("DET_DEBUG").value_or("");

@@ -6,7 +6,7 @@
 
 namespace det::core {
 
-/// Returns the handler of the options, or a handler that writes to stderr if the options have none.
+/// Returns the handler of the options; if the options have none, a handler that writes to stderr.
 std::function<void(std::string const& warning)> warning_handler(ContextOptions const& options);
 
 /// Opens the transport between several ranks. If the run has a rendezvous file (every run of an experiment
@@ -19,7 +19,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& 
                                                              Environment const& environment,
                                                              liveness::WaitPolicy const& waits);
 
-/// The file in which this process tells its wrapper that it has lost another rank; empty if there is no
+/// The file that shows the wrapper of this process that it has lost another rank; empty if there is no
 /// wrapper.
 std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment);
 

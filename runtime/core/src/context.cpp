@@ -63,7 +63,7 @@ Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& optio
     return Result<OpenedRun>(std::move(run));
 }
 
-/// The data of a Context that does not belong to a run.
+/// The data of a Context before set_run(), as outside of a run.
 ContextData make_context_data(collectives::DistributedContext distributed, ContextOptions const& options) {
     Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
     ContextData data{clock,

@@ -36,7 +36,7 @@ std::string_view name_of(double value) {
     return named_numbers[value > 0 ? 1 : 2].name;
 }
 
-/// Whether a double holds the integer; not if it is empty.
+/// Whether a double holds the integer exactly; false for nullopt.
 bool is_exact(std::optional<std::int64_t> integer) {
     return integer && *integer >= -exact_limit && *integer <= exact_limit;
 }

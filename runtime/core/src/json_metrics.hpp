@@ -26,16 +26,18 @@ private:
     }
 };
 
-/// Finds the numbers of a JSON object. "NaN", "Infinity" and "-Infinity" are numbers. The names in `numbers`
-/// are views of `metrics`.
-/// \return false if another value is among them, or an integer that a double does not hold exactly
+/// Finds the numbers of a JSON object. Booleans and the texts "NaN", "Infinity" and "-Infinity" count as
+/// numbers. The names in `numbers` are views of `metrics`.
+/// \return false if another value is among them, or an integer that a double does not hold exactly; `numbers`
+///     then has an undefined content
 bool find_numbers(Json const& metrics, std::pmr::vector<Metric>& numbers);
 
 /// The same for JSON text. Also accepts NaN, Infinity and -Infinity without quotes, as Python writes them.
-/// \return false if the text is anything else; this function does not tell whether it is JSON
+/// \return false if the text has other values, names with escapes or beyond ASCII, or is no JSON object: then
+///     the JSON library must parse it
 bool parse_numbers(std::string_view metrics, std::pmr::vector<Metric>& numbers);
 
-/// Replaces the numbers that JSON lacks by their names.
+/// Replaces NaN and infinities, which JSON lacks, by their names.
 void name_non_finite(Json& value);
 
 /// The names and values of a report, for mean_of_reports().

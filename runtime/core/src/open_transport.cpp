@@ -75,7 +75,8 @@ constexpr TransportOption transport_options[] = {{"tcp", open_tcp}, {"ucx", open
 constexpr std::string_view no_preference = "";
 
 /// Chooses the same transport on all ranks. Without DET_TRANSPORT it is UCX if each node has an RDMA adapter
-/// and can load UCX. Without RDMA adapters UCX would use TCP, for which our own sockets are faster.
+/// and can load UCX. Without RDMA adapters UCX would use TCP, and det's own sockets have the higher
+/// bandwidth.
 Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std::string_view wanted) {
     bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
     std::string const own(wanted != no_preference ? wanted : has_adapter ? "may-ucx" : "may-tcp");

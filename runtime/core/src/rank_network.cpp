@@ -47,7 +47,7 @@ std::optional<RankNetwork> find_network_of_run(RankIdentity const& identity, Inf
     return network;
 }
 
-/// The variables in which a launcher of MPI programs tells the number of its processes.
+/// The variables in which a launcher of MPI programs gives the number of its processes.
 struct MpiLauncher {
     std::string_view marker, size;
 };

@@ -25,7 +25,8 @@ struct RankNetwork {
 /// of the chief. Looks up the chief's host name in that case.
 ///
 /// \param wanted the value of DET_TRANSPORT; empty if it is not set
-/// \return nullopt if the ranks have to use MPI; codes::transport if the chief's host can't be found
+/// \return nullopt if the ranks have to use MPI; codes::transport if the chief's host can't be found;
+///     codes::misuse if no directory for the rendezvous file is known
 Result<std::optional<RankNetwork>> find_rank_network(RankNumbers const& numbers,
                                                      std::optional<Info> const& info,
                                                      Environment const& environment, std::string_view wanted,

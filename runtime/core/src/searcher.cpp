@@ -23,8 +23,8 @@ Error no_length() {
             "add 'max_length: {batches: ...}' to the searcher of the configuration"};
 }
 
-/// The number of the planned trial whose place in the search a trial has: its own, unless it replaces others
-/// whose hyperparameters were invalid.
+/// The planned trial whose bracket this trial has: the trial itself, or, for a replacement, the planned trial
+/// that it replaces in the end.
 Result<std::uint32_t> find_planned_trial(ContextData const& data, std::uint32_t trial_count) {
     auto trial = data.info->trial->trial.index;
     while (trial >= trial_count) {

@@ -28,7 +28,9 @@ struct ContextData;
 /// A checkpoint is made by store() (the chief fills a directory), by store_sharded() or upload() (all ranks
 /// fill a directory or pass one), or by save() (tensors, while training continues). Metadata is a JSON
 /// object, to which "steps_completed" is added; anything else is codes::misuse. steps_completed counts
-/// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks.
+/// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks,
+/// with one exception: only the chief gets an error of writing the journal. In that case the checkpoint may
+/// have been committed, and a later run of the trial finds it.
 ///
 /// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
@@ -52,7 +54,9 @@ public:
     Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
     /// Turns the files of a draft of begin() into a checkpoint. Not collective. Blocks until the checkpoint
     /// is committed.
-    /// \return codes::superseded if a newer run of the trial has begun. After an error there is no checkpoint
+    /// \return codes::superseded if a newer run of the trial has begun. After an error there is no
+    /// checkpoint,
+    ///     unless it is an error of writing the journal
     Status commit(Draft const& draft);
     /// Removes the files of a draft of begin(). Not collective.
     Status discard(Draft const& draft);
@@ -65,7 +69,7 @@ public:
     ///     DET_TRY(context.checkpoint().store(step, {{"loss", loss}}, [&](auto const& directory) {
     ///         return write_file(directory / "weights", weights);
     ///     }));
-    /// \return the UUID. After an error there is no checkpoint
+    /// \return the UUID; errors as begin(), `write` and commit()
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Calls store() on the chief for the last time before a preemption, if the time left suffices by the
@@ -88,11 +92,12 @@ public:
     /// metadata are those of store_sharded().
     Result<Draft> begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata);
     /// Turns the files of all ranks into a checkpoint. Collective. Blocks until the checkpoint is committed.
-    /// \return the first error of a rank; then there is no checkpoint
+    /// \return the first error of a rank; then there is no checkpoint, unless it is an error of writing the
+    ///     journal
     Status commit_sharded(Draft const& draft);
     /// Takes part in commit_sharded() of the other ranks, and makes it fail on all of them.
-    /// \param reason the error that all ranks get
-    /// \return this error
+    /// \param reason the error that all ranks get, unless a lower rank has given up too
+    /// \return the error that all ranks get
     Status give_up_sharded(Draft const& draft, Error reason);
 
     /// Makes one checkpoint of files that each rank passes in a directory. Collective. Blocks until the
@@ -117,8 +122,8 @@ public:
     /// committed, and the trial continues from the last of them. The time left ends at the earliest of: the
     /// trial's preemption_timeout after the notice; after a notice of Slurm the partition's GraceTime
     /// (KillWait if it has none), less the part that the supervisor keeps for itself (grace_margin());
-    /// SLURM_JOB_END_TIME. If none of these is known, or this process has not made a checkpoint yet, the
-    /// state is saved.
+    /// SLURM_JOB_END_TIME. If none of these is known, or this run has not made a checkpoint yet, the state is
+    /// saved. The chief decides for all ranks.
     /// \return the saves that have ended since the last call
     Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                checkpoint::State const& state);
@@ -145,7 +150,7 @@ public:
     // The calls below are not collective.
 
     /// \return the UUID of the checkpoint from which this run continues, possibly one of another trial;
-    ///     nullopt if the run starts from the beginning
+    ///     nullopt if the run starts from the beginning, and outside of a run
     std::optional<std::string> latest() const;
     /// Reads all files of a checkpoint and compares them with its manifest.
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,

@@ -30,8 +30,9 @@ struct ContextOptions {
     std::filesystem::path checkpoint_path = "checkpoints";
     /// Not owned; must outlive the context. nullptr: the system clock.
     Clock* clock = nullptr;
-    /// Called with a warning: once per operation when a rank has waited a minute for other ranks, and if
-    /// copies of device tensors use a slow path. Empty: warnings go to stderr.
+    /// Called with a warning: once per operation when a rank has waited a minute for other ranks, if copies
+    /// of device tensors use a slow path, and if reports of the chief are dropped or can't be written. The
+    /// last comes from the thread that writes the journal. Empty: warnings go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
@@ -51,8 +52,8 @@ struct RankNumbers {
     /// same time. Empty: named after what the launcher has set in the environment.
     std::string group = "default";
     /// An address or a host name of the chief's node, the same on all ranks. With it ranks of several nodes
-    /// find each other outside of a run, by a file in a directory that the nodes share (DET_RENDEZVOUS_DIR,
-    /// else the user's home directory). Empty: they need a run or MPI.
+    /// find each other outside of a run, by a file in a directory that the nodes share (below
+    /// DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks). Empty: they need a run or MPI.
     std::string chief_address = {};
 };
 
@@ -70,8 +71,8 @@ public:
     /// Connects ranks that the program has numbered, in a run or outside. Collective; blocks until all ranks
     /// have called it. The context has collectives, and behaves as outside of a run until join_run().
     static Result<Context> connect(RankNumbers const& numbers, ContextOptions const& options = {});
-    /// Gives a context of connect() its run: information, journal, checkpoints and preemption. Once.
-    /// Collective: an error of one rank is an error on all ranks.
+    /// Gives a context of connect() its run: information, journal, checkpoints and preemption. Collective: an
+    /// error of one rank is an error on all ranks. codes::misuse if the context has joined its run already.
     Status join_run(ContextOptions const& options = {});
 
     Context(Context&&) noexcept;
@@ -92,7 +93,7 @@ public:
     /// rank that fails should not call it: the destructor disconnects without waiting, and the launcher ends
     /// the other ranks.
     ///
-    /// \return the error of the first failed save, or of the connection.
+    /// \return the error of the first failed save, of the journal, or of the connection.
     Status close();
 
 private:

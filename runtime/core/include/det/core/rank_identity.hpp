@@ -16,7 +16,8 @@ struct RankIdentity {
 /// Determines the rank from the variables of the launcher: mpirun (OMPI_COMM_WORLD_* or PMI_*), else
 /// horovodrun (HOROVOD_*), else srun, torchrun or deepspeed (RANK, WORLD_SIZE, LOCAL_RANK ...). Without a
 /// launcher the process is the only rank. mpirun does not number the nodes, and horovodrun numbers them
-/// correctly only if all have the same number of ranks, so with these two the node comes from `info`. Pure.
+/// correctly only if all have the same number of ranks, so in a run the node comes from `info` with these
+/// two. Outside of a run all ranks of mpirun count as ranks of one node. Pure.
 ///
 /// \param environment the variables of the process.
 /// \param info the run, or nullopt outside of a run.

@@ -20,7 +20,7 @@ struct ContextData;
 /// or for operations, as with Determined's older API. An operation is a length up to which the trial trains,
 /// counted from the beginning of the trial, in the unit of the searcher. There is one operation, the whole
 /// length; adaptive_asha and async_halving have one for each rung of the trial's bracket. The search never
-/// blocks the training: the next operation is there at once, and a trial that is worse than others gets a
+/// blocks the training: no call waits for other trials, and a trial that is worse than others gets a
 /// preemption notice.
 class Searcher {
 public:
@@ -63,9 +63,8 @@ public:
 
     /// \param length the completed length, from 0 to the training length; anything else is codes::misuse
     Status report_progress(double length);
-    /// Tells that the trial has trained up to the length of the operation. Once for each operation:
-    /// codes::misuse otherwise.
-    /// \param metric the value of the searcher's metric
+    /// Records that the trial has trained up to the length of the current operation. codes::misuse if there
+    /// is none, or if it was reported as completed already. \param metric the value of the searcher's metric
     Status report_completed(double metric);
 
 private:

@@ -28,10 +28,12 @@ struct Alert {
     Level level = Level::info;
 };
 
-/// Reports the progress of the training loop. Only the chief reports: on other ranks each call fails with
-/// codes::misuse. Outside of an experiment reports are discarded. Not collective, except
-/// report_mean_metrics(). Several threads may call it. A report never waits for a disk: it is written within
-/// 50 ms, and before the next checkpoint is committed.
+/// Reports the progress of the training loop. Only the chief reports: on other ranks the calls fail with
+/// codes::misuse, except report_mean_metrics(), report_timings() and flush(). Outside of an experiment
+/// reports are discarded. Not collective, except report_mean_metrics(), which one thread at a time may call;
+/// several threads may make the other calls. Reports of metrics, progress, status and alerts do not wait for
+/// a disk, unless they are larger than a quarter of the queue (1 MiB): a thread writes them within 50 ms, and
+/// before the record of the next checkpoint. report_early_exit() and set_metadata() wait for write(2).
 class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}
@@ -42,30 +44,32 @@ public:
     Status report_validation_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
     /// \param group "training", "validation" or another name, which must not contain a dot
     Status report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics);
-    /// Reports numbers. Copies them into a queue that a thread writes to the journal: no allocation, no
-    /// system call. If the queue is full the report is dropped, which the journal tells.
+    /// Reports numbers. Copies them into a queue that a thread writes to the journal, without allocation or
+    /// system call. If the queue is full the report is dropped; the journal has the number of dropped
+    /// reports.
     Status report_metrics(std::string_view group, std::uint64_t steps_completed,
                           std::span<Metric const> metrics);
-    /// report_metrics() for metrics that are JSON text already, which is faster.
+    /// report_metrics() for metrics that are JSON text already, which is faster. codes::misuse if the text is
+    /// not JSON.
     Status report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                std::string_view metrics);
     /// Reports the mean over all ranks of each number. Collective: every rank calls it, with the same names
-    /// in the same order. \return the means, in the order of `metrics`; codes::misuse on all ranks if their
-    /// names differ
+    /// in the same order.
+    /// \return the means, in the order of `metrics`; codes::misuse on all ranks if their names differ
     Result<std::vector<double>> report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
                                                     std::span<Metric const> metrics);
     /// Reports the sums of the named spans (telemetry/timing) since the last call, as metrics of the group
-    /// `timing`. The end of the context reports the rest. On other ranks than the chief it does nothing.
-    /// \param steps_completed empty: as in the last call
+    /// `timing`. Context::close() reports the rest. On ranks other than the chief it reports nothing.
+    /// \param steps_completed nullopt: as in the last call, or 0
     Status report_timings(std::optional<std::uint64_t> steps_completed = {});
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
     /// Writes all reports that were made before to the journal, which otherwise a thread does. Waits for
     /// write(2).
     Status flush() const;
-    /// Tells why the program is about to end. Only the first call counts.
+    /// Records why the program is about to end. Only the first call counts.
     Status report_early_exit(EarlyExit reason);
-    /// Tells in words what the program does.
+    /// Reports in words what the program does.
     Status set_status(std::string status);
     /// Writes the message to the journal: `trial describe` shows it.
     Status report_alert(Alert alert);
