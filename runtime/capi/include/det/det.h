@@ -1,7 +1,7 @@
 /**
  * \file det.h
- * What a training program knows of its run, and does with the other ranks. For C, and for any language that
- * can call C.
+ * The Core API for training programs: information about the run, collectives, preemption, reports and
+ * checkpoints. For C, and for any language that can call C.
  *
  *     det_context *context = NULL;
  *     if (det_context_open(NULL, &context) != DET_OK) { fputs(det_error_text(), stderr); return 1; }
@@ -10,21 +10,22 @@
  *     det_context_destroy(context);
  *
  * On a cluster a context finds its experiment, its peers and its journal through the environment. A program
- * that is started by hand is a single rank, and its reports go nowhere.
+ * that is started by hand is a single rank, and its reports are discarded.
  *
  * Errors. A call that can fail returns a det_status. The error is kept for the calling thread:
- * det_error_message() and the functions beside it. Outputs are set only if the status is DET_OK. Nothing is
- * thrown. Only warnings are printed. A NULL pointer where a pointer is required is an error with the code
- * "misuse".
+ * det_error_message() and the functions beside it. Outputs are set only if the status is DET_OK, except that
+ * buffers of collectives and tensors may be written in part. Nothing is thrown. Only warnings are printed,
+ * and what DET_DEBUG asks for. In a call that returns a det_status, NULL where a pointer is required is an
+ * error with the code "misuse".
  *
  * Ownership. The caller owns an object that it got through a `det_x **`, and frees it with det_x_destroy(),
  * which accepts NULL. An object made from a context keeps the parts of the context that it needs: objects and
- * context may be destroyed in any order. Text that a call returns belongs to the object that was asked. A
+ * context may be destroyed in any order. Text that a call returns belongs to the object that was passed. A
  * call does not keep its arguments after it returns, unless its comment says so.
  *
  * Thread safety. One thread at a time may use a context and the objects made from it, in the same order on
- * all ranks. Different contexts are independent. The calls of det_train_* may be made by any thread at any
- * time between the opening and the closing of the context.
+ * all ranks. Different contexts are independent. The calls of det_train_*, except det_train_report_mean(),
+ * may be made by any thread at any time between the opening and the closing of the context.
  *
  * Collective calls are made by all ranks, in the same order. If ranks differ in the call or its arguments,
  * each rank gets the same error, which names two ranks that differ; the next call can succeed.
@@ -99,11 +100,12 @@ typedef struct det_context_options {
     size_t struct_size; /**< set by DET_CONTEXT_OPTIONS_INIT */
     /** The directory for checkpoints outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
-    /** Called, inside a call of this library, when this rank has waited for another rank for a minute, and
-     * when copies of device tensors are slower than they could be. NULL: the warning goes to stderr. */
+    /** Called with a warning: inside a call of this library when this rank has waited for another rank for a
+     * minute, or when copies of device tensors are slower than they could be; and, on the chief, by a thread
+     * of this library when reports are dropped or can't be written. NULL: the warning goes to stderr. */
     void (*on_warning)(const char* warning, void* user);
-    void* user; /**< passed to on_warning; must outlive the context */
-    det_preempt_mode preempt_mode;
+    void* user;                    /**< passed to on_warning; must outlive the context */
+    det_preempt_mode preempt_mode; /**< must be the same on all ranks */
     /** Must be the same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one
      * before it opens the context, and in every call with device memory. */
     det_devices devices;
@@ -158,22 +160,26 @@ DET_API det_status det_context_open(const det_context_options* options, det_cont
  * group and chief_address at the same time */
 DET_API det_status det_context_connect(const det_ranks* ranks, const det_context_options* options,
                                        det_context** context);
-/** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption. Once.
+/** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption.
  * Outside of a run it sets the place of the checkpoints. Collective: an error of one rank is an error of all.
- * \param options NULL for the defaults; preempt_mode, checkpoint_path and checkpoint_storage are used */
+ * \param options NULL for the defaults; preempt_mode, checkpoint_path and checkpoint_storage are used
+ * \return "misuse" if the context has joined its run already, as one of det_context_open() has */
 DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
- * have entered. The context is still to be destroyed. */
+ * have entered, or after an error. The context is still to be destroyed.
+ * \return the error of the first save that failed and was not returned yet, of the journal, or of the
+ * connection */
 DET_API det_status det_context_close(det_context* context);
 /** Frees the context. Not collective. If the context was not closed, the rank leaves without telling its
  * peers; when the process ends, peers that wait for it get an error. */
 DET_API void det_context_destroy(det_context* context);
 
 /** \return JSON: {"run_dir", "cluster", "rendezvous", "trial"}, the files of DET_RUN_DIR/info; "trial" only
- * in an experiment. NULL outside of a run. Belongs to the context. */
+ * in an experiment. NULL outside of a run. Belongs to the context; valid until det_context_join_run() or
+ * det_context_destroy(). */
 DET_API const char* det_context_info(const det_context* context);
 /** \return the hyperparameters of the trial as a JSON object; "{}" outside of an experiment. Belongs to the
- * context. */
+ * context, as the text of det_context_info() does. */
 DET_API const char* det_context_hyperparameters(const det_context* context);
 
 /* ------------------------------------------------------------------------------------------- distributed */
@@ -226,8 +232,9 @@ enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_M
  * For all calls of this group: buffers are contiguous and aligned for their type; they are this rank's, in
  * host memory or, with devices, all in device memory. The same count, type and operation on all ranks.
  * Errors: "misuse" on all ranks if ranks differ or the arguments are wrong; "transport" if a rank is lost;
- * DET_TIMED_OUT. \param in count elements \param out count elements; either the same memory as `in`, or
- * memory that does not overlap it */
+ * DET_TIMED_OUT.
+ * \param in count elements
+ * \param out count elements; either the same memory as `in`, or memory that does not overlap it */
 DET_API det_status det_distributed_allreduce(det_context* context, const void* in, void* out, size_t count,
                                              det_dtype dtype, det_reduce_op op);
 /** Reduces elements of all ranks; only rank `to` gets the result. Collective.
@@ -253,8 +260,9 @@ DET_API det_status det_distributed_all_to_all(det_context* context, const void* 
 DET_API det_status det_distributed_broadcast(det_context* context, void* data, size_t count, det_dtype dtype,
                                              int32_t from);
 /** Chooses the stream for all later work in device memory, copies for checkpoints included. Not collective;
- * ranks may use different streams. \param stream a cudaStream_t; NULL, as at the beginning, is the default
- * stream \return "misuse" if the context has no devices */
+ * ranks may use different streams.
+ * \param stream a cudaStream_t; NULL, as at the beginning, is the default stream
+ * \return "misuse" if the context has no devices */
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
 /** Returns when all ranks have entered. Collective. */
 DET_API det_status det_distributed_barrier(det_context* context);
@@ -268,7 +276,8 @@ typedef struct det_operation det_operation;
 
 /** Start the calls above without waiting for them. Collective; other calls of the context may follow, in the
  * same order on all ranks. Parameters are those of the call without `start_`. The buffers must outlive the
- * operation. \param operation set to the operation, which the caller owns
+ * operation.
+ * \param operation set to the operation, which the caller owns
  * \{ */
 DET_API det_status det_distributed_start_allreduce(det_context* context, const void* in, void* out,
                                                    size_t count, det_dtype dtype, det_reduce_op op,
@@ -325,13 +334,13 @@ DET_API det_status det_distributed_gather_bytes(det_context* context, const void
 /** Every rank gets the byte strings of all ranks, in rank order. Collective. */
 DET_API det_status det_distributed_allgather_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    det_strings** values);
-/** Every rank gets the string of rank `from`.
- * \param data used on `from` only
+/** Every rank gets the string of rank `from`. Collective.
+ * \param data,size_bytes used on `from` only; may be NULL and 0 on the other ranks
  * \param value set to a list of one string */
 DET_API det_status det_distributed_broadcast_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    int32_t from, det_strings** value);
-/** Byte strings among the ranks of this node, in the order of their local ranks. The sender of a broadcast is
- * local rank 0. All ranks of all nodes call it.
+/** The same among the ranks of each node, in the order of their local ranks. Local rank 0 gets the strings of
+ * a gather, and sends the string of a broadcast. Collective over all ranks of all nodes.
  * \{ */
 DET_API det_status det_distributed_gather_bytes_local(det_context* context, const void* data,
                                                       size_t size_bytes, det_strings** values);
@@ -341,8 +350,8 @@ DET_API det_status det_distributed_broadcast_bytes_local(det_context* context, c
                                                          size_t size_bytes, det_strings** value);
 /** \} */
 
-/** Host memory on which collectives need no copies, where the transport offers that. For gradients and other
- * large data. */
+/** Host memory for gradients and other large data. If the ranks of a node communicate through shared memory,
+ * they can all read it, so that collectives on it need no copies. */
 typedef struct det_buffer det_buffer;
 
 /** Not collective.
@@ -356,28 +365,34 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
 
 /* ----------------------------------------------------------------------------------------------- preempt */
 
-/** Tells whether the run should stop. In the default mode collective, at the same steps on all ranks; all
- * ranks get the same answer. Cheap enough to be called at every step.
+/** Asks whether the program should save and stop. In the default mode collective, at the same steps on all
+ * ranks; all ranks get the same answer. Cheap enough to be called at every step. After the first 1 all later
+ * answers are 1.
  *
  * In the default mode the answer of call k is 1 once the first rank of a node (on one node: any rank) had
  * received the notice before its call k-1, or all ranks before their call k. More than 64 ranks on several
  * nodes get the answer one call later. A call waits only for ranks that are more than one call behind; on a
  * rank with a notice it waits for all ranks that are behind. On several nodes the first call blocks until all
  * ranks have called it.
+ *
  * At the first 1 the chief writes an acknowledgement into its journal: from then on the end of the program is
- * a pause, and the trial is resumed. Save, close the context, and return 0 from main.
+ * a preemption, and the trial is resumed. Save, close the context, and return 0 from main.
  * \param should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
-/** Tells the same as det_preempt_should_preempt(), and writes no acknowledgement. */
+/** Gives the same answer as det_preempt_should_preempt(), and writes no acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
-/** Writes the acknowledgement. Not collective; does nothing on ranks other than the chief. */
+/** Writes the acknowledgement, once. Not collective; does nothing on ranks other than the chief, and outside
+ * of an experiment. */
 DET_API det_status det_preempt_acknowledge(det_context* context);
 
 /* ------------------------------------------------------------------------------------------------- train */
 
-/** Reports metrics of training. For the chief only: "misuse" on other ranks. Does not wait for a disk. The
- * same holds for all calls of this group. \param steps_completed batches since the beginning of the trial
- * \param metrics a JSON object: names to values */
+/** Reports metrics of training.
+ *
+ * For all calls of this group: they are for the chief only ("misuse" on other ranks), unless their comment
+ * says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress, status and
+ * alerts do not wait for a disk, unless one is larger than 1 MiB; the other reports wait for write(2). \param
+ * steps_completed batches since the beginning of the trial \param metrics a JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
                                                      const char* metrics);
 /** Reports metrics of validation. */
@@ -387,18 +402,19 @@ DET_API det_status det_train_report_validation_metrics(det_context* context, uin
  * \param group a name without a dot */
 DET_API det_status det_train_report_metrics(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* metrics);
-/** Reports numbers: names[i] has the value values[i], for i < count. They are copied into a queue that a
- * thread writes: no system call. */
+/** Reports numbers: names[i] has the value values[i], for i < count. They are copied, without a system call,
+ * into a queue that a thread writes to the journal. If the queue is full, the report is dropped and counted.
+ */
 DET_API det_status det_train_report_numbers(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* const* names, const double* values, size_t count);
 /** Reports the mean of each number over all ranks. Collective: every rank calls it, with the same names in
- * the same order; otherwise "misuse" on all ranks. \param means if not NULL: set to the means, count of them,
- * on every rank */
+ * the same order; otherwise "misuse" on all ranks. One thread at a time.
+ * \param means if not NULL: set to the means, count of them, on every rank */
 DET_API det_status det_train_report_mean(det_context* context, const char* group, uint64_t steps_completed,
                                          const char* const* names, const double* values, size_t count,
                                          double* means);
-/** Writes all reports to the journal, which otherwise happens within 50 ms and before a checkpoint is
- * committed. */
+/** Writes all reports to the journal, which otherwise happens within 50 ms and before the record of a
+ * checkpoint. Does nothing on ranks other than the chief. */
 DET_API det_status det_train_flush(det_context* context);
 /** The sums of a named span: how often this process passed it, and how long that took. Valid until the
  * process ends. */
@@ -412,12 +428,12 @@ DET_API uint64_t det_span_begin(void);
  * nanoseconds. */
 DET_API void det_span_end(det_timing* timing, uint64_t begin);
 /** Reports the sums of all spans since the last call, as metrics NAME.count, NAME.total_s and NAME.max_s of
- * the group "timing". det_context_close() reports the rest. On other ranks than the chief it does
- * nothing. */
+ * the group "timing". det_context_close() reports the rest. On ranks other than the chief it reports nothing.
+ */
 DET_API det_status det_train_report_timings(det_context* context, uint64_t steps_completed);
 /** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
-/** Tells in words what the program does. */
+/** Reports in words what the program does. */
 DET_API det_status det_train_set_status(det_context* context, const char* status);
 /** Replaces the metadata of the trial, which later runs of the trial read.
  * \param metadata a JSON object */
@@ -429,13 +445,13 @@ enum {
     DET_INVALID_HP = 0,         /**< it cannot train with these hyperparameters */
     DET_USER_REQUESTED_STOP = 1 /**< it has been told to stop */
 };
-/** Tells why the program is about to end. Only the first call counts. */
+/** Records why the program is about to end. Only the first call counts. */
 DET_API det_status det_train_report_early_exit(det_context* context, det_early_exit reason);
 
 /** How important an alert is. */
 typedef int32_t det_alert_level;
 enum { DET_ALERT_DEBUG = 0, DET_ALERT_INFO = 1, DET_ALERT_WARN = 2, DET_ALERT_ERROR = 3 };
-/** Writes a message for the user to the run's journal, on the chief. det-submit trial describe shows it.
+/** Writes a message for the user to the run's journal. det-submit trial describe shows it.
  * \param title,description may be NULL */
 DET_API det_status det_train_report_alert(det_context* context, const char* title, const char* description,
                                           det_alert_level level);
@@ -474,15 +490,16 @@ enum {
     DET_UNIT_EPOCHS = 3,
     DET_UNIT_TIME_METRIC = 4 /**< the validation metric that the searcher's time_metric names */
 };
-/** Tells how long the trial is to train, from its beginning: max_length of the searcher, or max_time.
- * \param length set to 0 if none is configured, and outside of an experiment */
+/** Reads how long the trial is to train, from its beginning: max_length of the searcher, or max_time.
+ * \param length set to 0 if none is configured, and outside of an experiment
+ * \param unit set to the unit of the length */
 DET_API det_status det_searcher_training_length(det_context* context, uint64_t* length, det_unit* unit);
-/** Tells how many batches the trial has yet to train. Records and epochs are converted by the hyperparameter
- * global_batch_size and by records_per_epoch of the configuration. If the conversion needs one that is not
- * configured, steps_completed counts in the unit of the length.
- * \param steps_completed batches since the beginning of the trial
- * \param is_known set to 1; to 0 without a length, if a time_metric measures it, and outside of an experiment
- * \param batches set if is_known is 1; 0 when the trial has reached its length */
+/** Computes how many batches the trial has yet to train. Records and epochs are converted by the
+ * hyperparameter global_batch_size and by records_per_epoch of the configuration. If the conversion needs one
+ * that is not configured, steps_completed counts in the unit of the length. \param steps_completed batches
+ * since the beginning of the trial \param is_known set to 1; to 0 without a length, if a time_metric measures
+ * it, and outside of an experiment \param batches set if is_known is 1; 0 when the trial has reached its
+ * length */
 DET_API det_status det_searcher_batches_left(det_context* context, uint64_t steps_completed,
                                              int32_t* is_known, uint64_t* batches);
 
@@ -511,7 +528,7 @@ DET_API det_status det_searcher_acknowledge_end(det_context* context);
 /** Reports progress as the length that is completed. For the chief only.
  * \param length from 0 to the length of the training */
 DET_API det_status det_searcher_report_progress(det_context* context, double length);
-/** Tells that the trial has trained up to the length of the operation. For the chief only, once for each
+/** Records that the trial has trained up to the length of the operation. For the chief only, once for each
  * operation: "misuse" otherwise.
  * \param metric the value of the searcher's metric */
 DET_API det_status det_searcher_report_completed(det_context* context, double metric);
@@ -519,7 +536,9 @@ DET_API det_status det_searcher_report_completed(det_context* context, double me
 /* -------------------------------------------------------------------------------------------- checkpoint
  *
  * For all calls of this section: `metadata` is a JSON object, or NULL for none; "steps_completed" is added to
- * it. An error of one rank in a collective call is an error of all ranks. */
+ * it. An error of one rank in a collective call is an error of all ranks, with two exceptions: only the chief
+ * gets an error of writing the journal, and only the rank that passes NULL for an object or an output gets
+ * the error "misuse". */
 
 /** The size of a UUID as text, with the 0 byte at its end. */
 #define DET_UUID_SIZE 37
@@ -538,7 +557,8 @@ DET_API det_status det_checkpoint_restore_path(det_context* context, const char*
 typedef int32_t (*det_select)(const char* path, void* user);
 /** Copies a checkpoint into a directory, and compares the files with the manifest. Not collective.
  * \param directory made if it does not exist; files that are there are replaced
- * \param select NULL: everything \param user passed to select
+ * \param select NULL: everything
+ * \param user passed to select
  * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
 DET_API det_status det_checkpoint_download(det_context* context, const char* uuid, const char* directory,
                                            det_select select, void* user);
@@ -574,25 +594,28 @@ DET_API const char* det_checkpoint_draft_uuid(const det_checkpoint_draft* draft)
 /** \return the directory to write into. Belongs to the draft. */
 DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* draft);
 /** Makes the files in the directory a checkpoint. Blocks until it is committed. Collective for a sharded
- * draft. \return "misuse" if the draft is already committed or given up */
+ * draft.
+ * \return "misuse" if the draft is already committed or given up */
 DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
-/** Gives up a sharded draft. Collective with the commits of the other ranks, which get an error.
- * \param reason the message of that error; may be NULL
- * \return the error that all ranks get */
+/** Gives up a sharded draft. Collective with the commits of the other ranks, which get an error. "misuse" for
+ * a draft that is not sharded. \param reason the message of that error; may be NULL \return the error that
+ * all ranks get */
 DET_API det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, const char* reason);
 /** Frees the draft. Removes its files if it was not committed, except those of a sharded draft, because other
  * ranks may use the same directory: det_checkpoint_draft_give_up() removes them. */
 DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
 /** Makes one checkpoint of files from all ranks. Collective. Blocks until it is committed. The metadata
- * of all ranks is merged. \param directory the files of this rank, or NULL for none. Several ranks may bring
- * the same file; files that have the same name and different contents are "misuse". \param uuid set to the
- * UUID of the checkpoint */
+ * of all ranks is merged.
+ * \param directory the files of this rank, or NULL for none. Several ranks may pass the same file; files that
+ * have the same name and different contents are "misuse"
+ * \param uuid set to the UUID of the checkpoint */
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
 
 /** Makes one checkpoint like det_checkpoint_upload(), of chosen files of the directories.
- * \param select called on this rank; NULL: everything \param user passed to select */
+ * \param select called on this rank; NULL: everything
+ * \param user passed to select */
 DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t steps_completed,
                                                   const char* metadata, const char* directory,
                                                   det_select select, void* user, char uuid[DET_UUID_SIZE]);
@@ -602,15 +625,17 @@ DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t
 typedef det_status (*det_write)(const char* directory, void* user);
 
 /** Makes one checkpoint of files that all ranks write. Collective. Blocks until it is committed. The
- * rules for files are those of det_checkpoint_upload(). \param write called once on each rank. The directory
- * is the same for all ranks if the storage is a file system, else each rank has its own. \param user passed
- * to write \param uuid set to the UUID of the checkpoint */
+ * rules for files are those of det_checkpoint_upload().
+ * \param write called once on each rank. The directory is the same for all ranks if the storage is a file
+ * system, else each rank has its own
+ * \param user passed to write
+ * \param uuid set to the UUID of the checkpoint */
 DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_completed,
                                                 const char* metadata, det_write write, void* user,
                                                 char uuid[DET_UUID_SIZE]);
 /** Makes the last checkpoint before a preemption, of files that the chief writes, if there is time for it as
  * det_checkpoint_save_last() counts it. Collective. Blocks until it is committed.
- * \param metadata,write used on the chief only
+ * \param metadata,write,user used on the chief only
  * \param is_stored set to 1, or, on all ranks, to 0 if there is too little time: the trial continues from the
  * checkpoint before */
 DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed,
@@ -641,7 +666,9 @@ typedef struct det_tensor {
 
 /** \param state set to an empty state, which the caller owns */
 DET_API det_status det_state_create(det_state** state);
-/** Adds a tensor. Errors in its shape are found when the state is saved or loaded. */
+/** Adds a tensor. Errors in its shape are found when the state is saved or loaded.
+ * \return "misuse" if the element type is unknown, if a required pointer is NULL, or if only one of begin and
+ * part_shape is given */
 DET_API det_status det_state_add(det_state* state, const det_tensor* tensor);
 DET_API void det_state_destroy(det_state* state);
 
@@ -680,7 +707,8 @@ typedef struct det_saved {
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
 /** Saves a state while training continues. Collective. Blocks until the state has been copied, after which it
  * may change; the copy is written in the background. The save becomes a checkpoint inside a later
- * det_checkpoint_poll(), det_checkpoint_save() or det_checkpoint_finish().
+ * det_checkpoint_poll(), det_checkpoint_save(), det_checkpoint_save_last(), det_checkpoint_finish() or
+ * det_context_close().
  *
  *     det_saved saved = DET_SAVED_INIT;
  *     det_checkpoint_save(context, steps, "{\"epoch\": 2}", state, &saved);
@@ -697,8 +725,8 @@ DET_API det_status det_checkpoint_finish(det_context* context, det_outcomes** ou
 
 /** Makes the last save before a preemption, and then finishes as det_checkpoint_finish() does. Collective. If
  * the time left is less than one and a half times what the last checkpoint took, it does not save this state:
- * it commits the saves that have been copied, and the trial continues from the newest of them. \param
- * outcomes as in det_checkpoint_poll() */
+ * it commits the saves that have been copied, and the trial continues from the newest of them.
+ * \param outcomes as in det_checkpoint_poll() */
 DET_API det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed,
                                             const char* metadata, const det_state* state,
                                             det_outcomes** outcomes);
