@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> type_names{"real", "integer", "boolean"};
 
-// A program that invents a name for every report must not fill the memory: after this many schemas the ids
+// A program that uses a new name in every report must not fill the memory: after this many schemas the ids
 // begin again from 0, and a schema replaces the one with the same id.
 constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size

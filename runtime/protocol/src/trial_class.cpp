@@ -21,7 +21,7 @@ Words launcher_arguments(Words command) {
     for (std::size_t i = 0; i < command.size(); ++i) {
         std::string_view const word = command[i];
         bool const is_program = word == "det-launch" || word.ends_with("/det-launch");
-        if (is_program) return command.subspan(std::min(i + 2, command.size()));  // behind the launcher's name
+        if (is_program) return command.subspan(std::min(i + 2, command.size()));  // after the launcher's name
         if (word.starts_with("determined.launch.") || word == "determined.exec.harness") {
             return command.subspan(i + 1);
         }
@@ -31,8 +31,8 @@ Words launcher_arguments(Words command) {
 
 /// What follows a launcher's options in `[[OPTION...] --] (--trial MODULE:CLASS | COMMAND...)`.
 Words without_options(Words arguments) {
-    bool const has_options = !arguments.empty() && arguments[0].starts_with('-') &&
-                             !arguments[0].starts_with(trial_option);
+    bool const has_options =
+        !arguments.empty() && arguments[0].starts_with('-') && !arguments[0].starts_with(trial_option);
     if (!has_options) return arguments;
     auto const separator = std::ranges::find(arguments, "--");
     if (separator == arguments.end()) return {};

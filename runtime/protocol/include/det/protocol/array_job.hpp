@@ -8,8 +8,8 @@
 namespace det {
 
 /// One job array of an experiment. Task i runs trial first_trial + i. If trials share nodes, task i begins
-/// with the trials from first_trial + i * lanes on. An experiment has several arrays if MaxArraySize is too
-/// small for all trials, or if tasks were submitted again.
+/// with the trials from first_trial + i * lanes on, and may claim others later. An experiment has several
+/// arrays if MaxArraySize is too small for all trials, or if tasks were submitted again.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;
@@ -32,7 +32,8 @@ std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events);
 /// The array that was last submitted for the trial.
 std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial);
 
-/// Reduces the arrays to the tasks that run `trials`. Arrays without such a task are left out. Pure.
+/// Reduces the arrays to the tasks that run `trials`. Arrays without such a task are left out. Arrays with
+/// the same first trial become one, whose `job` is that of one of them. Pure.
 std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
                                  std::vector<std::uint32_t> const& trials);
 

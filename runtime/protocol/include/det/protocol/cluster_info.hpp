@@ -9,8 +9,9 @@
 
 namespace det {
 
-// The position of a task on the cluster: four JSON files in DET_RUN_DIR/info with Determined's names and
-// keys. They are made once per node. Addresses of peers are resolved on demand, not here.
+// What a task can read about its run and its node: four JSON files in DET_RUN_DIR/info with Determined's
+// names and keys. They are made once per node and run. Of other nodes they have the host names and the
+// chief's address; other addresses are resolved on demand.
 
 /// info/cluster.json
 struct ClusterInfo {
@@ -75,7 +76,7 @@ Result<RendezvousInfo> parse_rendezvous_info(std::string_view text);
 Result<ResourcesInfo> parse_resources_info(std::string_view text);
 
 /// The global rank of a local rank. Adds up the slots of all nodes before this one, because nodes may have
-/// different numbers of slots.
+/// different numbers of slots. codes::damaged if the node has no such local rank.
 Result<Rank> global_rank(RendezvousInfo const& info, int local_rank);
 
 namespace info_files {

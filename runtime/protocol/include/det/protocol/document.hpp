@@ -7,7 +7,7 @@
 
 namespace det {
 
-/// A kind of small JSON file, with the newest version that this program reads and writes.
+/// A kind of small JSON file, with the version that this program writes and the newest one that it reads.
 struct DocumentKind {
     std::string_view name;
     int version;
@@ -24,7 +24,8 @@ inline constexpr DocumentKind manifest{"manifest", 2};
 /// white space and with sorted keys, so that a person may reindent the file (FORMATS.md).
 std::string render_document(DocumentKind kind, Json const& body);
 
-/// Returns the body if it is undamaged and of this kind. Fails with codes::newer_format for a newer version.
+/// Returns the body. codes::damaged if the text is no document, has another checksum or is of another kind;
+/// codes::newer_format for a newer version.
 Result<Json> parse_document(DocumentKind kind, std::string_view text);
 
 /// The kind and version that a document claims ("spec/1") and its body, for `det-submit dump`.

@@ -11,14 +11,14 @@ namespace det {
 inline constexpr std::size_t hosts_max = 1'000'000;
 
 /// Expands a Slurm host list like "gpu[07-10,12],login1" in order. Supports several brackets per name, zero
-/// padding and suffixes. Fails for more than hosts_max names.
+/// padding and suffixes. codes::slurm_output if it is malformed or has more than hosts_max names.
 Result<std::vector<std::string>> expand_host_list(std::string_view text);
 
 /// The first name of the list, in a time that does not depend on the length of the list.
 Result<std::string> first_host(std::string_view text);
 
-/// Compresses names to a host list and keeps their order. Consecutive names that differ in their last number
-/// share a bracket.
+/// Compresses names to a host list and keeps their order. Consecutive names that end with a number and differ
+/// only in it share a bracket.
 std::string compress_host_list(std::vector<std::string> const& hosts);
 
 /// Expands Slurm's "4(x2),3" to 4, 4, 3.

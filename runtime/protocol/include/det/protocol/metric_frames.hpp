@@ -14,7 +14,8 @@
 namespace det {
 
 // The binary form of metrics in a journal (journal/FORMAT.md, types 16 and 17). A report whose values are all
-// numbers takes 8 bytes a value and few bytes more; the names are written once per journal.
+// numbers takes 8 bytes a value and few bytes more. The names are written once for all reports with the same
+// group, names and types; again after 4096 other ones.
 
 /// How a value is shown; all are stored as 64-bit floating point numbers.
 enum class MetricType : std::uint8_t { real, integer, boolean };
@@ -63,8 +64,8 @@ public:
     /// Adds a report. A name that is not UTF-8 gets replacement characters.
     void add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
              std::span<Metric const> metrics);
-    /// Returns the records of all reports that were added since the last call. They must be written to the
-    /// journal in this order.
+    /// Returns the records of all reports that were added since the last call. All must be written to the
+    /// journal, in this order: later records refer to the schemas among them.
     std::vector<EncodedRecord> take();
 
 private:

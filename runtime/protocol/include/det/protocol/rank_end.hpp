@@ -41,9 +41,9 @@ std::string render_rank_end(RankEnd const& end);
 /// still be read.
 std::vector<RankEnd> parse_rank_ends(std::string_view text);
 
-/// The earliest failure of slurm.setup; without one, the earliest failure of a rank; without one, of a
-/// launcher. An end with lost_peer comes after all others of its kind, whatever its time is: a wrapper may
-/// record the cause after the consequence, and the clocks of two nodes differ.
+/// The failure that counts as the first: the earliest one of slurm.setup; without one, the earliest of a
+/// rank; without one, of a launcher. An end with lost_peer comes after all others of its kind, whatever its
+/// time is: a wrapper may record the cause after the consequence, and the clocks of two nodes differ.
 std::optional<RankEnd> first_to_fail(std::span<RankEnd const> ends);
 
 /// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)", "rank 0 on

@@ -12,11 +12,11 @@ namespace det {
 
 /// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // the program created DET_DONE_FILE, or ended with exit code 0 without a notice
+    finished,      // the program created DET_DONE_FILE, or ended with exit code 0 and not because of a notice
     preempted,     // Slurm preempted the job, or the program stopped because of another notice
-    paused,        // the user paused the experiment
+    paused,        // the user paused the trial or its experiment
     canceled,      // the user cancelled the trial, or the job was cancelled in Slurm
-    failed,        // the program failed, was silent for too long, or its setup failed
+    failed,        // the program or its setup failed, a node sent no heartbeat, or the search can't go on
     time_limit,    // the time limit of the job was reached
     node_failed,   // a node failed
     superseded,    // a newer incarnation of the job runs; this one writes nothing more
@@ -24,7 +24,7 @@ enum class Cause {
     interrupted,   // the job was signalled, and slurmctld could not be asked for the reason or for a requeue
     stopped_by_search,        // the searcher ended the trial
     invalid_hyperparameters,  // the program reported that it can't train with them
-    hung,                     // no step was reported for slurm.hang_timeout
+    hung,                     // no step and no end of a collective operation for slurm.hang_timeout
     unknown,                  // a newer program has recorded it: see RunEnded::unknown_cause
 };
 
@@ -89,8 +89,8 @@ struct CheckpointCommitted {
     std::optional<double> blocked_s = {};
 };
 
-/// Written when the chief begins a checkpoint. If the chief dies after it has stored the manifest, the store
-/// shows that the checkpoint was committed.
+/// Written when the chief begins a checkpoint. If the chief dies before it writes CheckpointCommitted, the
+/// store shows whether the checkpoint was committed.
 struct CheckpointBegun {
     UtcTime time;
     std::string uuid;
@@ -112,7 +112,7 @@ struct FirstStep {
     UtcTime time;
 };
 
-/// The program has told why it ends before the length of its training.
+/// The program has reported why it ends before the length of its training.
 struct EarlyExitReported {
     UtcTime time;
     std::string reason;  // one of early_exit_reasons
@@ -146,7 +146,7 @@ struct TrialMetadataSet {
 struct OperationCompleted {
     UtcTime time;
     std::uint64_t length = 0;  // of the operation, from the beginning of the trial, in the searcher's unit
-    double metric = 0;         // the searcher's metric; infinities are written as NaN
+    double metric = 0;         // the searcher's metric; one that is not finite is read back as NaN
 };
 
 /// In `life`: Slurm has requeued the job.
@@ -226,6 +226,7 @@ EncodedRecord encode_metrics(UtcTime time, std::string_view group, std::uint64_t
                              std::string_view metrics);
 
 /// Decodes a record. Returns nullopt for an unknown type, which a newer program has written; readers skip it.
+/// codes::damaged if the payload is not that of the type.
 Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view payload);
 
 /// Converts a record to JSON with the name of its type, for `det-submit dump`.

@@ -11,9 +11,9 @@ namespace det {
 
 /// The relation of a Slurm step to the runs of det-submit.
 enum class StepKind {
-    foreign,      // not handled, or its variables are inherited from a run of another job
-    part_of_run,  // started by a supervisor or within a run: DET_RUN_KEY names the run
-    own_run,      // of a script with DET_SPANK=auto: a separate run
+    foreign,      // the step asks for nothing, or its variables are inherited from a run of another job
+    part_of_run,  // a supervisor or a rank of a run started it: DET_RUN_KEY names the run
+    own_run,      // a step of a user's script with DET_SPANK=auto: a separate run
 };
 
 StepKind find_step_kind(TaskIdentity const& task, VariableLookup const& lookup);

@@ -31,7 +31,8 @@ struct TaskIdentity {
     friend bool operator==(TaskIdentity const&, TaskIdentity const&) = default;
 };
 
-/// Reads the SLURM_* variables of a task. Fails if they are missing or contradictory.
+/// Reads the SLURM_* variables of a task. codes::not_in_slurm if one is missing, codes::slurm_output if they
+/// are malformed or contradict each other.
 Result<TaskIdentity> identify_task(VariableLookup const& lookup);
 
 /// The unique key of a task, like "123.0.5". DET_WRAPPED contains it.
@@ -39,11 +40,11 @@ std::string task_key(TaskIdentity const& task);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// The value of DET_SILENCE_S, at least 4 s.
+/// The value of DET_SILENCE_S, from 4 s to a day; 120 s if it is not set or no number.
 std::chrono::seconds silence_limit(VariableLookup const& lookup);
 
-/// The variables of one rank as torchrun sets them: RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ... and
-/// MASTER_ADDR. For a rank that Slurm starts (`slurm: {launch: rank}`) or one of our launchers.
+/// The variables of one rank as torchrun and deepspeed set them: RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ...
+/// and MASTER_ADDR. For a rank that Slurm starts (`slurm: {launch: rank}`) or one of our launchers.
 Variables rank_variables(TaskIdentity const& task);
 
 /// Names of the environment variables that batch script, supervisor, plugin, wrapper and ranks exchange.
@@ -61,7 +62,8 @@ inline constexpr char wrapped[] = "DET_WRAPPED";
 inline constexpr char wrapped_command[] = "DET_SPANK_COMMAND";
 /// The node-local directory of the run.
 inline constexpr char run_dir[] = "DET_RUN_DIR";
-/// The key of the run, the same in all of its steps. If it is set, the task belongs to a run.
+/// The key of the run, the same in all of its steps. If it is set, and DET_RUN_JOB is this job, the task
+/// belongs to a run.
 inline constexpr char run_key[] = "DET_RUN_KEY";
 /// SLURM_JOB_ID of the job of the run. In another job the variables of the run are inherited and are ignored.
 inline constexpr char run_job[] = "DET_RUN_JOB";
@@ -98,8 +100,8 @@ inline constexpr char compile_cache[] = "DET_COMPILE_CACHE";
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.
 inline constexpr char profiling[] = "DET_PROFILING";
-/// Set if the supervisor ends a run that hangs: the heartbeats of nodes tell whether their ranks go on
-/// in collective operations.
+/// Set if the supervisor ends a run that hangs: the heartbeat files of nodes then show whether collective
+/// operations of their ranks make progress.
 inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";

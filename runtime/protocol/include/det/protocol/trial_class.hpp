@@ -10,8 +10,8 @@ namespace det {
 bool is_trial_class(std::string_view entrypoint);
 
 /// Whether a command starts a trial class by a launcher:
-/// `python3 -m determined.launch.horovod --trial model_def:MyTrial`, `det-launch horovod --trial ...`. A `--trial`
-/// behind the name of a script is an option of the script.
+/// `python3 -m determined.launch.horovod --trial model_def:MyTrial`, `det-launch horovod --trial ...`. A
+/// `--trial` after the name of a script is an option of the script.
 bool launches_trial_class(std::span<std::string const> command);
 
 }  // namespace det
