@@ -45,7 +45,7 @@ struct CurveReducer::PartOfPixel {
             if (not_a_number == no_index) not_a_number = index;
             return;
         }
-        // Written so that the first value wins against NaN.
+        // The comparisons are false while the value is still NaN, so that the first number is taken.
         if (!(value >= least_value)) {
             least = index;
             least_value = value;

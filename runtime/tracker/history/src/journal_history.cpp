@@ -88,7 +88,7 @@ Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experimen
     auto const layout = ExperimentLayout(root_, experiment.id).at_revision(experiment.revision());
     DET_TRY_ASSIGN(auto trial,
                    read_trial(layout.trial(index), {experiment.id, index}, experiment.is_packed()));
-    // Two processes replaced the same trial: no process runs the later replacement.
+    // Two processes replaced the same trial: no process runs the replacement with the higher index.
     bool const is_planned = experiment.spec && index < experiment.spec->trial_count;
     if (!is_planned && !experiment.replacements.contains(index)) trial.desired = DesiredState::cancel;
     return trial;

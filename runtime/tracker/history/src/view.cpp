@@ -23,8 +23,8 @@ std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm:
     return *found->second;
 }
 
-/// A task of the experiment's arrays that is not over, if there is one. Such a task will claim a waiting
-/// trial.
+/// A task of the experiment's arrays that is not over, which may claim a waiting trial; if there is none, one
+/// that is over; nullopt if Slurm knows none.
 std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
     slurm::JobStatus const* best = nullptr;
     for (auto const& array : arrays) {
@@ -37,7 +37,7 @@ std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<A
     return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
-/// The earlier one of two times; an empty time is later than every other.
+/// The earlier one of two times; nullopt is later than every time.
 std::optional<UtcTime> earlier(std::optional<UtcTime> a, std::optional<UtcTime> b) {
     return a && (!b || *a < *b) ? a : b;
 }

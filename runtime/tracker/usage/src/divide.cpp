@@ -64,7 +64,7 @@ void add_training(Usage& usage, PlacedRun const& placed, Period period) {
     usage.add(run.lost_as, (period.end - cut) * placed.slots, run.cause.empty() ? "unknown" : run.cause);
 }
 
-/// What the ranks waited for each other was counted as training.
+/// Moves the time in which ranks waited for each other, which was counted as training, to `waiting`.
 void move_waiting(Usage& usage, PlacedRun const& placed) {
     auto const waited = std::clamp<std::int64_t>(placed.run->waited_slot_us, 0, usage.of(Use::training));
     usage.add(Use::training, -waited);
@@ -91,7 +91,8 @@ Usage divide_run(PlacedRun const& placed) {
     return usage;
 }
 
-/// Adds the slot time in which no run had the slots. While other runs had some, the rest was idle.
+/// Adds the slot time in which no run had the slots: as `idle` while another run had some, else as `starting`
+/// before a run and as `ending` after the last one.
 void add_free_slots(Usage& usage, Allocation const& allocation, std::vector<PlacedRun> const& placed) {
     std::vector<std::int64_t> times{allocation.started.microseconds, allocation.ended.microseconds};
     for (auto const& p : placed) {

@@ -10,7 +10,7 @@ namespace {
 using history::RunReports;
 using lifecycle::RunView;
 
-/// Whether the results of a run with this end stand, also if a later run began from an earlier checkpoint.
+/// Whether all training of a run with this end is kept, also if a later run began from an earlier checkpoint.
 bool keeps_all(Cause cause) {
     switch (cause) {
         case Cause::finished:
@@ -43,7 +43,7 @@ bool has_reported(RunReports const& run) {
     return run.first_step || !run.metrics.empty() || !run.checkpoints.empty();
 }
 
-/// When training began: at the first step that the program has told, else at its first report.
+/// When training began: at the recorded first step, else at the first report.
 std::optional<UtcTime> training_began(RunReports const& run) {
     if (run.first_step) return run.first_step;
     std::optional<UtcTime> first;
@@ -90,7 +90,7 @@ std::optional<UtcTime> last_kept_report(RunReports const& run, UtcTime begun) {
     return std::nullopt;
 }
 
-/// The run's training until this time was the beginning of what later runs did.
+/// The time until which all later runs built on the training of this run; nullopt if they built on all of it.
 std::optional<UtcTime> used_until(std::size_t index, std::span<RunView const> runs,
                                   std::span<RunReports const> reports, Checkpoints const& checkpoints) {
     auto const begun = runs[index].started->time;

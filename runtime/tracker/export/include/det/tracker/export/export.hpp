@@ -12,7 +12,7 @@ struct ExportOptions {
     bool all_runs = false;  // also superseded reports
 };
 
-/// Takes a part of the text that is exported.
+/// Takes the next part of the text that is exported. An error ends the export.
 using TextSink = std::function<Status(std::string_view text)>;
 
 /// A header and a row for each value: trial, run, group, steps_completed, time, metric, value; with all_runs
@@ -26,7 +26,8 @@ Status export_json_lines(history::History& history, std::span<TrialId const> tri
                          ExportOptions const& options, TextSink const& sink);
 
 /// An event file of TensorBoard for each run with reports: DIRECTORY/<trial>/events.out.tfevents.<run>.det.
-/// The directory is created; files in it are replaced. Values that are no numbers are left out.
+/// The directory is created; the file of a run that was exported before is replaced. Booleans are 0 and 1;
+/// other values that are no numbers are left out.
 Status export_event_files(history::History& history, std::span<TrialId const> trials,
                           ExportOptions const& options, std::filesystem::path const& directory);
 

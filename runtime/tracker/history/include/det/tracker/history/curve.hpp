@@ -26,21 +26,21 @@ struct AxisRange {
     }
 };
 
-/// A metric for a plot of this width.
+/// Asks for a metric, reduced to what a plot of this width can show.
 struct CurveQuery {
     std::string group;
     std::string metric;
     std::size_t width = 1000;  // pixels, at least 1
     Axis axis = Axis::steps;
-    std::optional<double> from = {};  // of the axis; empty: all points
-    std::optional<double> to = {};    // included
+    std::optional<double> from = {};  // position on the axis; nullopt: the first point
+    std::optional<double> to = {};    // included; nullopt: the last point
     bool all_runs = false;            // a curve for each run, with superseded reports
 };
 
 /// The points that are drawn, in the order of the reports.
 struct Curve {
     std::optional<std::uint32_t> run = {};  // nullopt: of all runs, without superseded reports
-    std::uint64_t points = 0;               // before the reduction
+    std::uint64_t points = 0;               // before the reduction, also those outside of the range
     std::vector<std::uint64_t> steps = {};
     std::vector<UtcTime> times = {};
     std::vector<double> values = {};
@@ -91,7 +91,7 @@ private:
 };
 
 /// The range that a query asks for.
-/// \param extent of all points
+/// \param extent the range of all points, which replaces a missing end
 AxisRange choose_range(CurveQuery const& query, AxisRange const& extent);
 
 /// The curves of the runs of a trial: one of all, or one of each. Pure.

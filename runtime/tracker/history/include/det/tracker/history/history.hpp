@@ -65,7 +65,8 @@ struct RunReports {
     journal::RunBeginning beginning = {};
     journal::CutOff cut_off = {};  // see find_superseded()
 
-    /// Takes a record of the chief's journal into account, or the start of the run. Records come in order.
+    /// Takes a record of the chief's journal into account, or the RunStarted of the run's `life`. Records
+    /// come in order.
     void add(Record const& record);
     /// Whether a later run trained the steps of this report again.
     bool is_superseded(MetricsReported const& report) const {
@@ -92,7 +93,7 @@ struct RunSeries {
 
 enum class SupersededReports { left_out, included };
 
-/// Pure.
+/// The numbers of one metric in the reports of a run. Pure.
 RunSeries series_of(RunReports const& run, std::string_view group, std::string_view metric,
                     SupersededReports superseded);
 
@@ -103,11 +104,13 @@ public:
 
     /// The ids of all experiments, ascending; empty if there are none yet.
     virtual Result<std::vector<ExperimentId>> list_experiments() = 0;
+    /// An experiment with all its trials. codes::no_such_experiment if there is none, or it was deleted.
     virtual Result<ExperimentRecord> load_experiment(ExperimentId id) = 0;
-    /// A list of experiments without their trials, newest first. Here it takes the records of each; an index
-    /// has a faster way.
+    /// A list of experiments without their trials, newest first. The implementation here loads each
+    /// experiment; an index has a faster one.
     virtual Result<ExperimentPage> list_summaries(ExperimentFilter const& filter);
     /// The reports of a trial's runs: one entry per run, in order. Superseded reports are among them.
+    /// codes::no_such_trial if the experiment has no such trial.
     virtual Result<std::vector<RunReports>> load_reports(TrialId id) = 0;
     /// The trials that have arrived at a rung of the experiment's search, sorted by trial.
     virtual Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
@@ -116,16 +119,17 @@ public:
     /// \param spec of its experiment
     virtual Result<std::optional<journal::BestValidation>> load_best_validation(
         TrialId id, ExperimentSpec const& spec) = 0;
-    /// The same of the first `count` trials of an experiment: one entry per trial, in order. The error of one
-    /// trial is that of all. Here they are loaded one by one; an index has a faster way.
+    /// The same of the first `count` trials of an experiment: one entry per trial, in order. Fails if that of
+    /// one trial fails. The implementation here loads one after the other; an index has a faster one.
     virtual Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
         ExperimentId id, std::uint32_t count, ExperimentSpec const& spec);
-    /// One metric of a trial: one entry per run, in order. Here it is taken from load_reports(); an index has
-    /// a faster way.
+    /// One metric of a trial: one entry per run, in order. The implementation here uses load_reports(); an
+    /// index has a faster one.
     virtual Result<std::vector<RunSeries>> load_series(TrialId id, std::string const& group,
                                                        std::string const& metric,
                                                        SupersededReports superseded);
-    /// The same reduced to what a plot can show. Here it is made of load_series(); an index has a faster way.
+    /// The same reduced to what a plot can show. The implementation here uses load_series(); an index has a
+    /// faster one.
     virtual Result<std::vector<Curve>> load_curves(TrialId id, CurveQuery const& query);
 };
 

@@ -13,9 +13,9 @@ namespace det::tracker::history {
 struct RungView {
     std::uint64_t length = 0;                // the training length at which it compares trials
     std::vector<search::RungEntry> entries;  // best first; failed trials last
-    std::uint32_t kept_trials = 0;           // how many of them would train on if the last one arrived now
-    std::optional<double> cut_off;           // the worst metric of these; empty: nothing has arrived
-    std::uint32_t stopped_trials = 0;        // that the search has stopped here
+    std::uint32_t kept_trials = 0;           // how many of them would train on if all were compared now
+    std::optional<double> cut_off;           // the worst metric of these; nullopt: no trial has arrived
+    std::uint32_t stopped_trials = 0;        // number of trials that the search has stopped here
 };
 
 struct BracketView {

@@ -20,8 +20,8 @@ struct TrialRecord;
 /// An experiment in a list.
 struct ExperimentSummary {
     ExperimentId id;
-    /// The JSON of to_summary_json(), on one line. Empty if Slurm's queue can change the state: it then takes
-    /// the records and the queue to make one.
+    /// The JSON of to_summary_json(), on one line. Empty if Slurm's queue can change the state: then
+    /// view_experiment() of the record and the queue gives it.
     std::string text;
     std::optional<Error> error;  // why it can't be read; `text` is empty then
 };
@@ -38,7 +38,8 @@ struct ExperimentFilter {
 };
 
 struct ExperimentPage {
-    /// Newest first, at most `limit`. Those that can't be read are among them, whatever the filter.
+    /// Newest first, at most `limit`. Experiments that can't be read are among them, whatever state, owner,
+    /// name and label the filter has.
     std::vector<ExperimentSummary> experiments;
     bool has_more = false;  // beyond the limit
 };
@@ -47,7 +48,7 @@ struct ExperimentPage {
 /// `completed_trials`. Pure.
 Json to_summary_json(ExperimentView const& view);
 
-/// Whether the state of a trial follows from the records alone, whatever Slurm's queue has. Pure.
+/// Whether the state of a trial follows from the records alone, whatever Slurm's queue shows. Pure.
 bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial);
 /// The same for all trials of an experiment.
 bool is_decided(ExperimentRecord const& experiment);

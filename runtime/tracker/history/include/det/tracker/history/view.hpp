@@ -18,8 +18,9 @@ struct TrialView {
     lifecycle::State state;
     std::optional<slurm::JobStatus> job;
 
-    /// When its first run began and, once it is over, when its last run ended.
+    /// When its first run began; nullopt if none has.
     std::optional<UtcTime> started() const;
+    /// When its last run ended; nullopt while the trial is not over.
     std::optional<UtcTime> ended() const;
 };
 
@@ -29,31 +30,32 @@ struct ExperimentView {
     lifecycle::State state;
     std::vector<TrialView> trials;
 
-    /// When its first run began and, once it is over, when its last run ended.
+    /// When its first run began; nullopt if none has.
     std::optional<UtcTime> started() const;
+    /// When its last run ended; nullopt while the experiment is not over.
     std::optional<UtcTime> ended() const;
 };
 
 /// Combines the records of an experiment with the queue. Pure.
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue);
 
-/// When a run was interrupted, and when the next one trained again: time stamps in order; unknown ones are
-/// empty.
+/// When a run was interrupted, and when the next one trained again: time stamps in order; nullopt if unknown.
 struct Interruption {
     std::uint32_t run = 0;
     std::optional<UtcTime> noticed;       // the notice reached the chief's node
     std::optional<UtcTime> acknowledged;  // all ranks agreed on a step
-    std::optional<UtcTime> saved;         // the last checkpoint, if later than the acknowledgement
-    std::optional<UtcTime> ended;
-    std::optional<UtcTime> queued;
-    std::optional<UtcTime> started;
-    std::optional<UtcTime> trained;
+    std::optional<UtcTime> saved;         // the last checkpoint, unless it is from before the acknowledgement
+    std::optional<UtcTime> ended;         // the run
+    std::optional<UtcTime> queued;        // the job was queued again
+    std::optional<UtcTime> started;       // the next run
+    std::optional<UtcTime> trained;       // the first step of the next run
 };
 
 /// Whether the run ended because of a preemption, a pause or its time limit.
 bool is_interrupted(lifecycle::RunView const& run);
 
-/// The interruptions of a trial's runs, in order. reports: one entry per run. Pure.
+/// The interruptions of a trial's runs, in order. Pure.
+/// \param reports one entry per run
 std::vector<Interruption> interruptions_of(std::vector<lifecycle::RunView> const& runs,
                                            std::vector<RunReports> const& reports);
 

@@ -13,7 +13,7 @@ namespace det::tracker::usage {
 /// trials that shared a job are in one allocation.
 class AllocationFinder {
 public:
-    /// \param spec of the experiment: the number of nodes where Slurm's answer is not known, and the slots
+    /// \param spec of the experiment: the slots, and the number of nodes if no supervisor recorded Slurm's
     explicit AllocationFinder(ExperimentSpec const& spec);
 
     /// \param reports of the trial: one entry per run

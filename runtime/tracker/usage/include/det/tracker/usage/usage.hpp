@@ -15,15 +15,15 @@ namespace det::tracker::usage {
 
 /// What a slot was used for.
 enum class Use : std::uint8_t {
-    training,            // and no later run repeated it
-    waiting,             // of a rank for other ranks, in a collective operation
+    training,            // training that no later run repeated
+    waiting,             // a rank waited for other ranks, in a collective operation
     saving,              // the training waited for a checkpoint
     starting,            // from the start of the job or run until its first step
     ending,              // from the end of the job's last run until the end of the job
     idle,                // a spare node, or a share of a job without a trial
-    redone,              // training after the last checkpoint of a run that failed
-    lost_to_preemption,  // training after the last checkpoint of a run that Slurm or the user interrupted
-    lost_to_node,        // training after the last checkpoint of a run whose node failed
+    redone,              // training of a failed run after the last checkpoint that was used
+    lost_to_preemption,  // the same of a run that Slurm or the user interrupted
+    lost_to_node,        // the same of a run whose node failed or whose supervisor was killed
 };
 inline constexpr std::size_t use_count = 9;
 
@@ -45,11 +45,11 @@ struct RunTimes {
     std::optional<UtcTime> ended;    // empty: it runs, or its end was not recorded
     std::optional<UtcTime> trained;  // when its training began; empty: it did not
     std::vector<Save> saves;         // in order
-    /// Training after this time is lost: see `lost_as`. Empty: all is kept.
+    /// Training after this time is lost: see `lost_as`. nullopt: all is kept.
     std::optional<UtcTime> kept_until;
     Use lost_as = Use::redone;
     std::string cause;                // of its end; empty: no end was recorded
-    std::string start_cause;          // "first", or the cause of the end of the run before
+    std::string start_cause;          // "first", or the cause of the end of the run before, or "unknown"
     std::int64_t waited_slot_us = 0;  // sum over its ranks of the time that they waited for others
 };
 
@@ -80,8 +80,8 @@ struct Allocation {
 /// Slot time by use, in slot-microseconds.
 struct Usage {
     std::array<std::int64_t, use_count> by_use{};
-    /// Parts of by_use with their cause: of `starting`, the end of the run before, or "first"; of the lost
-    /// ones, the end of the run.
+    /// Parts of by_use with their cause: of `starting`, RunTimes::start_cause; of training that was lost,
+    /// RunTimes::cause, or "unknown".
     std::map<std::pair<Use, std::string>, std::int64_t> by_cause;
 
     std::int64_t of(Use use) const { return by_use.at(static_cast<std::size_t>(use)); }
