@@ -10,7 +10,7 @@ namespace det::tracker::index {
 // An error of reading a file, kept in the index so that readers of the index get it as well.
 
 std::optional<std::string> render_error(std::optional<Error> const& error);
-/// codes::damaged if the text is none that render_error() makes.
+/// The error that render_error() rendered; an error with codes::damaged if the text is anything else.
 Error parse_error(std::string_view text);
 
 }  // namespace det::tracker::index

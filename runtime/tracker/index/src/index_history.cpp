@@ -12,8 +12,8 @@ namespace {
 constexpr char validation_group[] = "validation";
 constexpr auto none_superseded = std::numeric_limits<std::uint64_t>::max();
 
-/// The chief's journal of each run that is known, in order. The error of a journal that can't be read is
-/// returned.
+/// The chief's journal of each run in the index, in order. Fails with the error of a journal that can't be
+/// read.
 Result<std::vector<JournalRow>> list_chief_journals(Database& index, TrialId trial) {
     DET_TRY_ASSIGN(auto journals, list_journals(index, trial));
     std::erase_if(journals, [](JournalRow const& journal) { return journal.key.node != JournalKey::chief; });
@@ -22,7 +22,7 @@ Result<std::vector<JournalRow>> list_chief_journals(Database& index, TrialId tri
     return journals;
 }
 
-/// Adds what the runs' `life` tells about where they began, and finds what is superseded.
+/// The reports of the journals without their metrics, with the beginnings of the runs and what is superseded.
 std::vector<history::RunReports> reports_of(std::vector<JournalRow> const& journals,
                                             history::TrialRecord const& trial) {
     std::vector<history::RunReports> reports;
@@ -140,7 +140,7 @@ Result<std::vector<history::RunSeries>> IndexHistory::load_series(TrialId id, st
     return found;
 }
 
-/// Visits the points of a run, without the ones that are superseded from `first_superseded` on.
+/// Visits the points of a run whose steps are below `first_superseded`.
 Status IndexHistory::visit_run(JournalRow const& journal, SeriesName const& name,
                                std::uint64_t first_superseded, VisitPart const& visit) {
     return visit_series(index_, journal.id, name, [&](history::SeriesPart const& part) {
@@ -226,7 +226,7 @@ Result<std::optional<journal::BestValidation>> IndexHistory::load_best_validatio
     return find_best_validation(index_, trial->record, spec);
 }
 
-/// The values that were kept ready; nullopt if they are by another metric, or a journal can't be read.
+/// The stored values; nullopt if they are by another metric or of other runs, or a journal can't be read.
 Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_ready_bests(
     ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) {
     std::optional<BestValidations> found;

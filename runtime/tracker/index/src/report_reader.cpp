@@ -132,7 +132,7 @@ Result<std::vector<Source>> list_sources(Database& index, std::int64_t journal, 
     return sources;
 }
 
-/// Reports of several sources come one source after the other.
+/// Sorts points by the number of their report: points of several sources come one source after the other.
 Series sort_by_number(NumberedSeries unsorted) {
     auto const& [series, numbers, has_numbers] = unsorted;
     if (!has_numbers || std::ranges::is_sorted(numbers)) return std::move(unsorted.series);

@@ -76,7 +76,7 @@ Status ExperimentFollower::load_stored() {
     return Ok{};
 }
 
-/// Keeps why the experiment, or one of its trials, can't be read.
+/// Stores why the experiment, or one of its trials, can't be read.
 Result<bool> ExperimentFollower::keep_error(Error error) {
     if (experiment_.error == error) return false;
     experiment_.error = std::move(error);
@@ -188,7 +188,7 @@ Result<bool> ExperimentFollower::follow_rungs() {
     return has_changed;
 }
 
-/// Keeps ready what lists show of the experiment.
+/// Stores what lists show of the experiment.
 Status ExperimentFollower::write_summary() {
     auto record = experiment_.record;
     for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)

@@ -188,7 +188,7 @@ std::optional<Error> LiveIndex::last_error() const {
     return state_->last_error;
 }
 
-/// Reads from the index, or from the journals while the index can't be written: it may lack anything then.
+/// Reads from the index; while the index can't be written and so may be out of date, from the journals.
 template <class Read>
 auto LiveIndex::read(Read&& read_from) -> decltype(read_from(std::declval<history::History&>())) {
     if (last_error()) {

@@ -11,7 +11,7 @@
 namespace det::tracker::index {
 
 // The columns of a block of reports as bytes (SCHEMA.md). Pure. The decoders append `count` values to `out`;
-// they fail with codes::damaged unless `bytes` holds exactly these.
+// they fail with codes::damaged if `bytes` has fewer or more values.
 
 /// Each value as the varint of its zigzag difference to the value before it; the first one to 0.
 std::string encode_integers(std::span<std::uint64_t const> values);

@@ -17,7 +17,7 @@ namespace det::tracker::index {
 
 enum class Access {
     read,
-    write,         // survives a crash of the process at any moment. Only one process may write (SCHEMA.md)
+    write,         // survives a crash of the process at any moment. Only one process may write (README.md)
     write_unsafe,  // fast, for a new file that is renamed when it is complete
 };
 
@@ -42,13 +42,13 @@ private:
 };
 
 /// A connection to an SQLite database. Not thread-safe. Errors: codes::damaged if the file is no database or
-/// is damaged, codes::timed_out if another process has it locked, else codes::file_system.
+/// is damaged, codes::timed_out if another process has it locked for 5 s, else codes::file_system.
 class Database {
 public:
     static Result<Database> open(std::filesystem::path const& path, Access access);
 
     /// Runs one statement with values for its parameters: integers, floating point numbers, text, Bytes, and
-    /// optionals of these. `sql` is prepared once; it must be a literal.
+    /// optionals of these. `sql` must be a literal: the statement is prepared once and kept by its address.
     template <class... Values>
     Status run(char const* sql, Values const&... values) {
         return for_each(

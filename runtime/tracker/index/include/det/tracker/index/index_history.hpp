@@ -24,7 +24,8 @@ public:
     Result<std::vector<history::RunReports>> load_reports(TrialId id) override;
     Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
                                                      std::uint32_t rung) override;
-    /// Takes the value that was kept ready if `spec` is the experiment's own.
+    /// Takes the stored value if `spec` has the metric and the first run of the experiment's own
+    /// specification.
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
 
@@ -37,7 +38,7 @@ public:
 
     Result<std::vector<history::Curve>> load_curves(TrialId id, history::CurveQuery const& query) override;
 
-    /// For questions that only an index answers.
+    /// For queries that only an index can answer.
     Database& database() { return index_; }
 
 private:

@@ -50,12 +50,12 @@ struct JournalRow {
 
 Status put_experiment(Database& index, ExperimentRow const& experiment);
 Result<std::optional<ExperimentRow>> find_experiment(Database& index, ExperimentId id);
-/// Ascending.
+/// The ids of all experiments, ascending.
 Result<std::vector<ExperimentId>> list_experiments(Database& index);
 /// Removes it with all that belongs to it.
 Status remove_experiment(Database& index, ExperimentId id);
 
-/// Keeps ready what lists show of an experiment.
+/// Stores what lists show of an experiment.
 /// \param error why it can't be read; the record then has the id only
 Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error);
 Result<history::ExperimentPage> list_summaries(Database& index, history::ExperimentFilter const& filter);

@@ -10,8 +10,8 @@
 namespace det::tracker::index {
 
 inline constexpr std::size_t reports_per_block = 8192;
-/// The last block of a schema takes further reports while it has fewer than these: so a training run that is
-/// followed live makes few small blocks, and little is written twice.
+/// The last block of a schema takes further reports while it has fewer than this number. So a training run
+/// that is followed live makes few small blocks, and little is written twice.
 inline constexpr std::size_t reports_per_open_block = 256;
 
 /// Collects reports of one journal and writes them as blocks of columns. Not thread-safe.
@@ -23,9 +23,10 @@ public:
     /// \param number of the report: how many reports came before it in the journal
     void add(std::uint64_t number, MetricReportView const& report);
     void add(std::uint64_t number, MetricsReported const& report);
-    /// The numbers of schemas may mean something else from the next report on.
+    /// To be called when the journal has a new schema: the number of a schema may mean another one from the
+    /// next report on.
     void forget_schema_ids() { by_id_.clear(); }
-    /// How much memory the collected reports take, about.
+    /// About how many bytes of memory the collected reports take.
     std::size_t pending_bytes() const { return pending_bytes_; }
 
     /// Writes all collected reports, inside the caller's transaction.

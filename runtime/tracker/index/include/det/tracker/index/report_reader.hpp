@@ -39,14 +39,16 @@ struct StepRange {
 
 /// The metrics of a journal that have numbers, sorted.
 Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journal);
-/// The numbers and NaNs of a metric; booleans and texts are none. Empty if the journal has none of this name.
+/// The numbers of a metric, NaN and infinities among them; booleans and other texts are left out. Empty if
+/// the journal has none of this name.
 Result<Series> load_series(Database& index, std::int64_t journal, SeriesName const& name,
                            StepRange const& range = {});
-/// Visits the same by parts of up to reports_per_block points, without holding them all in memory. A series
-/// of reports of several kinds is one part.
+/// Visits the same by parts of up to reports_per_block points, without holding them all in memory. If the
+/// points come from several schemas or from other_reports, all of them are one part.
 Status visit_series(Database& index, std::int64_t journal, SeriesName const& name,
                     std::function<void(history::SeriesPart const&)> const& visit);
-/// The lowest and the highest step of a metric; nullopt if it has no points. Takes the steps of few blocks.
+/// The lowest and the highest step of a metric; nullopt if it has no points. Reads these numbers of each
+/// block, and no columns.
 Result<std::optional<StepRange>> find_step_range(Database& index, std::int64_t journal,
                                                  SeriesName const& name);
 /// All reports of a journal in their order.

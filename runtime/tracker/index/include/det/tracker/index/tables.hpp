@@ -15,8 +15,10 @@ inline constexpr std::int64_t tables_version = 2;
 Result<Database> open_index(std::filesystem::path const& path, std::filesystem::path const& root,
                             Access access);
 
-/// The number of the last transaction that changed the index; clients wait for a higher one.
+/// The number of the last transaction that changed the index. Clients that wait for a change wait for a
+/// higher number.
 Result<std::int64_t> load_commit_number(Database& index);
+/// To be called in each transaction that changes the index.
 Status increase_commit_number(Database& index);
 
 }  // namespace det::tracker::index

@@ -8,7 +8,7 @@
 namespace det::tracker::ingest {
 
 /// When settled experiments changed last. Commands change an experiment by new files in its directory or in
-/// its `events`, so two modification times show whether the index has what there is. Thread-safe.
+/// its `events`, so two modification times show whether the index is up to date. Thread-safe.
 class ChangeTimes {
 public:
     /// The later one of both modification times, in nanoseconds since 1970; 0 if there is no experiment.
@@ -16,7 +16,7 @@ public:
     /// The same, but 0 if it is less than two seconds ago: a later change may then have the same time.
     static std::int64_t read_if_past(ExperimentLayout const& experiment);
 
-    /// The index has a settled experiment as of this time. 0: not known.
+    /// Notes that the index has a settled experiment as of this time. 0: the time is not known.
     void set(ExperimentId id, std::int64_t changed_ns);
     void forget(ExperimentId id);
     /// Whether the index has the experiment as of this time, and it is settled.

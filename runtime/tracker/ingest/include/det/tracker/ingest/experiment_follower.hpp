@@ -24,8 +24,8 @@ public:
         : database_(database), root_(std::move(root)), history_(root_), id_(id) {}
 
     /// Reads what has changed since the last call, inside the caller's transaction. Errors of the
-    /// experiment's files are kept in the index; only errors of the index are returned, and the object is of
-    /// no more use.
+    /// experiment's files are kept in the index; only errors of the index are returned. After such an error
+    /// the object must not be used again.
     Result<FollowResult> follow();
 
 private:

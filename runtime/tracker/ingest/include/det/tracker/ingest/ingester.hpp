@@ -18,16 +18,19 @@ public:
              std::shared_ptr<ChangeTimes> change_times = std::make_shared<ChangeTimes>())
         : index_(std::move(index)), root_(std::move(root)), change_times_(std::move(change_times)) {}
 
-    /// Looks for new and deleted experiments and reads those that are due. Each experiment is one
+    /// Looks for new experiments and reads those that are due. Each experiment is one
     /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
     /// \return whether the index has changed
     Result<bool> poll(TimePoint now);
     TimePoint next_poll(TimePoint now) const { return schedule_.next_poll(now); }
-    /// Reads one experiment now, and new ones so that all experiments are in the index.
+    /// Reads one experiment now, and all that were never read. If it does not know the experiment, it looks
+    /// for new ones first. \return whether the index has changed
     Result<bool> refresh(ExperimentId id, TimePoint now);
     /// Reads all experiments that can have changed, now.
+    /// \return whether the index has changed
     Result<bool> refresh_all(TimePoint now);
-    /// Whether the index could not be written when an experiment was read last. poll() tries again.
+    /// Whether the index lacks what was read of an experiment last, because it could not be written. poll()
+    /// tries again.
     bool is_behind() const { return !unwritten_.empty(); }
     /// Reads everything that there is, until nothing changes any more.
     Status read_all();

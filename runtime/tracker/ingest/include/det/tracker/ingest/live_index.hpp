@@ -12,9 +12,9 @@
 
 namespace det::tracker::ingest {
 
-/// The index of a root and the thread that keeps it up to date. A thread-safe History: each question about an
-/// experiment first lets the thread read what is new of it. While the index can't be written (last_error()),
-/// the answers come from the journals.
+/// The index of a root and the thread that keeps it up to date. A thread-safe History: each function first
+/// lets the thread read what is new of the experiment. While the index can't be written (last_error()), the
+/// answers come from the journals.
 class LiveIndex final : public history::History {
 public:
     struct Settings {
@@ -55,11 +55,11 @@ public:
         return result;
     }
 
-    /// The thread calls `listener` after each transaction that changed the index, commit_number() being its
-    /// number already. Replaces the listener before, which is not called any more once this returns. Empty:
-    /// none. The listener must not call set_listener().
+    /// The thread calls `listener` when the index has changed, once for the transactions of one reading;
+    /// commit_number() has the new number then. Replaces the listener before, which is not called any more
+    /// once this returns. Empty: none. The listener must not call set_listener().
     void set_listener(std::function<void()> listener);
-    /// The number of the last transaction.
+    /// The number of the last transaction that the thread has seen.
     std::int64_t commit_number() const;
     /// Why the thread could not write the index at its last attempt, or nullopt. It goes on trying.
     std::optional<Error> last_error() const;

@@ -20,11 +20,12 @@ public:
     static constexpr std::chrono::seconds pause_max{5};  // between two polls
     static constexpr std::size_t settled_per_poll = 10;
 
-    /// An experiment that is not known yet is due at once.
+    /// Adds an experiment; does nothing if it is known. An unsettled one is due at once.
     void add(ExperimentId id, bool is_settled, TimePoint now);
     bool contains(ExperimentId id) const { return unsettled_.contains(id) || settled_.contains(id); }
 
-    /// The experiments to look at now: those that are due and a few settled ones. Call looked_at() for each.
+    /// The experiments to look at now: those that are due and a few settled ones. Call looked_at() for each
+    /// that was read; a settled one that has not changed need not be.
     std::vector<ExperimentId> take_due(TimePoint now);
     void looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now);
     /// When to call take_due() again: in 1 to 5 seconds, the latter if no experiment is due before.
