@@ -45,7 +45,7 @@ Response refusal_of(SystemError const& problem) {
     return error_response(400, Error{codes::bad_request, "this is no HTTP request: " + problem.message()});
 }
 
-/// Whether the client has closed the connection: there is nothing to answer.
+/// Whether the client has closed the connection or was too slow: then it gets no answer.
 bool is_end(SystemError const& problem) {
     return problem == beast::http::error::end_of_stream || problem == beast::http::error::partial_message ||
            problem == beast::error::timeout ||

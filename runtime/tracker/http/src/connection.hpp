@@ -27,7 +27,7 @@ public:
                             Response response) = 0;
 };
 
-/// What a connection asks of its server.
+/// The functions of the server that a connection calls.
 struct ConnectionEvents {
     std::function<void()> on_begin;  // a request was received, well formed or not
     /// Takes a request that is well formed. `is_gone` becomes true when the client closes the connection

@@ -95,7 +95,7 @@ Result<UnixListener> listen_at_path(std::filesystem::path const& path) {
     ::unlink(path.c_str());
     UniqueFd fd(::socket(AF_UNIX, socket_flags, 0));
     if (!fd) return os_error("make a socket", errno);
-    // Nobody else can enter the directory, so the mode may be set after bind(2).
+    // No other user can enter the directory, so the mode may be set after bind(2).
     if (::bind(fd.get(), generic(address), sizeof address) != 0 || ::chmod(path.c_str(), 0600) != 0 ||
         ::listen(fd.get(), backlog) != 0)
         return os_error(fmt::format("listen at '{}'", path.string()), errno);

@@ -8,7 +8,7 @@
 
 namespace det::tracker::http {
 
-/// Threads that run tasks in order. The destructor drops the tasks that have not begun.
+/// Threads that begin tasks in order. stop() and the destructor drop the tasks that have not begun.
 class Workers {
 public:
     explicit Workers(unsigned count);

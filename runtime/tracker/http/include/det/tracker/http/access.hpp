@@ -25,10 +25,12 @@ struct AccessRules {
 };
 
 /// Checks what holds for every request, whatever its route: the number of headers, one valid Host, and that
-/// no other web site made a browser send it (Origin, Sec-Fetch-Site). Pure. \return the refusal, or nullopt
+/// no other web site made a browser send it (Origin, Sec-Fetch-Site). Pure.
+/// \return the refusal, or nullopt
 std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRules const& rules);
 
-/// Whether the sender is the owner: by the uid of the peer, or by the token in "Authorization: Bearer TOKEN".
+/// Whether the sender is the owner: over a unix socket by the uid of the peer, over TCP by the token in
+/// "Authorization: Bearer TOKEN". Pure.
 bool is_owner(RawRequest const& request, Peer const& peer, AccessRules const& rules);
 
 struct RoutedRequest {
@@ -36,8 +38,9 @@ struct RoutedRequest {
     Request request;
 };
 
-/// The whole decision about a request: the response that refuses it, or the route that answers it. What
-/// exists is told to the owner only: all other requests that no open route answers get 401 or 403. Pure.
+/// The whole decision about a request: the response that refuses it, or the route that answers it. Only the
+/// owner learns which paths exist: other senders get 401 or 403 for every path without a route for anyone.
+/// Pure.
 std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer const& peer,
                                                     AccessRules const& rules, RouteTable const& routes);
 

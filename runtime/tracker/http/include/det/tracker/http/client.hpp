@@ -26,8 +26,8 @@ struct ClientLimits {
     std::uint64_t body_bytes = std::uint64_t{256} << 20;
 };
 
-/// A connection to a server on this host. It is kept open between requests, and made again if the server has
-/// closed it. One thread at a time may use it.
+/// A connection to a server on this host. It is kept open between requests. If it breaks when a request is
+/// sent over it again, a new one is made and the request is sent once more. One thread at a time may use it.
 class Client {
 public:
     /// Does not connect yet.
@@ -36,7 +36,8 @@ public:
     virtual ~Client() = default;
     /// Sends a request and waits for the response, whatever its status. Fails with codes::transport if no
     /// server listens or the connection breaks, codes::timed_out at a limit of time,
-    /// codes::document_too_large if the response is.
+    /// codes::document_too_large if the body of the response is larger than the limit, codes::bad_value if
+    /// the path of the unix socket is too long for one.
     virtual Result<Response> send(RawRequest const& request) = 0;
     /// The body of a response with status 200; the error that the server reports for any other status.
     Result<std::string> get(std::string const& target);

@@ -14,7 +14,7 @@ struct Limits {
     std::chrono::milliseconds idle_time = std::chrono::seconds(60);      // between requests of a connection
     std::chrono::milliseconds response_time = std::chrono::seconds(60);  // to take a response
     std::chrono::milliseconds deferred_time =
-        std::chrono::minutes(5);  // until a deferred request is answered
+        std::chrono::minutes(5);  // until a handler, deferred or not, has answered; then status 504
 };
 
 }  // namespace det::tracker::http

@@ -49,7 +49,8 @@ inline constexpr std::size_t query_parameters_max = 32;
 
 /// Splits and decodes the target of a request. Fails with codes::bad_request for a target that does not
 /// begin with '/', has a fragment, an empty segment, a segment '.' or '..', an invalid escape sequence, an
-/// encoded '/', a control byte or invalid UTF-8, a parameter twice, or exceeds a limit. Pure.
+/// encoded '/', a control byte or invalid UTF-8, a parameter twice or without a name, or exceeds a limit.
+/// Pure.
 Result<Target> parse_target(std::string_view target);
 
 /// Encodes all bytes except letters, digits and "-._~" as %XX: for a segment of a path, or a name or value of
@@ -72,15 +73,17 @@ struct Response {
     Headers headers = {};
 };
 
-/// The status for an error: 400 for codes of wrong requests, 404 where a named thing is absent, 503 if Slurm
-/// does not answer, 504 for timed_out, 500 for all others.
+/// The status for an error: 400 for bad_request and bad_value, 401 for unauthorized, 403 for forbidden, 404
+/// if a named thing is absent, 503 if Slurm does not answer, 504 for timed_out, 500 for all others.
 int status_of(Error const& error);
 
-/// {"error": {"code": "no-such-trial", "message": "...", "hint": "..."}}
+/// Renders {"error": {"code": "no-such-trial", "message": "...", "hint": "...", "notes": ["..."]}}; without
+/// `hint` and `notes` if the error has none. The second form takes the status from status_of().
 Response error_response(int status, Error const& error);
 Response error_response(Error const& error);
 
-/// The error that error_response() rendered. codes::transport if the body is anything else.
+/// The error that error_response() rendered. An error with codes::transport if the body is anything else, and
+/// for a code that this program does not know.
 Error parse_error_response(Response const& response);
 
 }  // namespace det::tracker::http

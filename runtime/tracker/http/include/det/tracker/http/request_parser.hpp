@@ -9,8 +9,10 @@ namespace det::tracker::http {
 
 struct Incomplete {};
 
-/// Parses bytes as the server does with what a connection receives: the first request in them, Incomplete if
-/// it may go on, or the response to what is no request. For tests.
+/// Parses bytes as the server parses the input of a connection. For tests.
+/// \return the first request in them; Incomplete if they are the beginning of one; otherwise the response
+/// that
+///     refuses them
 std::variant<RawRequest, Incomplete, Response> parse_request(std::string_view bytes, Limits const& limits);
 
 }  // namespace det::tracker::http

@@ -12,12 +12,13 @@ namespace det::tracker::http {
 
 /// Who may use a route.
 enum class AuthClass {
-    anyone,  // who passes the rules against other web sites, also without token
-    owner,   // the user who runs the server: over the unix socket, or with the token
+    anyone,  // over TCP without token, if no other web site made a browser send it; over the unix socket the
+             // owner
+    owner,   // the user who runs the server: over the unix socket, or over TCP with the token
 };
 
-/// Sends the response of a deferred request, from any thread. If all copies are destroyed before a response,
-/// the client gets an error 500.
+/// Sends the response of a deferred request, from any thread. If all copies are destroyed before respond() or
+/// respond_at() was called, the client gets an error 500.
 class Responder {
 public:
     class Sink {
@@ -31,7 +32,8 @@ public:
 
     explicit Responder(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
     void respond(Response response) const { sink_->respond(std::move(response)); }
-    /// Sends this response at the deadline if there was none before. At most one call.
+    /// Sends this response at the deadline, or after Limits::deferred_time if that is earlier, if there was
+    /// none before. At most one call.
     void respond_at(std::chrono::steady_clock::time_point deadline, Response response) const {
         sink_->respond_at(deadline, std::move(response));
     }
@@ -44,7 +46,7 @@ private:
 
 /// Handlers run in worker threads of the server, several at a time.
 using Handler = std::function<Response(Request const&)>;
-/// Returns at once and responds later.
+/// Must return soon, because it runs in a worker thread too, and responds later.
 using DeferredHandler = std::function<void(Request, Responder)>;
 
 struct Route {
@@ -57,7 +59,7 @@ struct Route {
 /// The routes of a server. A GET route answers HEAD requests too.
 class RouteTable {
 public:
-    /// Asserts that no two routes match the same requests.
+    /// Asserts that no two routes of a method have the same pattern, apart from the names in braces.
     explicit RouteTable(std::vector<Route> routes);
 
     struct Match {
@@ -65,7 +67,8 @@ public:
         std::map<std::string, std::string, std::less<>> path_values = {};
         std::vector<Method> allowed = {};  // the methods of all routes whose pattern matches
     };
-    /// A fixed segment goes before one in braces.
+    /// Finds the route of a request. If several patterns match, the one that has a fixed segment at the first
+    /// place where they differ is taken.
     Match find(Method method, std::vector<std::string> const& segments) const;
     std::vector<Route> const& routes() const { return routes_; }
 

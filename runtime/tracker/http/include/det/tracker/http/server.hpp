@@ -21,7 +21,7 @@ struct ServerSettings {
     std::function<std::optional<uid_t>(int socket)> peer_uid = {};
 };
 
-/// An HTTP/1.1 server. One thread does all input and output, a few worker threads run the handlers. Without
+/// An HTTP/1.1 server. One thread does all input and output, `workers` threads run the handlers. Without
 /// requests no thread wakes up.
 class Server {
 public:
