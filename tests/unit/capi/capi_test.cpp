@@ -86,20 +86,22 @@ BOOST_FIXTURE_TEST_SUITE(capi_test, Fixture)
 BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_elements) { run_as_ranks(3, case_tensors); }
 BOOST_AUTO_TEST_CASE(operations_can_be_started_and_waited_for) { run_as_ranks(2, case_started_operations); }
 BOOST_AUTO_TEST_CASE(ranks_exchange_byte_strings) { run_as_ranks(3, case_byte_strings); }
-BOOST_AUTO_TEST_CASE(ranks_that_differ_all_hear_who_called_what) { run_as_ranks(3, case_ranks_that_differ); }
-BOOST_AUTO_TEST_CASE(what_one_rank_refuses_is_an_error_on_all) {
+BOOST_AUTO_TEST_CASE(ranks_whose_calls_differ_all_get_an_error_that_names_both_calls) {
+    run_as_ranks(3, case_ranks_that_differ);
+}
+BOOST_AUTO_TEST_CASE(an_argument_that_one_rank_refuses_is_an_error_on_all) {
     run_as_ranks(2, case_what_one_rank_refuses);
 }
 BOOST_AUTO_TEST_CASE(objects_may_be_freed_after_their_context) {
     run_as_ranks(2, case_objects_outlive_their_context);
 }
-BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_those_who_wait) {
+BOOST_AUTO_TEST_CASE(a_rank_that_leaves_is_an_error_on_the_ranks_that_wait) {
     run_as_ranks(2, case_a_rank_that_leaves);
 }
 BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) {
     run_single_rank(case_a_single_rank);
 }
-BOOST_AUTO_TEST_CASE(devices_that_there_are_none_of_are_refused) { run_single_rank(case_no_such_devices); }
+BOOST_AUTO_TEST_CASE(absent_devices_are_refused) { run_single_rank(case_no_such_devices); }
 
 BOOST_AUTO_TEST_CASE(ranks_reduce_and_exchange_memory_of_devices) {
     constexpr int ranks = 2;
@@ -165,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_notice_is_seen_and_acknowledged) {
     BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
-BOOST_AUTO_TEST_CASE(the_chief_alone_may_look_and_acknowledge_later) {
+BOOST_AUTO_TEST_CASE(the_chief_alone_may_peek_and_acknowledge_later) {
     raise_notice();
     run_as_ranks(2, case_acknowledged_later);
     BOOST_TEST(records().size() == 1u);
@@ -186,7 +188,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_may_be_numbered_by_the_program_outsi
     ::unsetenv("DET_RENDEZVOUS_DIR");
 }
 
-BOOST_AUTO_TEST_CASE(the_trial_tells_and_is_told) {
+BOOST_AUTO_TEST_CASE(a_program_reports_status_and_alerts_and_reads_metadata) {
     ExperimentSpec spec;
     spec.id = {7};
     spec.checkpoint_path = directory / "checkpoints";
@@ -228,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_notice_ends_the_operations) {
     BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_notice_nobody_stops) {
+BOOST_AUTO_TEST_CASE(without_a_notice_no_rank_stops) {
     run_as_ranks(2, case_not_preempted);
     BOOST_TEST(records().empty());
 }
@@ -257,12 +259,12 @@ BOOST_AUTO_TEST_CASE(files_are_selected_and_a_program_may_name_its_storage) {
     run_as_ranks(1, case_downloaded_files);
 }
 
-BOOST_AUTO_TEST_CASE(the_chief_stores_a_last_checkpoint_where_there_is_time) {
+BOOST_AUTO_TEST_CASE(the_chief_stores_a_last_checkpoint_if_there_is_time) {
     run_as_ranks(2, case_last_store);
     BOOST_TEST(records().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(where_there_is_no_time_all_ranks_hear_that_nothing_was_stored) {
+BOOST_AUTO_TEST_CASE(if_there_is_too_little_time_all_ranks_get_the_answer_that_nothing_was_stored) {
     ExperimentSpec spec;
     spec.id = {7};
     spec.checkpoint_path = directory / "checkpoints";
@@ -279,7 +281,7 @@ BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_together) {
     BOOST_TEST(records().size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(states_that_make_no_sense_are_refused) { run_as_ranks(1, case_states_that_are_refused); }
-BOOST_AUTO_TEST_CASE(the_newest_checkpoint_is_known) { run_as_ranks(1, case_newest_checkpoint); }
+BOOST_AUTO_TEST_CASE(impossible_states_are_refused) { run_as_ranks(1, case_states_that_are_refused); }
+BOOST_AUTO_TEST_CASE(the_latest_checkpoint_is_known) { run_as_ranks(1, case_newest_checkpoint); }
 
 BOOST_AUTO_TEST_SUITE_END()

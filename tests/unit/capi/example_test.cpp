@@ -46,7 +46,7 @@ constexpr char fitted[] = "y = 3.00 x + 1.00 at step 300\n";
 
 BOOST_FIXTURE_TEST_SUITE(example_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(the_example_fits_its_line_and_tells_how_it_gets_on) {
+BOOST_AUTO_TEST_CASE(the_example_fits_a_line_and_reports_its_progress) {
     BOOST_TEST(run_example() == fitted);
     BOOST_TEST(recorded<MetricsReported>().size() == 6u);
     BOOST_TEST(recorded<ProgressReported>().back().progress == 1.0);
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_example_fits_its_line_and_tells_how_it_gets_on) {
     BOOST_TEST(checkpoints.back().steps_completed == 300u);
 }
 
-BOOST_AUTO_TEST_CASE(the_example_goes_on_where_it_was_preempted) {
+BOOST_AUTO_TEST_CASE(the_example_continues_where_it_was_preempted) {
     raise_notice();
     BOOST_TEST(run_example().ends_with("at step 1\n"));
     BOOST_TEST(recorded<PreemptionAcknowledged>().size() == 1u);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(the_example_trains_for_the_length_of_its_experiment) {
     BOOST_TEST(recorded<CheckpointCommitted>().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_example_says_what_is_wrong) {
+BOOST_AUTO_TEST_CASE(the_example_reports_errors) {
     auto wrong = environment_of(0, 1);
     wrong.set("RANK", "first");
     SystemProcessRunner runner;

@@ -33,7 +33,7 @@ struct Fixture : RunFixture {
 
 BOOST_FIXTURE_TEST_SUITE(checkpoint_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(what_was_stored_is_found_with_all_that_is_known_of_it) {
+BOOST_AUTO_TEST_CASE(a_stored_checkpoint_has_its_files_and_a_complete_manifest) {
     auto const uuid =
         must(context.checkpoint().store(100, Json{{"epoch", 3}, {"steps_completed", 1}}, write_weights));
     auto const manifest = must(context.checkpoint().load_manifest(uuid));
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_was_stored_is_found_with_all_that_is_known_of_it) {
     BOOST_TEST(must(read_file(storage / uuid / "weights")) == "bytes");
 }
 
-BOOST_AUTO_TEST_CASE(the_chief_reports_what_it_stored) {
+BOOST_AUTO_TEST_CASE(the_chief_reports_the_checkpoints_that_it_stored) {
     auto const first = must(store());
     auto const second = must(store());
     BOOST_TEST(first != second);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_writer_that_fails_leaves_no_checkpoint) {
     check_none();
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_that_goes_on_elsewhere_is_not_committed_to) {
+BOOST_AUTO_TEST_CASE(no_checkpoint_is_committed_after_a_newer_run_has_begun) {
     // The higher run begins while this one, cut off, still writes.
     auto const error = must_fail(store([this](auto const& path) -> Status {
         must(make_directory(trial.run(3).path()));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_goes_on_elsewhere_is_not_committed_to) {
     BOOST_TEST((must_fail(store()).code == codes::superseded));  // and never again
 }
 
-BOOST_AUTO_TEST_CASE(lower_runs_and_strangers_are_no_successors) {
+BOOST_AUTO_TEST_CASE(lower_runs_and_other_names_do_not_supersede_a_run) {
     for (auto const* name : {"0", "1", "notes", "10.old", "-3"}) must(make_directories(trial.runs() / name));
     BOOST_TEST(store().has_value());
     must(make_directories(trial.run(10).path()));  // above 2 as a number
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_file_whose_name_its_manifest_can_not_hold_is_refused) {
     check_none();
 }
 
-BOOST_AUTO_TEST_CASE(nobody_is_given_a_checkpoint_that_is_damaged_or_absent) {
+BOOST_AUTO_TEST_CASE(a_damaged_or_absent_checkpoint_is_an_error) {
     auto const uuid = must(store());
     must(write_file(storage / uuid / "weights", "bites"));
     BOOST_TEST((must_fail(context.checkpoint().restore_path(uuid)).code == codes::checkpoint_damaged));
@@ -113,13 +113,13 @@ BOOST_AUTO_TEST_CASE(nobody_is_given_a_checkpoint_that_is_damaged_or_absent) {
         BOOST_TEST((must_fail(context.checkpoint().restore_path(absent)).code == codes::no_such_checkpoint));
 }
 
-BOOST_AUTO_TEST_CASE(a_first_start_has_nothing_to_go_on_from) {
+BOOST_AUTO_TEST_CASE(a_first_run_has_no_latest_checkpoint) {
     must(write_file(info / info_files::cluster, render_cluster_info({})));
     must(remove_tree(run.journal()));
     BOOST_TEST(!init().checkpoint().latest().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(work_for_which_no_time_is_left_is_not_begun) {
+BOOST_AUTO_TEST_CASE(a_last_checkpoint_is_not_begun_if_too_little_time_is_left) {
     ExperimentSpec spec;
     spec.id = {7};
     spec.checkpoint_path = storage;
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(work_for_which_no_time_is_left_is_not_begun) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_wall_clock_that_is_set_costs_no_last_checkpoint) {
+BOOST_AUTO_TEST_CASE(a_step_of_the_wall_clock_does_not_prevent_the_last_checkpoint) {
     auto const end_s = clock.now().microseconds / 1'000'000 + 3600;
     environment.set("SLURM_JOB_END_TIME", std::to_string(end_s));
     for (bool const is_wrong_from_the_start : {false, true}) {
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(slurms_notice_leaves_the_time_that_the_partition_grants) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_is_there) {
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_exists) {
     must(remove_tree(run.journal()));
     auto training = init();
     std::string uuid;

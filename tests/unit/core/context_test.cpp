@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(started_by_hand_it_is_a_single_rank_whose_reports_go_nowher
     BOOST_TEST(!path_exists(directory / "outside"));  // made by the first checkpoint
 }
 
-BOOST_AUTO_TEST_CASE(devices_are_asked_for_and_where_there_are_none_that_is_an_error_that_says_why) {
+BOOST_AUTO_TEST_CASE(devices_that_are_requested_but_absent_are_an_error_with_the_reason) {
     environment = {};
     auto chosen = options();
     chosen.devices = Devices::nccl;
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(in_a_run_it_knows_its_trial_and_begins_its_journal) {
     must(context.close());
 }
 
-BOOST_AUTO_TEST_CASE(a_moved_context_goes_on) {
+BOOST_AUTO_TEST_CASE(a_moved_context_still_works) {
     auto context = init();
     auto const moved = std::make_unique<Context>(std::move(context));
     must(moved->train().report_progress(0.25));
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_moved_context_goes_on) {
     BOOST_TEST(records().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_script_that_is_no_experiments_reports_nothing_but_hears_of_preemption) {
+BOOST_AUTO_TEST_CASE(a_script_outside_of_an_experiment_reports_nothing_and_gets_preemption_notices) {
     without_trial();
     auto context = init();
     BOOST_TEST(context.info() != nullptr);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(ranks_on_one_node_find_each_other_by_the_runs_directory) {
     for (auto& result : results) must(std::move(result));
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_no_rank_is_refused_before_it_writes) {
+BOOST_AUTO_TEST_CASE(a_rank_with_an_impossible_number_is_refused_before_it_writes) {
     for (auto const* variable : {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"})
         environment.set(variable, "1");
     for (auto const* variable : {"LOCAL_RANK", "GROUP_RANK"}) environment.set(variable, "0");

@@ -9,7 +9,7 @@ using namespace det::core;
 
 BOOST_FIXTURE_TEST_SUITE(info_test, RunFixture)
 
-BOOST_AUTO_TEST_CASE(outside_of_a_run_there_is_none) {
+BOOST_AUTO_TEST_CASE(outside_of_a_run_there_is_no_info) {
     BOOST_TEST(!must(load_info({})).has_value());
     environment.set(variables::run_dir, "");
     BOOST_TEST(!must(load_info(environment)).has_value());
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_run_knows_its_trial) {
     BOOST_TEST(loaded.spec.value().id.value == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(a_script_that_is_no_experiments_has_a_run_without_a_trial) {
+BOOST_AUTO_TEST_CASE(a_script_outside_of_an_experiment_has_a_run_without_a_trial) {
     without_trial();
     environment.unset(variables::run_path);
     auto const loaded = must(load_info(environment)).value();

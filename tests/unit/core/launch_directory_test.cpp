@@ -26,7 +26,7 @@ Environment mpirun() {
 
 BOOST_AUTO_TEST_SUITE(launch_directory_test)
 
-BOOST_AUTO_TEST_CASE(ranks_of_one_mpirun_meet_where_no_other_ones_do) {
+BOOST_AUTO_TEST_CASE(ranks_of_one_mpirun_meet_in_a_directory_of_their_own) {
     auto const own = "/scratch/det-" + std::to_string(::getuid()) + "-prterun_host@1";
     BOOST_TEST(find_launch_directory(mpirun()).value() == own);
     auto elsewhere = mpirun();
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_one_mpirun_meet_where_no_other_ones_do) {
     BOOST_TEST(find_launch_directory(elsewhere).value().parent_path() == "/tmp");
 }
 
-BOOST_AUTO_TEST_CASE(ranks_of_other_launchers_meet_by_the_port_of_theirs) {
+BOOST_AUTO_TEST_CASE(ranks_of_other_launchers_meet_by_the_port_of_the_launcher) {
     auto const own = "/tmp/det-" + std::to_string(::getuid()) + "-29511";
     Environment torchrun, horovodrun;
     torchrun.set("RANK", "1");
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_other_launchers_meet_by_the_port_of_theirs) {
     BOOST_TEST(!find_launch_directory(torchrun).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(steps_side_by_side_meet_apart_and_horovodruns_ranks_in_different_steps_together) {
+BOOST_AUTO_TEST_CASE(concurrent_steps_have_different_sockets_and_ranks_of_one_horovodrun_the_same) {
     Environment environment;
     BOOST_TEST(rendezvous_socket_name(environment) == "ranks-0.socket");
     environment.set("SLURM_STEP_ID", "4");
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(steps_side_by_side_meet_apart_and_horovodruns_ranks_in_diff
     BOOST_TEST(rendezvous_socket_name(environment) == "ranks-port-29511.socket");
 }
 
-BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_for) {
+BOOST_AUTO_TEST_CASE(there_is_no_directory_without_a_job_name_or_with_a_chosen_transport) {
     for (auto const* name : {"OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"}) {
         auto environment = mpirun();
         environment.unset(name);
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(there_is_none_without_a_name_or_where_a_transport_is_asked_
     BOOST_TEST(!find_launch_directory(told).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_directory_is_this_users_alone_or_refused) {
+BOOST_AUTO_TEST_CASE(a_directory_that_other_users_can_access_is_refused) {
     TemporaryDirectory const parent;
     auto const path = parent / "rendezvous";
     must(make_private_directory(path));

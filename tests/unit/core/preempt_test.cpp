@@ -9,7 +9,7 @@ using namespace det::core;
 
 BOOST_FIXTURE_TEST_SUITE(preempt_test, RunFixture)
 
-BOOST_AUTO_TEST_CASE(without_a_notice_nothing_is_asked_for_or_written) {
+BOOST_AUTO_TEST_CASE(without_a_notice_the_answer_is_no_and_nothing_is_written) {
     auto context = init();
     for (int step = 0; step < 3; ++step) BOOST_TEST(!must(context.preempt().should_preempt()));
     BOOST_TEST(records().empty());
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_notice_from_before_the_start_counts) {
     BOOST_TEST(must(init().preempt().should_preempt()));
 }
 
-BOOST_AUTO_TEST_CASE(an_acknowledgement_can_wait_until_it_is_given) {
+BOOST_AUTO_TEST_CASE(an_acknowledgement_can_be_given_later) {
     auto context = init();
     raise_notice();
     BOOST_TEST(must(context.preempt().should_preempt(Preempt::Acknowledge::later)));
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_can_wait_until_it_is_given) {
     BOOST_TEST(records().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(after_the_acknowledgement_work_can_still_be_saved) {
+BOOST_AUTO_TEST_CASE(after_the_acknowledgement_a_checkpoint_can_still_be_saved) {
     auto context = init();
     raise_notice();
     BOOST_TEST(must(context.preempt().should_preempt()));

@@ -61,18 +61,18 @@ RankIdentity const fifth{5, 8, {1, 4, 1, 2}};
 
 BOOST_AUTO_TEST_SUITE(rank_identity_test)
 
-BOOST_AUTO_TEST_CASE(a_process_that_nobody_launched_is_a_single_rank) {
+BOOST_AUTO_TEST_CASE(a_process_without_a_launcher_is_a_single_rank) {
     BOOST_TEST((must(find_rank_identity({}, {})) == RankIdentity{0, 1, {0, 1, 0, 1}}));
     // Slurm's numbers alone make no rank: under `launch: node` they are the launcher's.
     Values const slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"}};
     BOOST_TEST((must(find_rank_identity(Environment(slurm), on_second_of_two_nodes())) == RankIdentity{}));
 }
 
-BOOST_AUTO_TEST_CASE(srun_and_torchrun_say_all_of_it) {
+BOOST_AUTO_TEST_CASE(srun_and_torchrun_set_all_numbers) {
     BOOST_TEST((must(find_rank_identity(Environment(launcher()), {})) == fifth));
 }
 
-BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_words_of_their_own) {
+BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_variables_of_their_own) {
     BOOST_TEST((must(find_rank_identity(Environment(horovodrun()), {})) == fifth));
     BOOST_TEST((must(find_rank_identity(Environment(deepspeed()), {})) == fifth));
     // Of nodes that differ horovodrun counts those that have a second rank.
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_words_of_their_own) {
     BOOST_TEST((must(find_rank_identity(Environment(uneven), on_second_of_two_nodes())) == fifth));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told) {
+BOOST_AUTO_TEST_CASE(variables_of_a_launcher_override_those_of_the_task_that_runs_it) {
     auto const below = [](Values ranks) {
         for (auto const& [name, value] : Values{{"RANK", "0"},
                                                 {"WORLD_SIZE", "2"},
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_a_launcher_says_goes_before_what_its_own_task_was_told
     for (auto const& ranks : {horovodrun(), deepspeed(), torchrun}) BOOST_TEST((below(ranks) == fifth));
 }
 
-BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
+BOOST_AUTO_TEST_CASE(under_mpirun_the_run_numbers_the_nodes) {
     BOOST_TEST((must(find_rank_identity(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
     BOOST_TEST((must(find_rank_identity(Environment(mpirun()), {})) == RankIdentity{5, 8, {1, 4, 0, 1}}));
     BOOST_TEST((must(find_rank_identity(Environment(hydra()), on_second_of_two_nodes())) == fifth));
@@ -110,14 +110,14 @@ BOOST_AUTO_TEST_CASE(mpirun_does_not_number_nodes_so_that_the_run_does) {
                 RankIdentity{}));
 }
 
-BOOST_AUTO_TEST_CASE(under_mpirun_the_launchers_own_rank_is_nobodys) {
+BOOST_AUTO_TEST_CASE(under_mpirun_an_inherited_rank_is_ignored) {
     auto both = mpirun();
     both["RANK"] = "0";
     both["WORLD_SIZE"] = "2";
     BOOST_TEST(must(find_rank_identity(Environment(both), {})).rank == 5);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_missing_or_no_number_is_named) {
+BOOST_AUTO_TEST_CASE(a_variable_that_is_missing_or_no_number_is_named) {
     for (auto const& [name, unused] : launcher()) {
         if (name != "RANK")
             BOOST_TEST(refusal(launcher(), name, {}).message ==

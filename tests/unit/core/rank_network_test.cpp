@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(ranks_meet_where_a_killed_program_has_left_its_file) {
     check_ranks(run_ranks());
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_see_different_directories_are_told_the_file_and_the_variable) {
+BOOST_AUTO_TEST_CASE(ranks_that_see_different_directories_get_an_error_with_the_file_and_the_variable) {
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
         auto options = options_of(rank);
         auto const own = directory / fmt::format("only-{}", rank.value);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_directories_are_told_the_file_and_
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_rank_that_is_there_twice_is_an_error) {
+BOOST_AUTO_TEST_CASE(two_ranks_with_the_same_number_are_an_error) {
     auto const outcomes = run_rank_processes(3, [&](Rank process) -> Status {
         // Rank 1 of 3 runs twice, and rank 2 is missing.
         int const rank = std::min(process.value, 1);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_is_there_twice_is_an_error) {
     BOOST_TEST(!is_taken(outcomes[0]));
 }
 
-BOOST_AUTO_TEST_CASE(the_directory_must_be_this_users_alone) {
+BOOST_AUTO_TEST_CASE(a_rendezvous_directory_that_other_users_can_access_is_refused) {
     must(make_directory(file.parent_path()));
     std::filesystem::permissions(file.parent_path(), std::filesystem::perms::all);
     auto const network = must(find_rank_network(numbers_of({0}), std::nullopt, environment(), "", {}));

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_work_together_without_mpi) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(ranks_that_were_told_different_transports_are_told_so) {
+BOOST_AUTO_TEST_CASE(ranks_with_different_transports_get_an_error) {
     auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);
         if (rank.value == 2) chosen.environment.set("DET_TRANSPORT", "tcp");
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_were_told_different_transports_are_told_so) {
     check_ranks(outcomes);
 }
 
-BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step_and_go_on_together) {
+BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_stop_at_the_same_step) {
     check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
         DET_TRY_ASSIGN(auto context, Context::init(options_of(rank)));
         int stopped_at = 0;
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_rank_whose_context_is_closed_does_not_end_because_of_anot
     for (auto const& outcome : outcomes) BOOST_TEST(outcome.error_text == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_transport_that_there_is_none_of_is_an_error) {
+BOOST_AUTO_TEST_CASE(an_unknown_transport_is_an_error) {
     check_ranks(run_rank_processes(1, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);
         chosen.environment.set("DET_TRANSPORT", "pigeons");

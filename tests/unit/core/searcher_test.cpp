@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(epochs_and_records_are_converted_to_batches) {
     BOOST_TEST(init().searcher().batches_left(3).value() == 62u);
 }
 
-BOOST_AUTO_TEST_CASE(without_a_length_in_steps_nobody_knows_how_many_batches_are_left) {
+BOOST_AUTO_TEST_CASE(without_a_length_in_steps_the_number_of_batches_left_is_unknown) {
     experiment("single", Json::object());
     BOOST_TEST(!init().searcher().training_length().has_value());
     BOOST_TEST(!init().searcher().batches_left(0).has_value());

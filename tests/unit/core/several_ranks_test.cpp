@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(where_only_the_chief_is_to_ask_others_may_not) {
+BOOST_AUTO_TEST_CASE(with_chief_only_other_ranks_may_not_ask) {
     run_contexts([](ContextData& data) -> Status {
         Preempt preempt(data, PreemptMode::chief_only);
         if (data.distributed.is_chief()) data.notice->raise(data.clock, NoticePage::By::supervisor);
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(where_only_the_chief_is_to_ask_others_may_not) {
     BOOST_TEST(records().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(where_each_rank_asks_for_itself_nobody_waits) {
+BOOST_AUTO_TEST_CASE(with_workers_ask_master_no_rank_waits) {
     run_contexts([](ContextData& data) -> Status {
         Preempt preempt(data, PreemptMode::workers_ask_master);
         bool const is_noticed = data.distributed.rank().value == 1;
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_says_how_many_ranks_there_were) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_once) {
+BOOST_AUTO_TEST_CASE(files_that_ranks_upload_are_one_checkpoint_that_is_reported_once) {
     run_contexts([&](ContextData& data) -> Status {
         auto const rank = std::to_string(data.distributed.rank().value);
         checkpoint::Upload own{directory / ("own-" + rank)};
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(files_that_ranks_bring_are_one_checkpoint_that_is_reported_
     BOOST_TEST(std::get<CheckpointCommitted>(records()[0]).steps_completed == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(what_all_ranks_have_saved_is_reported_once_and_loaded_by_all) {
+BOOST_AUTO_TEST_CASE(a_save_of_all_ranks_is_reported_once_and_loaded_by_all) {
     constexpr std::size_t own = 1000;
     run_contexts([&](ContextData& data) -> Status {
         auto const rank = static_cast<std::uint64_t>(data.distributed.rank().value);

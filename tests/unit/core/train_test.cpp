@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_report_is_a_record_at_once) {
     BOOST_TEST((report.time == clock.now()));
 }
 
-BOOST_AUTO_TEST_CASE(groups_are_training_validation_and_ones_own) {
+BOOST_AUTO_TEST_CASE(groups_are_training_validation_and_names_of_the_program) {
     must(context.train().report_validation_metrics(7, Json::object()));
     BOOST_TEST(last<MetricsReported>().group == "validation");
     must(context.train().report_metrics("inference", 7, Json::object()));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(metrics_may_be_json_text) {
     BOOST_TEST(records().size() == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(whatever_a_name_holds_is_written_and_read_again) {
+BOOST_AUTO_TEST_CASE(a_name_of_any_characters_is_written_and_read) {
     must(context.train().report_training_metrics(1, Json{{"\xff\n\x1b", 1}}));
     BOOST_TEST(last<MetricsReported>().metrics == (Json{{"\xef\xbf\xbd\n\x1b", 1}}));
     must(

@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_CASE(crc32c_has_the_published_check_value) {
     BOOST_TEST(crc32c(std::string_view("")) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(crc32c_goes_on_from_an_earlier_part_wherever_it_is_cut) {
+BOOST_AUTO_TEST_CASE(crc32c_continues_from_an_earlier_part_of_any_size) {
     std::string text;
     for (int i = 0; i < 100; ++i) text += static_cast<char>(i * 37);
     auto const whole = crc32c(text);
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(crc32c_goes_on_from_an_earlier_part_wherever_it_is_cut) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(crc32c_of_much_is_that_of_its_parts) {
+BOOST_AUTO_TEST_CASE(crc32c_of_long_input_is_combined_from_its_parts) {
     std::string text(50'000, '\0');
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i * 31 >> 3);
     std::uint32_t byte_by_byte = 0;

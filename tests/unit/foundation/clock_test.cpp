@@ -6,7 +6,7 @@ using namespace det;
 
 BOOST_AUTO_TEST_SUITE(clock_test)
 
-BOOST_AUTO_TEST_CASE(a_moment_is_written_in_utc_with_microseconds) {
+BOOST_AUTO_TEST_CASE(a_time_is_written_in_utc_with_microseconds) {
     BOOST_TEST(format_utc(UtcTime{0}) == "1970-01-01T00:00:00.000000Z");
     BOOST_TEST(format_utc(UtcTime{1'795'248'930'000'042}) == "2026-11-21T08:15:30.000042Z");
     BOOST_TEST(format_utc(UtcTime{-1}) == "1969-12-31T23:59:59.999999Z");
@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
     BOOST_TEST(parse_utc("2026-11-21T08:15:30.5Z").value().microseconds == 1'795'248'930'500'000);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_moment_is_refused) {
+BOOST_AUTO_TEST_CASE(text_that_is_not_a_time_is_refused) {
     for (auto const* text :
          {"", "2026-11-21", "2026-02-30T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T08:15:30",
           "2026-11-21T08:15:30.Z", "2026-11-21T08:15:30.1234567Z", "2026-11-21 08:15:30Z"}) {

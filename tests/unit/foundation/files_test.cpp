@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_replaced_in_one_step_with_the_mode_asked_for) {
     BOOST_TEST(must(list_directory(directory.path())).size() == 1u);  // nothing temporary is left
 }
 
-BOOST_AUTO_TEST_CASE(a_name_is_given_only_once) {
+BOOST_AUTO_TEST_CASE(write_new_file_creates_a_name_only_once) {
     TemporaryDirectory directory;
     BOOST_TEST(must(write_new_file(directory / "1-created.json", "first")));
     BOOST_TEST(!must(write_new_file(directory / "1-created.json", "second")));
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_name_is_given_only_once) {
     BOOST_TEST(must(list_directory(directory.path())).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_a_readable_file_says_so) {
+BOOST_AUTO_TEST_CASE(reading_anything_but_a_regular_file_is_an_error) {
     TemporaryDirectory directory;
     BOOST_TEST((must_fail(read_file(directory / "absent")).code == codes::no_such_file));
     BOOST_TEST((must_fail(read_file(directory.path())).code == codes::not_a_file));
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_readable_file_says_so) {
     BOOST_TEST(must(read_file(directory / "large", 1001)).size() == 1001u);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_claims_no_size_is_read_whole) {
+BOOST_AUTO_TEST_CASE(a_file_whose_reported_size_is_zero_is_read_whole) {
     BOOST_TEST(!must(read_file("/proc/self/status")).empty());
 }
 

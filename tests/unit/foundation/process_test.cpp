@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(much_output_on_both_streams_does_not_block) {
     BOOST_TEST(output.err.size() == 1000000u);
 }
 
-BOOST_AUTO_TEST_CASE(several_run_side_by_side_and_each_has_its_own_answer) {
+BOOST_AUTO_TEST_CASE(several_commands_run_concurrently_and_each_has_its_own_output) {
     TemporaryDirectory const directory;
     auto const fifo = "'" + (directory / "fifo").string() + "'";
     must(SystemProcessRunner().run(shell("mkfifo " + fifo)));
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(several_run_side_by_side_and_each_has_its_own_answer) {
     BOOST_TEST(must(outputs.at(3)).out.size() == 1000000u);
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error) {
+BOOST_AUTO_TEST_CASE(a_program_that_does_not_exist_is_an_error) {
     SystemProcessRunner runner;
     Command const command{{"/no/such/program"}, Environment()};
     BOOST_TEST((must_fail(runner.run(command)).code == codes::no_such_file));
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_outlives_its_time_is_killed_with_its_childre
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_child_starts_with_no_signal_blocked_unless_ours_shall_be) {
+BOOST_AUTO_TEST_CASE(the_child_has_no_signal_blocked_unless_it_inherits_the_mask) {
     sigset_t term;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);

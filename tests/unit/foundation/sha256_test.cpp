@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(hmac_has_the_published_values) {  // RFC 4231, cases 1, 2 a
         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-BOOST_AUTO_TEST_CASE(texts_are_equal_in_constant_time_where_they_are_equal) {
+BOOST_AUTO_TEST_CASE(equal_in_constant_time_agrees_with_equality) {
     BOOST_TEST(equal_in_constant_time("", ""));
     BOOST_TEST(equal_in_constant_time("proof", "proof"));
     BOOST_TEST(!equal_in_constant_time("proof", "prooF"));

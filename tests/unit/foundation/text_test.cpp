@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_quoted_word_means_itself_to_a_real_shell) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_could_drive_a_terminal_is_escaped) {
+BOOST_AUTO_TEST_CASE(bytes_that_control_a_terminal_are_escaped) {
     BOOST_TEST(escape_control("a\x1b[31mb\n\t\x7f") == "a\\x1b[31mb\\n\\t\\x7f");
     BOOST_TEST(escape_control("gr\xc3\xbc\xc3\x9f \xe2\x82\xac") == "gr\xc3\xbc\xc3\x9f \xe2\x82\xac");
     BOOST_TEST(escape_control("\xff\xc3") == "\\xff\\xc3");
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_could_drive_a_terminal_is_escaped) {
                               "x") == "\\xe2\\x80\\xaex");  // right-to-left override
 }
 
-BOOST_AUTO_TEST_CASE(utf8_is_checked_to_the_letter) {
+BOOST_AUTO_TEST_CASE(every_kind_of_invalid_utf8_is_recognised) {
     BOOST_TEST(is_valid_utf8("\xf0\x9f\x9a\x80"));
     BOOST_TEST(!is_valid_utf8("\xc0\x80"));          // overlong
     BOOST_TEST(!is_valid_utf8("\xed\xa0\x80"));      // surrogate
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(durations_are_a_number_and_a_unit) {
         BOOST_TEST(!parse_duration_s(text).has_value(), text);
 }
 
-BOOST_AUTO_TEST_CASE(sizes_are_told_in_the_unit_that_fits) {
+BOOST_AUTO_TEST_CASE(sizes_have_the_unit_that_fits) {
     BOOST_TEST(format_size(95 << 20) == "95.0 MiB");
     BOOST_TEST(format_size(1023) == "1023 B");
     BOOST_TEST(format_size(1536) == "1.5 KiB");

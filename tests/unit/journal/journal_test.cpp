@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_newer_major_version_is_refused) {
     BOOST_TEST((must_fail(parse_journal("not a journal at all, but text")).code == codes::damaged));
 }
 
-BOOST_AUTO_TEST_CASE(after_a_failed_write_the_journal_ends_behind_the_last_whole_record) {
+BOOST_AUTO_TEST_CASE(after_a_failed_write_the_journal_ends_after_the_last_whole_record) {
     TemporaryDirectory directory;
     auto writer = must(JournalWriter::create(directory / "journal"));
     must(writer.append(metric(1)));

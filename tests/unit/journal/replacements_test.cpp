@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(directories_that_replace_nothing_are_no_trials) {
     BOOST_TEST(replace(0) == 5);
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_file_is_told) {
+BOOST_AUTO_TEST_CASE(a_damaged_file_is_an_error) {
     for (auto const* text : {"", "x\n", "4\n", "9\n", "-1\n"}) {
         mark(4, text);
         BOOST_TEST((must_fail(load_replacements(experiment, 4)).code == codes::damaged));

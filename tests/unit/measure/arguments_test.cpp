@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(without_options_allreduce_of_floats_is_measured) {
     BOOST_TEST(!arguments.ranks.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(each_option_may_have_its_value_behind_it_or_in_the_same_word) {
+BOOST_AUTO_TEST_CASE(an_option_has_its_value_in_the_next_word_or_in_the_same_word) {
     auto const arguments =
         must(parse_collectives({"--op=reduce,broadcast", "--dtype", "bfloat16", "--iterations=7", "--memory",
                                 "plain", "--peer=mpi", "--transport=ucx", "--sizes", "8", "--json"}));
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(wrong_options_are_named) {
                   "ranks that are started here use shared memory only");
 }
 
-BOOST_AUTO_TEST_CASE(large_sizes_are_done_less_often) {
+BOOST_AUTO_TEST_CASE(large_sizes_have_fewer_iterations) {
     BOOST_TEST(iterations_for(4) == 2000u);
     BOOST_TEST(iterations_for(std::size_t{1} << 20) == 100u);
     BOOST_TEST(iterations_for(std::size_t{1} << 30) == 20u);

@@ -59,7 +59,7 @@ Status check(DistributedContext& context, Operation const& operation, DataType t
 
 BOOST_AUTO_TEST_SUITE(test_data_test)
 
-BOOST_AUTO_TEST_CASE(right_results_of_all_operations_and_types_are_told_from_wrong_ones) {
+BOOST_AUTO_TEST_CASE(right_results_of_all_operations_and_types_are_distinguished_from_wrong_ones) {
     for (auto const& operation : all_operations()) {
         for (auto const type : collectives::reducible_types) {
             BOOST_TEST_CONTEXT(operation.name << " of " << collectives::name_of(type)) {

@@ -16,7 +16,7 @@ std::string expanded(std::string_view text) { return join(must(expand_host_list(
 
 BOOST_AUTO_TEST_SUITE(host_list_test)
 
-BOOST_AUTO_TEST_CASE(brackets_are_spelled_out_in_slurms_order) {
+BOOST_AUTO_TEST_CASE(brackets_are_expanded_in_slurms_order) {
     BOOST_TEST(expanded("") == "");
     BOOST_TEST(expanded("login1") == "login1");
     BOOST_TEST(expanded("n[0-3]") == "n0 n1 n2 n3");
@@ -26,14 +26,14 @@ BOOST_AUTO_TEST_CASE(brackets_are_spelled_out_in_slurms_order) {
     BOOST_TEST(expanded("n[1-2]-ib,m") == "n1-ib n2-ib m");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_host_list_is_refused) {
+BOOST_AUTO_TEST_CASE(text_that_is_no_host_list_is_refused) {
     for (auto const* text : {"n[", "n]", "n[]", "n[1-", "n[2-1]", "n[a]", "n[1,]", "a,,b", ",", "n[[1]]",
                              "n[-1]", "n[1-99999999999999999999]", "n[1-2000000]", "n[0-999][0-999][0-9]"}) {
         BOOST_TEST(!expand_host_list(text).has_value(), text);
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_first_host_is_found_without_spelling_out_the_rest) {
+BOOST_AUTO_TEST_CASE(the_first_host_is_found_without_expanding_the_rest) {
     BOOST_TEST(must(first_host("n[007-999999],x")) == "n007");
     BOOST_TEST(must(first_host("r[3,5]n[2-4]-ib,x")) == "r3n2-ib");
     BOOST_TEST(must(first_host("a,b")) == "a");
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(names_are_compressed_in_their_order) {
     BOOST_TEST(compress_host_list({"n1-ib", "n2-ib"}) == "n1-ib,n2-ib");
 }
 
-BOOST_AUTO_TEST_CASE(generated_lists_survive_compressing_and_spelling_out) {
+BOOST_AUTO_TEST_CASE(generated_lists_survive_compressing_and_expanding) {
     std::mt19937 random(20261121);
     for (int round = 0; round < 2000; ++round) {
         std::vector<std::string> hosts;

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_trial_is_written_with_a_dot_or_as_one_integer) {
     BOOST_TEST(to_string(RunId{trial, 2}) == "7.3.2");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_id_is_refused) {
+BOOST_AUTO_TEST_CASE(text_that_is_no_id_is_refused) {
     for (auto const* text :
          {"", "7", "7.", ".3", "7.3.2", "0.1", "7.1000000", "-7.3", "7.x", "99999999999999999999"}) {
         BOOST_TEST(!parse_trial_id(text).has_value(), text);

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(names_of_different_lists_are_not_confused) {
     BOOST_TEST(reports[3]["metrics"]["c"].is_number_integer());
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_always_invents_names_is_recorded) {
+BOOST_AUTO_TEST_CASE(a_program_with_new_names_in_every_report_is_recorded) {
     MetricFrameWriter writer;
     constexpr int reports = 5000;  // more than there are numbers of schemas
     std::vector<std::string> names;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_cut_or_foreign_frame_is_damaged) {
         BOOST_TEST((must_fail(reader.add_schema(schema)).code == codes::damaged), schema);
 }
 
-BOOST_AUTO_TEST_CASE(random_bytes_do_no_harm) {
+BOOST_AUTO_TEST_CASE(random_bytes_cause_no_crash) {
     std::mt19937 random(19);
     MetricFrameReader reader;
     must(reader.add_schema(R"({"id":0,"group":"a","columns":[["b","real"]]})"));

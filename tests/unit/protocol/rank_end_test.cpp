@@ -14,7 +14,7 @@ RankEnd end_of(std::optional<std::uint32_t> rank, std::int64_t at_us) {
 
 BOOST_AUTO_TEST_SUITE(rank_end_test)
 
-BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_was_said_last) {
+BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_the_last_output_is) {
     auto end = end_of(3, 42);
     end.last_output = "a\nb\"\x1b[0m\n";
     auto const line = render_rank_end(end);
@@ -24,13 +24,13 @@ BOOST_AUTO_TEST_CASE(an_end_is_one_line_whatever_was_said_last) {
         (parse_rank_ends(render_rank_end(end_of(std::nullopt, 7))) == std::vector{end_of(std::nullopt, 7)}));
 }
 
-BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_are_replaced) {
+BOOST_AUTO_TEST_CASE(bytes_that_are_not_utf8_are_replaced) {
     auto end = end_of(3, 42);
     end.last_output = "\xff!";
     BOOST_TEST(parse_rank_ends(render_rank_end(end)).at(0).last_output == "\xef\xbf\xbd!");
 }
 
-BOOST_AUTO_TEST_CASE(lines_that_nobody_understands_are_left_out) {
+BOOST_AUTO_TEST_CASE(lines_that_cannot_be_parsed_are_left_out) {
     auto const good = render_rank_end(end_of(1, 1));
     auto newer = good;
     newer.replace(newer.find("\"rank_end\":1"), 12, "\"rank_end\":2");
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_failed_setup_line_precedes_the_ends_of_ranks) {
                "on n2, line 2 of slurm.setup failed with exit code 1: module load x");
 }
 
-BOOST_AUTO_TEST_CASE(an_end_is_told_in_a_sentence) {
+BOOST_AUTO_TEST_CASE(an_end_is_described_in_a_sentence) {
     auto end = end_of(3, 42);
     BOOST_TEST(describe(end) == "rank 3 on n2 failed first: exit code 1");
     end.exit_code = 137;

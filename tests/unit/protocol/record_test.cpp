@@ -43,7 +43,7 @@ std::vector<Record> one_of_each() {
 
 BOOST_AUTO_TEST_SUITE(record_test)
 
-BOOST_AUTO_TEST_CASE(every_record_comes_back_as_it_went_in) {
+BOOST_AUTO_TEST_CASE(every_record_is_decoded_as_it_was_encoded) {
     for (auto const& record : one_of_each()) {
         auto const encoded = encode_record(record);
         auto const decoded = must(decode_record(static_cast<std::uint16_t>(encoded.type), encoded.payload));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(every_record_comes_back_as_it_went_in) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_type_is_skipped_and_a_damaged_payload_is_said) {
+BOOST_AUTO_TEST_CASE(an_unknown_type_is_skipped_and_a_damaged_payload_is_an_error) {
     BOOST_TEST(!must(decode_record(999, "\xff\xfe")).has_value());
     BOOST_TEST((must_fail(decode_record(3, "{")).code == codes::damaged));
     BOOST_TEST((must_fail(decode_record(2, R"({"time":"2026-11-21T08:15:30Z","cause":"failed"})")).code ==

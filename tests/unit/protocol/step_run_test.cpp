@@ -54,7 +54,7 @@ std::string shown(Map const& variables) {
 
 BOOST_AUTO_TEST_SUITE(step_run_test)
 
-BOOST_AUTO_TEST_CASE(a_scripts_step_is_told_what_a_run_is_told) {
+BOOST_AUTO_TEST_CASE(a_step_of_a_script_gets_the_variables_of_a_run) {
     check_golden("step_variables.txt", shown(told(task_five(), Launch::rank)));
     auto node = task_five();
     node["CUDA_VISIBLE_DEVICES"] = "4,5";
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_scripts_step_is_told_what_a_run_is_told) {
     BOOST_TEST(launcher.at("DET_SLOT_COUNTS") == "2(x2)");
 }
 
-BOOST_AUTO_TEST_CASE(a_step_belongs_to_who_started_it) {
+BOOST_AUTO_TEST_CASE(the_kind_of_a_step_follows_from_its_variables) {
     auto variables = task_five();
     auto const task = must(identify_task(look_in(variables)));
     auto const kind = [&] { return find_step_kind(task, look_in(variables)); };
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_step_belongs_to_who_started_it) {
     BOOST_TEST((kind() == StepKind::foreign));
 }
 
-BOOST_AUTO_TEST_CASE(who_is_told_twice_is_told_the_same) {
+BOOST_AUTO_TEST_CASE(a_step_that_has_the_variables_already_gets_the_same_again) {
     auto variables = task_five();
     auto const once = told(variables, Launch::rank);
     for (auto const& [name, value] : once) variables[name] = value;
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(who_is_told_twice_is_told_the_same) {
     BOOST_TEST(shown(twice) == shown(once));
 }
 
-BOOST_AUTO_TEST_CASE(slots_are_numbered_as_they_are_seen) {
+BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {
     auto const slots = [](std::string const& visible, int count) {
         Map const variables{{"CUDA_VISIBLE_DEVICES", visible}};
         return render_slot_ids(local_slots(look_in(variables), count));

@@ -37,7 +37,7 @@ Result<TaskIdentity> identify(Map const& variables) {
 
 BOOST_AUTO_TEST_SUITE(task_identity_test)
 
-BOOST_AUTO_TEST_CASE(a_task_knows_itself_and_its_peers) {
+BOOST_AUTO_TEST_CASE(a_task_reads_its_position_and_its_peers) {
     auto const task = must(identify(task_five()));
     BOOST_TEST(task.rank == 5);
     BOOST_TEST(task.size == 7);
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(global_ranks_count_the_slots_of_the_nodes_before) {
     BOOST_TEST(!global_rank({"n0", "1", 1}, 0).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(the_info_files_have_determineds_keys_and_come_back) {
+BOOST_AUTO_TEST_CASE(the_info_files_have_determineds_keys_and_are_read_back) {
     RendezvousInfo const rendezvous{"n[0-1]", "4(x2)", 1};
     auto const text = must(render_rendezvous_info(rendezvous));
     auto const json = Json::parse(text);

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(entries_come_out_in_order) {
     BOOST_TEST(pop_all(ring).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_full_ring_refuses_and_takes_again_after_a_pop) {
+BOOST_AUTO_TEST_CASE(a_full_ring_refuses_entries_until_a_pop) {
     ReportRing ring(64);  // four entries of 8 bytes with their heads
     for (int i = 0; i < 4; ++i) BOOST_TEST(push(ring, "12345678"));
     BOOST_TEST(!push(ring, "1"));

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_thread_writes_the_reports) {
     BOOST_TEST(report.time.microseconds == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_record_comes_behind_the_reports_before_it) {
+BOOST_AUTO_TEST_CASE(a_record_is_written_after_the_reports_before_it) {
     auto reporter = make(without_period());
     reporter.report(UtcTime{1}, "training", 10, metrics);
     reporter.report(encode_record(StatusSet{UtcTime{2}, "saving"}));

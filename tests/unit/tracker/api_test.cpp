@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(experiments_are_listed_and_filtered) {
         BOOST_TEST(status(std::string("/v1/experiments") + query) == 400, query);
 }
 
-BOOST_AUTO_TEST_CASE(a_list_takes_the_queue_for_what_runs) {
+BOOST_AUTO_TEST_CASE(a_list_has_the_states_of_slurms_queue) {
     auto const ids = [&](std::string const& query) {
         std::vector<int> found;
         auto const answer = get("/v1/experiments" + query);

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(requests_find_their_routes) {
     BOOST_TEST(status(request("GET", "/things/../x")) == 400);
 }
 
-BOOST_AUTO_TEST_CASE(a_wrong_method_is_told_the_right_ones) {
+BOOST_AUTO_TEST_CASE(a_wrong_method_gets_the_list_of_right_ones) {
     auto const decision = route_request(request("DELETE", "/things"), local, rules, table);
     auto const& refusal = std::get<Response>(decision);
     BOOST_TEST(refusal.status == 405);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_method_is_told_the_right_ones) {
     BOOST_TEST(status(request("BREW", "/things/7")) == 405);
 }
 
-BOOST_AUTO_TEST_CASE(every_route_of_the_table_refuses_who_is_not_the_owner) {
+BOOST_AUTO_TEST_CASE(every_route_refuses_a_sender_who_is_not_the_owner) {
     for (auto const& each : table.routes()) {
         auto path = each.pattern;
         for (char& c : path) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(every_route_of_the_table_refuses_who_is_not_the_owner) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(strangers_learn_nothing_about_paths) {
+BOOST_AUTO_TEST_CASE(other_senders_learn_nothing_about_paths) {
     BOOST_TEST(status(request("GET", "/nothing"), remote) == 401);
     BOOST_TEST(status(request("DELETE", "/things"), remote) == 401);
     BOOST_TEST(status(request("GET", "/%zz"), remote) == 401);

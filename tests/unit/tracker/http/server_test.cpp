@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(sizes_of_headers_and_bodies_are_limited_on_both_sides) {
     BOOST_TEST(contains(chunked.read_all(), " 413 "));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_http_gets_400_and_the_end_of_the_connection) {
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_http_get_400_and_the_end_of_the_connection) {
     start();
     for (auto const* bytes :
          {"\x16\x03\x01\x02\r\n\r\n", "GET /hello\r\n\r\n", "GET /hello HTTP/9.9\r\n\r\n",

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_path_and_a_query_are_decoded_once) {
     BOOST_TEST(must(parse_target("/a+b")).segments.front() == "a+b");
 }
 
-BOOST_DATA_TEST_CASE(what_could_be_read_in_two_ways_is_refused,
+BOOST_DATA_TEST_CASE(ambiguous_targets_are_refused,
                      (std::vector<std::string>{"",       "v1",        "*",         "http://localhost/v1",
                                                "//",     "/v1/",      "/v1//x",    "/.",
                                                "/..",    "/v1/../x",  "/%2e%2e/x", "/a%2Fb",

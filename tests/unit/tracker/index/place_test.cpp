@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(file_systems_that_hosts_share_are_known) {
     BOOST_TEST(find_shared_file_system(0x47504653).value() == "GPFS");
 }
 
-BOOST_AUTO_TEST_CASE(local_ones_are_accepted) {
+BOOST_AUTO_TEST_CASE(local_file_systems_are_accepted) {
     for (std::uint32_t const type : {0xef53u /* ext4 */, 0x58465342u /* XFS */, 0x01021994u /* tmpfs */})
         BOOST_TEST(!find_shared_file_system(type));
     TemporaryDirectory const directory;

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_time_less_than_two_seconds_ago_is_not_trusted) {
     BOOST_TEST(ChangeTimes::read_if_past(layout) == ChangeTimes::read(layout));
 }
 
-BOOST_AUTO_TEST_CASE(only_a_known_time_of_the_experiment_is_had) {
+BOOST_AUTO_TEST_CASE(only_the_known_time_of_an_experiment_matches) {
     BOOST_TEST(!times.has({1}, 5));
     times.set({1}, 5);
     BOOST_TEST(times.has({1}, 5));

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_error_lasts_until_all_that_was_not_written_is_in_the_ind
     check_same(indexed, 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_outlived) {
+BOOST_AUTO_TEST_CASE(a_full_disk_is_reported_and_survived) {
     SmallDisk const disk(directory.path() / "disk");
     if (!disk.is_mounted()) return;
     auto live = must(LiveIndex::open(settings(disk.path() / "index")));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_told_and_outlived) {
     check_same(*must(LiveIndex::open(settings(disk.path() / "index"))), 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_read_only_disk_is_told_and_outlived) {
+BOOST_AUTO_TEST_CASE(a_read_only_disk_is_reported_and_survived) {
     SmallDisk const disk(directory.path() / "disk");
     if (!disk.is_mounted()) return;
     auto const live = must(LiveIndex::open(settings(disk.path() / "index")));

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_index_goes_on_after_a_restart) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_at_once_while_nothing_happens) {
+BOOST_AUTO_TEST_CASE(a_live_index_ends_at_once_while_nothing_happens) {
     example.create(1, 1);
     auto const begin = std::chrono::steady_clock::now();
     must(LiveIndex::open(settings())).reset();

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_new_experiment_is_due_at_once) {
     BOOST_TEST(is_due(1, seconds(0)));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_changes_is_due_a_second_later) {
+BOOST_AUTO_TEST_CASE(an_experiment_that_changes_is_due_a_second_later) {
     schedule.add({1}, false, start);
     schedule.looked_at({1}, true, false, start);
     BOOST_TEST(!schedule.take_due(start + std::chrono::milliseconds(999)).size());
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(the_next_poll_is_when_one_is_due_but_in_1_to_5_seconds) {
     BOOST_TEST((schedule.next_poll(start) == start + seconds(5)));
 }
 
-BOOST_AUTO_TEST_CASE(settled_ones_are_looked_at_in_turn) {
+BOOST_AUTO_TEST_CASE(settled_experiments_are_looked_at_in_turn) {
     constexpr std::uint32_t count = PollSchedule::settled_per_poll + 5;
     for (std::uint32_t id = 1; id <= count; ++id) schedule.add({id}, true, start);
     std::vector<ExperimentId> seen;
@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(settled_ones_are_looked_at_in_turn) {
     for (std::uint32_t id = 1; id <= count; ++id) BOOST_TEST(std::ranges::count(seen, ExperimentId{id}) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_settled_one_that_has_changed_is_followed_again) {
+BOOST_AUTO_TEST_CASE(a_settled_experiment_that_has_changed_is_followed_again) {
     schedule.add({1}, true, start);
     schedule.looked_at({1}, true, false, start);
     BOOST_TEST(!is_due(1, seconds(0)));
     BOOST_TEST(is_due(1, seconds(1)));
 }
 
-BOOST_AUTO_TEST_CASE(those_that_were_never_looked_at_are_known) {
+BOOST_AUTO_TEST_CASE(experiments_that_were_never_looked_at_are_known) {
     schedule.add({1}, false, start);
     schedule.add({2}, false, start);
     schedule.add({3}, true, start);
