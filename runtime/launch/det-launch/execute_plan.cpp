@@ -51,8 +51,8 @@ Status read_trial(fs::path const& info, LaunchContext& context) {
     return Ok{};
 }
 
-/// A file that the chief creates on the nodes without processes of a launch when the launch has ended.
-/// Launches are numbered, because an entrypoint may start several.
+/// The file that tells a node without processes of its own that the launch has ended: the chief's node
+/// creates it there. Launches are numbered, because an entrypoint may start several.
 class LaunchEnd {
 public:
     static Result<LaunchEnd> begin(fs::path const& run_dir) {

@@ -15,8 +15,9 @@ struct ProgramPaths {
 Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
                                                      bool queries_torch);
 
-/// Writes the plan's files, checks its port, starts its processes and enforces the launcher contract. Returns
-/// the exit code.
+/// Checks the plan's port, writes its files, starts its processes and enforces the launcher contract.
+/// \return the exit code of the launch; codes::transport if the port is in use. On a node that only waits for
+/// the chief: 0, when the launch has ended.
 Result<int> execute_plan(launchers::LaunchPlan const& plan, launchers::LaunchContext const& context,
                          ProgramPaths const& programs, std::function<void(std::string const&)> const& log);
 

@@ -3,8 +3,9 @@
 
 namespace det::launch {
 
-/// Returns the process that runs the command in the container of the experiment to which DET_RUN_DIR belongs.
-/// Creates the mount points and a credentials file, which only this user can read.
+/// Returns the process that runs the command in the container of the experiment to which DET_RUN_DIR belongs,
+/// or the command itself if the experiment has no container. Creates the mount points and a credentials file,
+/// which only this user can read.
 Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
                                                  Environment const& environment,
                                                  std::filesystem::path const& programs);

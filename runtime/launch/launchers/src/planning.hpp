@@ -14,8 +14,8 @@ struct LauncherArguments {
 Result<LauncherArguments> split_arguments(std::string_view launcher,
                                           std::vector<std::string> const& arguments);
 
-/// The command of a rank, run by `det-wrap-rank RANK det-launch worker`. rank: names of the variables that
-/// hold the rank; the launcher's own variable is first.
+/// The command of a rank, run by `det-wrap-rank RANK det-launch worker`.
+/// \param rank names of the variables that hold the rank; the launcher's own variable is first
 std::vector<std::string> worker_command(LaunchContext const& context, std::string_view rank,
                                         std::vector<std::string> const& command);
 

@@ -40,8 +40,8 @@ constexpr string_view passed_variables[] = {"DET_*",
                                             "HIP_VISIBLE_DEVICES",
                                             "USE_*"};
 
-/// Puts det-submit's programs in front of the image's PATH, its Python package behind the image's PYTHONPATH, and
-/// changes to the run's working directory.
+/// Puts det-submit's programs before the image's PATH and its Python package after the image's PYTHONPATH,
+/// and changes to the run's working directory.
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH; "
     "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; "

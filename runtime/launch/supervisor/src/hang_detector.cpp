@@ -17,8 +17,8 @@ std::uint64_t size_bytes_of(std::filesystem::path const& file) {
     return fd && ::fstat(fd.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-/// The numbers in the heartbeat files, which change when ranks begin or end collective operations. Empty
-/// while they use none of ours.
+/// The numbers in the heartbeat files, one for each node. A number changes when ranks of the node begin or
+/// end collective operations of libdet; it is empty while they use none.
 std::vector<std::string> read_activity(RunLayout const& run, int nodes) {
     constexpr std::size_t size_limit_bytes = 64;
     std::vector<std::string> activity;

@@ -336,7 +336,7 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     return facts;
 }
 
-/// What the other trials of the search see of the end of this one.
+/// Makes the end of this trial visible to the other trials of its search.
 Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
     bool const has_failed = outcome.next_action == NextAction::stop &&
                             (is_failure(outcome.cause) || outcome.cause == Cause::not_launched);

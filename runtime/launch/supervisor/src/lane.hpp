@@ -40,7 +40,9 @@ public:
     RunStateMachine& machine() { return run_->machine; }
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
-    /// A node of the run whose heartbeat is overdue. `on_time`: the previous check was made when it was due.
+    /// A node of the run whose heartbeat is overdue.
+    /// \param on_time whether this check is made when it is due. After a late one the heartbeats are counted
+    /// from now on, because this process may have been stopped and not the node.
     std::optional<std::string> find_silent_host(bool on_time);
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with the last one, if that is due.
@@ -59,7 +61,7 @@ public:
     /// Kills srun and asks Slurm to end the step. Needed if srun does not notice that a part of its step is
     /// gone.
     void abandon_step();
-    /// Exit code of the step; empty while it runs.
+    /// Exit code of the step; nullopt while it runs, 0 if the run has no step.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
     /// Records the times that Slurm shows for the job: once while the job runs, and when it has ended.
     void note_allocation(std::optional<slurm::JobStatus> const& job);

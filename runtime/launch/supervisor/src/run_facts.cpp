@@ -120,7 +120,7 @@ private:
         if (straggler && hosts) facts_.hung_waits = telemetry::describe_straggler(*straggler, *hosts);
     }
 
-    /// What the program told by its exit code and by files.
+    /// Adds what the exit code and the files of the program say about its end.
     void add_program_end() {
         auto const& spec = assignment_.spec;
         auto const& layout = run_.record.layout();

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is not complete has a name that begins with this.
+/// The name of a generation begins with this until the generation is complete.
 constexpr char unfinished[] = ".new-";
 
 Status rename_to(fs::path const& from, fs::path const& to) {

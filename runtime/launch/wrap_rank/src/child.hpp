@@ -12,7 +12,7 @@
 namespace det::launch::wrap_rank {
 
 /// All signals that may be forwarded to a command, and SIGCHLD; without signals of a process's own faults,
-/// for example SIGSEGV.
+/// for example SIGSEGV, and without SIGPIPE, SIGTTIN and SIGTTOU.
 sigset_t relayed_signals();
 
 /// The command as a child process. It is killed when this process ends, however it ends.

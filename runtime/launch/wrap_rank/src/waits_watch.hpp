@@ -30,7 +30,7 @@ public:
 
     /// To be called at the interval.
     void look();
-    /// Writes also what would be written later.
+    /// Writes the waits since the last report now, even if they are too short to be written by look().
     void write_all();
 
 private:

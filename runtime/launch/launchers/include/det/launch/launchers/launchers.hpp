@@ -52,7 +52,7 @@ struct LaunchPlan {
     std::optional<std::uint16_t> port;  // port of the ranks' rendezvous; it must be free on this node
 };
 
-/// A launcher, called by `det-launch NAME [[OVERRIDE... ] --] (--trial MODULE:CLASS | CMD...)`. Its plan
+/// A launcher, called by `det-launch NAME [[OVERRIDE...] --] (--trial MODULE:CLASS | CMD...)`. Its plan
 /// function is pure.
 struct Launcher {
     std::string_view name;

@@ -20,7 +20,8 @@ struct RemoteCommand {
 /// Parses [OPTION...] [USER@]HOST [OPTION...] CMD...: ssh's options are accepted and have no effect. Pure.
 Result<RemoteCommand> parse_arguments(std::vector<std::string> const& arguments);
 
-/// The step of this job that runs the command. wrap_rank: det-wrap-rank, prepended inside a run. Pure.
+/// The step of this job that runs the command. Pure.
+/// \param wrap_rank the path of det-wrap-rank, which is put before the command inside a run
 Result<slurm::CommandOnNodes> plan_step(RemoteCommand const& command, Environment const& environment,
                                         std::string const& wrap_rank);
 
@@ -34,8 +35,8 @@ Environment without_step_variables(Environment environment);
 
 /// Runs the command and returns its exit code. Forwards USR1, USR2 and WINCH. The command is ended by TERM,
 /// INT, HUP or QUIT, and by the end of the parent process or of det-launch's monitor; outside a run it first
-/// gets the signal (TERM in place of INT) and has 3 s to end. A TERM from Slurm is the preemption notice. It
-/// is ignored here: the command's node gets it as well.
+/// gets the signal (TERM in place of INT) and has 3 s to end. Inside a run, a TERM from Slurm is the
+/// preemption notice and is ignored here: the command's node gets it as well.
 Result<int> run_remotely(slurm::CommandOnNodes const& step, Environment const& environment,
                          Clock const& clock);
 

@@ -21,8 +21,8 @@ struct WorkerEnd {
 };
 
 /// Runs a rank's command in the process group that this process leads. The group is killed when the
-/// launcher's monitor or the parent process has ended, and by the monitor when this process has ended. Sends
-/// the exit code to the monitor, if there is one.
+/// launcher's monitor or the parent process has ended, and by the monitor when this process has ended without
+/// sending the exit code. Sends the exit code to the monitor, if there is one.
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment);
 
 /// The environment variable with the path of the socket; launchers' processes inherit it.
@@ -43,14 +43,15 @@ struct WorkerExit {
 using Message = std::variant<WorkerHello, WorkerExit>;
 
 std::string render_message(Message const& message);
-/// Empty if the text is not a message.
+/// Returns nullopt if the text is not a message.
 std::optional<Message> parse_message(std::string_view text);
 inline constexpr std::size_t message_size_max = 256;
 
 /// A listening socket at a path of any length. Only processes of this user can connect, because the directory
 /// is private.
 Result<UniqueFd> listen_at(std::filesystem::path const& path);
-/// Connects to a socket. Empty if no process listens there, for example on a node without a launcher.
+/// Connects to a socket. Returns nullopt if no process listens there, for example on a node without a
+/// launcher.
 std::optional<UniqueFd> connect_to(std::filesystem::path const& path);
 void send_message(UniqueFd const& socket, Message const& message);
 

@@ -44,7 +44,8 @@ struct ContainerProcess {
 void add_python_package(ContainerCall& call);
 
 /// The command line that runs the command in the container. Signals and exit codes pass through. The command
-/// line contains no values of variables. Not for pyxis, whose containers srun starts. Pure.
+/// line contains no values of variables. For pyxis, whose containers srun starts, and without a container it
+/// is the command itself. Pure.
 ContainerProcess render_container(ContainerCall const& call);
 
 /// srun's options for pyxis, which starts the container before any program of det-submit: DET_RUN_DIR is
@@ -57,12 +58,13 @@ std::vector<std::string> render_pyxis_options(ContainerCall const& call,
 /// container that the user has created, with '+' for '/' and ':'. Pure.
 std::string resolve_image(ContainerRuntime runtime, std::string const& image);
 
-/// The name and content of the file that gives a runtime credentials for a registry; empty if the runtime
-/// reads none. auth: registry_auth of a configuration. Pure.
+/// A file that gives a runtime credentials for a registry.
 struct CredentialsFile {
     std::string name;
     std::string text;
 };
+/// Returns the credentials in the format of the runtime; nullopt if the runtime reads no such file. Pure.
+/// \param auth registry_auth of a configuration
 std::optional<CredentialsFile> render_credentials(ContainerRuntime runtime, Json const& auth);
 
 }  // namespace det::launch::node

@@ -24,9 +24,8 @@ struct ResumePoint {
     std::uint32_t slurm_failures_in_a_row = 0;
     bool has_begun_before = false;            // a task of an earlier run has started
     std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
-    bool is_predecessor_lost =
-        // The last run has no recorded end and may still run on a node that is cut off from the network
-        false;
+    // Whether the last run has no recorded end and may still run on a node that is cut off from the network
+    bool is_predecessor_lost = false;
     std::uint32_t steps_to_skip = 0;  // if the predecessor is lost: see count_steps_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// others.

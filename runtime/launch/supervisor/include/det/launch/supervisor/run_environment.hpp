@@ -6,7 +6,8 @@
 namespace det::launch::supervisor {
 
 /// The environment of the run's tasks: the job's environment, overridden by the user's environment_variables,
-/// overridden by the variables that det-submit defines. Pure.
+/// overridden by the variables that det-submit defines. Two are kept if they are set: det-submit's directory
+/// is added to the end of PYTHONPATH, and PYTHONUNBUFFERED is not changed.
 Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
 
 }  // namespace det::launch::supervisor

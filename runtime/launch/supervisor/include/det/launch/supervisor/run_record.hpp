@@ -37,10 +37,11 @@ public:
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
 
+    /// Whether the program has reported that it has seen the request to stop.
     bool was_acknowledged() const;
     /// Whether the program has reported that the trial's hyperparameters are invalid.
     bool has_invalid_hyperparameters() const;
-    /// The exit code of the first rank that failed, if a launcher recorded one.
+    /// The exit code of the first failure, if the wrapper of a rank or det-launch recorded one.
     std::optional<int> first_failure() const;
     bool has_newer_run() const;
     /// Indices of nodes on which no task started although tasks started on other nodes and no rank failed:

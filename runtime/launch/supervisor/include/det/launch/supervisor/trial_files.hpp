@@ -15,7 +15,7 @@ namespace det::launch::supervisor {
 ///
 /// \param log receives a line if files are copied.
 ///
-/// \return The generation in which the run works; codes::superseded if a newer run exists.
+/// \return the generation in which the run works; codes::superseded if a newer run exists.
 Result<GenerationLayout> prepare_trial_files(ExperimentSpec const& spec, TrialLayout const& trial,
                                              std::uint32_t run, ResumePoint const& resume,
                                              std::function<void(std::string const&)> const& log);

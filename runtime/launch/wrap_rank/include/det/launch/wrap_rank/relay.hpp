@@ -37,14 +37,15 @@ struct RelayedCommand {
     std::optional<std::filesystem::path> directory;
     Labels labels;
     sigset_t signal_mask;  // of the command
-    /// Called for each signal. A signal that the command must never get, from any sender, must be in
-    /// signal_mask too.
+    /// Called for each signal except SIGCHLD and the SIGTERM of the launcher that started this wrapper.
+    /// Empty: all signals are forwarded. A signal that the command must never get, from any sender, must be
+    /// in signal_mask too.
     std::function<SignalUse(int)> handle_signal = {};
     /// The signals by which the command gets a notice, once; empty: none.
     std::vector<int> notice_signals = {};
     /// Whether Slurm sends its signals to every process, so that the command has got them already.
     bool signals_reach_all = false;
-    /// Called after a notice was delivered, with the signal that brought it.
+    /// Called when the delivery of a notice has begun, with the signal that brought it.
     std::function<void(int)> record_notice = {};
     /// A program that prints the stacks of the command's processes as lines of the command's standard error.
     /// It gets the number of the command's process as its last argument.
