@@ -32,7 +32,7 @@ struct PlainUser {
 constexpr std::string_view plain_user_names[] = {"researcher", "colleague"};
 constexpr uid_t first_user_id = 20001;
 
-/// Field 2 of each line of passwd or group.
+/// Adds the third field of each line of passwd or group: the id of the user or of the group.
 void collect_ids(std::string_view database, std::set<uid_t>& ids) {
     for (auto const line : split_lines(database)) {
         auto const fields = split(line, ':');
@@ -157,8 +157,8 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, S
 Status make_home(PlainUser const& user, SiteProfile const& profile, ClusterPaths const& paths) {
     auto const home = paths.home(user.name);
     DET_TRY(make_directories(home, 0700));
-    // /etc/profile overwrites PATH. Without this file a script with '#!/bin/bash -l' does not find our
-    // programs.
+    // /etc/profile overwrites PATH. Without this file a script with '#!/bin/bash -l' does not find
+    // det-submit's programs.
     auto const login_script = home / ".profile";
     DET_TRY(write_file(login_script, render_exports(site_variables(paths, profile, user.name)), 0644));
     DET_TRY(give_to(home, user));

@@ -14,7 +14,7 @@
 namespace det::loopback {
 namespace {
 
-constexpr std::chrono::seconds time_limit{90};  // longer than the time limit of 'up'
+constexpr std::chrono::seconds time_limit{90};  // longer than the 60 s in which 'up' must succeed
 
 /// Returns false if the previous holder removed the file after we opened it: our lock then protects nothing.
 bool is_still_linked(int fd, std::filesystem::path const& path) {

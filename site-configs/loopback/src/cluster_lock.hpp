@@ -5,7 +5,7 @@
 
 namespace det::loopback {
 
-/// A lock file that 'up' and 'down' hold, so that only one process changes a cluster at a time. The
+/// A lock file that 'up' and 'down' hold, so that only one process starts or ends a cluster at a time. The
 /// destructor removes the file if the cluster's state directory no longer exists.
 class ClusterLock {
 public:

@@ -11,7 +11,7 @@
 
 namespace det::loopback {
 
-/// The file run/init. The init process writes it; other commands use it to find the running cluster.
+/// The content of the file run/init. The init process writes it; the commands find the running cluster by it.
 struct ClusterRecord {
     ProcessIdentity init;
     int nodes = 0;
@@ -33,7 +33,7 @@ struct RunningCluster {
     ProcessHandle init;
 };
 
-/// Returns nullopt if there is no such cluster, or if its init process has ended.
+/// Returns nullopt if there is no such cluster, if its init process has ended, or if its record is damaged.
 Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths);
 Status require_root();
 /// Fails with codes::no_such_cluster if find_running() finds none.

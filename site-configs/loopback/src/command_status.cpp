@@ -160,7 +160,7 @@ Result<int> run_status(ClusterPaths const& paths, Format format) {
     ClusterStatus status;
     DET_TRY_ASSIGN(status.daemons, read_daemons(paths, running.init.pid()));
     if (is_running(status.daemons, controller_daemon)) {
-        // If slurmctld does not answer, the command reports a cluster without nodes and does not fail.
+        // If slurmctld does not answer, the command reports a degraded cluster without nodes and no error.
         status.nodes = read_node_states(paths, sinfo_limit).value_or(std::vector<NodeState>());
     }
     bool const complete = is_complete(status, running.record.nodes);

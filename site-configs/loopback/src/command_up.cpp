@@ -58,7 +58,8 @@ Status require_programs(SlurmInstallation const& slurm, SiteProfile const& profi
                  fmt::format("on Debian run 'apt-get install {}'", join(packages, " "))};
 }
 
-/// Removes the files of an earlier cluster of this name that is no longer running.
+/// Fails with codes::already_up if the cluster is running. Else removes the files that an earlier cluster of
+/// this name has left.
 Status require_not_running(ClusterPaths const& paths) {
     DET_TRY_ASSIGN(auto const running, find_running(paths));
     if (running) {
@@ -71,6 +72,8 @@ Status require_not_running(ClusterPaths const& paths) {
     return tear_down(paths, Keep::nothing);
 }
 
+/// Chooses how Slurm finds the processes of a step. Makes the cluster's freezer group if the answer is
+/// cgroup.
 Result<Proctrack> choose_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
     if (options.proctrack == Proctrack::linuxproc) return Proctrack::linuxproc;
     auto const group = FreezerGroup::make(paths.cgroup_name());

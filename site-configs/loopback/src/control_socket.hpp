@@ -15,7 +15,8 @@
 //     kill DAEMON               kills it with SIGKILL; it stays down until 'start'
 //     start DAEMON
 //     cut NODE | heal NODE      takes its network down, or up again
-//     off NODE | on NODE        takes its network down and kills all of its processes, or starts it again
+//     off NODE | on NODE        takes its network down and kills all of its processes; or takes its
+//                               network up and starts its slurmd
 //
 // A reply begins with "ok\n" or "error ".
 namespace det::loopback {
@@ -25,7 +26,8 @@ public:
     static Result<ControlServer> listen(ClusterPaths const& paths);
 
     int fd() const { return fd_.get(); }
-    /// Accepts one client and answers its request. Waits at most 1 s for the client.
+    /// Accepts one client and answers its request. Waits at most 1 s each for the request and for the client
+    /// to take the reply.
     void serve(std::function<Result<std::string>(std::string_view)> const& handle) const;
 
 private:

@@ -27,7 +27,7 @@ enum class DaemonState {
     running,     // has a pid; may not be ready yet
     restarting,  // has died; starts again after a delay
     held,        // killed on request; starts on request only
-    given_up,    // died too many times in a row
+    given_up,    // died too many times in a row, or could not be forked
 };
 std::string_view to_string(DaemonState state);
 
@@ -50,14 +50,14 @@ public:
     explicit DaemonSupervisor(std::vector<std::string> environment) : environment_(std::move(environment)) {}
 
     void add(DaemonSpec spec);
-    /// Starts the daemons that are due.
+    /// Starts the daemons that are due and asks those that run whether they are ready.
     void tick(Time now);
     /// Reaps every child that has ended: daemons, and orphans that the kernel gave to the init process.
     void reap();
 
     /// Kills the daemon with SIGKILL; it stays down until start(). Returns false if there is no such daemon.
     bool kill(std::string const& name);
-    /// Returns false if there is no such daemon.
+    /// Makes the next tick() start a daemon that is not running. Returns false if there is no such daemon.
     bool start(std::string const& name);
     /// Sends SIGTERM to the daemons, last stage first, and waits up to 5 s for each stage.
     void shut_down();

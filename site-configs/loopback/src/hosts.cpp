@@ -92,8 +92,8 @@ Status mount_etc_changes(ClusterPaths const& paths) {
     return Ok{};
 }
 
-/// The configuration is also mounted at /etc/slurm, because a job started with --export=NONE has no
-/// SLURM_CONF.
+/// The configuration is also mounted at /etc/slurm, if the machine has that directory, because a job started
+/// with --export=NONE has no SLURM_CONF.
 Status mount_configuration(ClusterPaths const& paths) {
     DET_TRY(mount_etc_changes(paths));
     if (path_exists("/etc/slurm")) DET_TRY(bind_mount(paths.etc(), "/etc/slurm"));
@@ -150,7 +150,7 @@ bool is_in_network(ino_t network, std::string const& pid) {
     return ::stat(fmt::format("/proc/{}/ns/net", pid).c_str(), &info) == 0 && info.st_ino == network;
 }
 
-/// Returns the number of processes found.
+/// Kills the processes in the network namespace except this one. Returns how many there were.
 int kill_all_in_network(ino_t network) {
     int found = 0;
     for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {

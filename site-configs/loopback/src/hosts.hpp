@@ -12,7 +12,7 @@ namespace det::loopback {
 /// node; the host machine's network is not touched.
 class Hosts {
 public:
-    /// Moves the calling process, the first of a PID namespace, to the controller's host.
+    /// Makes the hosts and moves the calling process, the first of a PID namespace, to the controller's.
     static Result<Hosts> make(InitOptions const& options);
 
     HostNamespaces const& controller() const { return controller_; }

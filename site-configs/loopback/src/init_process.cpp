@@ -127,7 +127,8 @@ public:
         for (auto& daemon : plan_daemons(options, hosts)) supervisor_.add(std::move(daemon));
     }
 
-    /// Returns after SIGTERM, or with an error if a daemon does not start.
+    /// Returns after SIGTERM, SIGINT or SIGHUP, when 'cluster up' has ended before the daemons are ready, or
+    /// with an error if one of them is given up before.
     Status run() {
         DET_TRY_ASSIGN(auto const signals,
                        SignalReader::open(signal_set({SIGCHLD, SIGTERM, SIGINT, SIGHUP})));

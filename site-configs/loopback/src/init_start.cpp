@@ -42,7 +42,7 @@ std::vector<std::string> command_line(InitOptions const& options) {
     return words;
 }
 
-/// Drops the terminal, descriptors, working directory and environment of the caller.
+/// Executes the init process without the descriptors, working directory and environment of the caller.
 [[noreturn]] void execute_init(std::vector<std::string> const& argv, int pipe, std::string const& log) {
     restore_default_signals();
     ::umask(022);

@@ -23,7 +23,7 @@ Variables site_variables(ClusterPaths const& paths, SiteProfile const& profile, 
         {"DET_LOOPBACK_DIR", paths.state().string()},
         {"PATH", fmt::format("{}:{}", (paths.software() / "bin").string(), system_path)},
         {"SLURM_CONF", paths.slurm_conf().string()},
-        // There are more ranks than CPUs, and srun does not tell Open MPI so. Without this, 16 ranks on 2
+        // There may be more ranks than CPUs, and srun does not tell Open MPI so. Without this, 16 ranks on 2
         // CPUs are 20 times slower.
         {"OMPI_MCA_mpi_yield_when_idle", "1"},
         // Open MPI 4.1.4 started by srun may crash in MPI_Init when a peer's first message arrives over its
@@ -34,7 +34,7 @@ Variables site_variables(ClusterPaths const& paths, SiteProfile const& profile, 
         {"OMPI_MCA_opal_common_ucx_devices", "any"},
         {"UCX_TLS", "tcp,self,posix,sysv"},
     };
-    // A DET_ROOT belongs to one user. Other users get the default, ~/det.
+    // A DET_ROOT belongs to one user, here researcher; root may use it too. Others get the default, ~/det.
     if (user == researcher || user == "root") variables.emplace_back("DET_ROOT", paths.det_root().string());
     if (user == researcher) {
         variables.insert(variables.end(), profile.user_variables.begin(), profile.user_variables.end());

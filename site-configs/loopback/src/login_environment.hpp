@@ -25,8 +25,8 @@ struct Account {
     std::string shell;
 };
 
-/// Returns the environment of a login. Like ssh, it drops the caller's variables, except those of terminal
-/// and locale, and DET_*, with which tests configure det's programs.
+/// Returns the environment of a login. Like ssh, it drops the caller's variables, except those of terminal,
+/// locale and time zone, and all DET_* but DET_ROOT, with which tests configure det-submit's programs.
 Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths,
                               SiteProfile const& profile);
 

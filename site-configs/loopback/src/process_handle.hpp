@@ -19,7 +19,8 @@ struct ProcessIdentity {
     friend bool operator==(ProcessIdentity const&, ProcessIdentity const&) = default;
 };
 
-/// Parses the text of /proc/<pid>/stat. Returns nullopt for a zombie.
+/// Parses the text of /proc/<pid>/stat. Returns nullopt for a process that has ended (a zombie) and for any
+/// other text.
 std::optional<ProcessIdentity> parse_stat(std::string_view text);
 std::optional<ProcessIdentity> identify(pid_t pid);
 /// Read from /proc/self/stat. Before the init process mounts the /proc of its PID namespace, this is the pid

@@ -35,7 +35,7 @@ std::vector<ConfigLine> control_lines(ClusterPaths const& paths) {
         {"StateSaveLocation", paths.ctld().string()},
         {"SlurmctldLogFile", (paths.log() / "slurmctld.log").string()},
         {"SlurmdLogFile", (paths.log() / "slurmd.%n.log").string()},
-        // A line for each end of a job, also if it is queued again.
+        // Writes a line at each end of a job, also if the job is queued again.
         {"JobCompType", "jobcomp/filetxt"},
         {"JobCompLoc", (paths.log() / "jobcomp").string()},
         // Without these two lines the daemons write to the syslog of the host machine.
@@ -62,7 +62,7 @@ std::vector<ConfigLine> behaviour_lines(Proctrack proctrack) {
         {"SlurmdTimeout", "30"},
         {"ReturnToService", "2"},
         {"PropagateResourceLimits", "NONE"},
-        // A job that sbatch has queued starts at the next scheduling cycle, at most once a second.
+        // A job that sbatch has queued starts at the next scheduling cycle: with these options, one a second.
         {"SchedulerParameters", "sched_interval=1,bf_interval=1,batch_sched_delay=1"},
         // Allows nodes with more CPUs than the machine has.
         {"SlurmdParameters", "config_overrides"},
