@@ -53,8 +53,8 @@ Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths, std::
 /// The main function of the init process, the first process of the cluster's PID namespace: when it ends, for
 /// any reason, the kernel kills all other processes of the cluster. It makes the hosts, supervises the
 /// daemons and serves the control socket. Returns after SIGTERM, SIGINT or SIGHUP, when 'cluster up' has
-/// ended before the daemons are ready, or with an error if the start fails. \param startup the pipe to
-/// 'cluster up' (init_start.hpp)
+/// ended before the daemons are ready, or with an error if the start fails.
+/// \param startup the pipe to 'cluster up' (init_start.hpp)
 Status run_init_process(InitOptions const& options, UniqueFd startup);
 
 /// Ends the cluster if it is running and removes its files. The caller holds the ClusterLock.

@@ -391,8 +391,9 @@ DET_API det_status det_preempt_acknowledge(det_context* context);
  *
  * For all calls of this group: they are for the chief only ("misuse" on other ranks), unless their comment
  * says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress, status and
- * alerts do not wait for a disk, unless one is larger than 1 MiB; the other reports wait for write(2). \param
- * steps_completed batches since the beginning of the trial \param metrics a JSON object: names to values */
+ * alerts do not wait for a disk, unless one is larger than 1 MiB; the other reports wait for write(2).
+ * \param steps_completed batches since the beginning of the trial
+ * \param metrics a JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
                                                      const char* metrics);
 /** Reports metrics of validation. */
@@ -496,10 +497,10 @@ enum {
 DET_API det_status det_searcher_training_length(det_context* context, uint64_t* length, det_unit* unit);
 /** Computes how many batches the trial has yet to train. Records and epochs are converted by the
  * hyperparameter global_batch_size and by records_per_epoch of the configuration. If the conversion needs one
- * that is not configured, steps_completed counts in the unit of the length. \param steps_completed batches
- * since the beginning of the trial \param is_known set to 1; to 0 without a length, if a time_metric measures
- * it, and outside of an experiment \param batches set if is_known is 1; 0 when the trial has reached its
- * length */
+ * that is not configured, steps_completed counts in the unit of the length.
+ * \param steps_completed batches since the beginning of the trial
+ * \param is_known set to 1; to 0 without a length, if a time_metric measures it, and outside of an experiment
+ * \param batches set if is_known is 1; 0 when the trial has reached its length */
 DET_API det_status det_searcher_batches_left(det_context* context, uint64_t steps_completed,
                                              int32_t* is_known, uint64_t* batches);
 
@@ -598,8 +599,9 @@ DET_API const char* det_checkpoint_draft_directory(const det_checkpoint_draft* d
  * \return "misuse" if the draft is already committed or given up */
 DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
 /** Gives up a sharded draft. Collective with the commits of the other ranks, which get an error. "misuse" for
- * a draft that is not sharded. \param reason the message of that error; may be NULL \return the error that
- * all ranks get */
+ * a draft that is not sharded.
+ * \param reason the message of that error; may be NULL
+ * \return the error that all ranks get */
 DET_API det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, const char* reason);
 /** Frees the draft. Removes its files if it was not committed, except those of a sharded draft, because other
  * ranks may use the same directory: det_checkpoint_draft_give_up() removes them. */

@@ -55,8 +55,7 @@ public:
     /// Turns the files of a draft of begin() into a checkpoint. Not collective. Blocks until the checkpoint
     /// is committed.
     /// \return codes::superseded if a newer run of the trial has begun. After an error there is no
-    /// checkpoint,
-    ///     unless it is an error of writing the journal
+    ///     checkpoint, unless it is an error of writing the journal
     Status commit(Draft const& draft);
     /// Removes the files of a draft of begin(). Not collective.
     Status discard(Draft const& draft);

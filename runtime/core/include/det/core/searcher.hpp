@@ -64,7 +64,8 @@ public:
     /// \param length the completed length, from 0 to the training length; anything else is codes::misuse
     Status report_progress(double length);
     /// Records that the trial has trained up to the length of the current operation. codes::misuse if there
-    /// is none, or if it was reported as completed already. \param metric the value of the searcher's metric
+    /// is none, or if it was reported as completed already.
+    /// \param metric the value of the searcher's metric
     Status report_completed(double metric);
 
 private:

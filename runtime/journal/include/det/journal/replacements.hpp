@@ -27,7 +27,8 @@ std::uint32_t find_planned_trial(Replacements const& replacements, std::uint32_t
 /// Returns the replacement of a trial; creates it if there is none. Its directory appears at once with its
 /// files, under the index after the last trial. If two processes replace the same trial at the same time,
 /// each may create a directory; load_replacements() tells which one counts. codes::no_such_trial if no index
-/// is free. \param claimed the content of the new trial's file `claimed`; empty: no such file
+/// is free.
+/// \param claimed the content of the new trial's file `claimed`; empty: no such file
 Result<std::uint32_t> require_replacement(ExperimentLayout const& experiment, std::uint32_t trial_count,
                                           std::uint32_t replaced, std::string const& claimed);
 

@@ -60,9 +60,9 @@ struct TrialFacts {
 State state_of_trial(TrialFacts const& facts);
 
 /// The state of an experiment. If all trials have ended, it is COMPLETED if at least one trial is, else ERROR
-/// if at least one is, else CANCELED. Otherwise it is that of the most active trial. \param created whether
-/// the `created` event exists \param desired the desired state of the experiment; it counts before the first
-/// trial has a state
+/// if at least one is, else CANCELED. Otherwise it is that of the most active trial.
+/// \param created whether the `created` event exists
+/// \param desired the desired state of the experiment; it counts before the first trial has a state
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

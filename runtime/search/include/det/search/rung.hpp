@@ -44,8 +44,9 @@ struct RungVerdict {
 std::uint32_t count_kept(std::size_t entries, double divisor);
 
 /// Decides about a trial that has arrived at a rung. A trial with the same metric does not count as better,
-/// so that a tie favours the trial that decides. Pure. \param entries all trials that have arrived, with the
-/// trial itself, in any order \param own the entry of the trial that decides
+/// so that a tie favours the trial that decides. Pure.
+/// \param entries all trials that have arrived, with the trial itself, in any order
+/// \param own the entry of the trial that decides
 RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& own, RungRule const& rule);
 
 /// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.

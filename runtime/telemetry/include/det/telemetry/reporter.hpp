@@ -58,8 +58,8 @@ public:
     /// Writes all reports that were made before.
     Status flush();
     /// Ends the thread, writes all reports and syncs the journal. Nothing writes later reports. Does nothing
-    /// if it was called before. \return the error of the file; the reports that could not be written are then
-    /// lost
+    /// if it was called before.
+    /// \return the error of the file; the reports that could not be written are then lost
     Status close();
 
 private:

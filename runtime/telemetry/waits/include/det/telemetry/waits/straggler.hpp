@@ -23,8 +23,9 @@ inline constexpr double straggler_share_min = 0.05;
 /// Finds the rank that makes the others wait. If rank A waits for rank B, and B itself waits for rank C for
 /// at least half of that time, A in fact waits for C: such chains are followed to their end. Of several ends,
 /// the one for which the others wait the longest in sum counts; of equal ones the lowest rank. A circle of
-/// ranks that wait for each other has no end. \return nullopt if no wait is long enough (straggler_share_min)
-/// or no chain has an end \param period the time that the waits cover; above 0
+/// ranks that wait for each other has no end.
+/// \return nullopt if no wait is long enough (straggler_share_min) or no chain has an end
+/// \param period the time that the waits cover; above 0
 std::optional<Straggler> find_straggler(RunWaits const& waits, std::chrono::duration<double> period);
 
 /// Formats like "ranks 0-2 wait for rank 3 on node n1 in allreduce".

@@ -11,8 +11,7 @@ struct Incomplete {};
 
 /// Parses bytes as the server parses the input of a connection. For tests.
 /// \return the first request in them; Incomplete if they are the beginning of one; otherwise the response
-/// that
-///     refuses them
+///     that refuses them
 std::variant<RawRequest, Incomplete, Response> parse_request(std::string_view bytes, Limits const& limits);
 
 }  // namespace det::tracker::http

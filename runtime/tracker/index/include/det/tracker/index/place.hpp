@@ -13,8 +13,8 @@ namespace det::tracker::index {
 std::optional<std::string_view> find_shared_file_system(std::uint32_t statfs_type);
 
 /// Fails with codes::bad_value if the directory is on a file system that several hosts may share: SQLite's
-/// locks and its shared memory do not work there, and the index would be damaged. \param advice the hint:
-/// what to set instead
+/// locks and its shared memory do not work there, and the index would be damaged.
+/// \param advice the hint: what to set instead
 Status require_local_disk(std::filesystem::path const& directory, std::string_view advice);
 
 }  // namespace det::tracker::index

@@ -24,7 +24,8 @@ public:
     Result<bool> poll(TimePoint now);
     TimePoint next_poll(TimePoint now) const { return schedule_.next_poll(now); }
     /// Reads one experiment now, and all that were never read. If it does not know the experiment, it looks
-    /// for new ones first. \return whether the index has changed
+    /// for new ones first.
+    /// \return whether the index has changed
     Result<bool> refresh(ExperimentId id, TimePoint now);
     /// Reads all experiments that can have changed, now.
     /// \return whether the index has changed
