@@ -13,7 +13,7 @@ struct NodeRunFixture : core::RunFixture {
         own.set("GROUP_WORLD_SIZE", "1");
         return own;
     }
-    /// From which checkpoint the trial is to go on; nothing: this is its first start.
+    /// Sets the checkpoint from which the trial continues; nullopt: it starts from the beginning.
     void set_latest_checkpoint(std::optional<std::string> uuid) const {
         ClusterInfo cluster;
         cluster.allocation_id = "7.3.2";

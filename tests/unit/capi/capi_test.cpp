@@ -1,4 +1,4 @@
-// The C interface, used by C (cases.h), each rank in a process of its own as in a run.
+// Tests the C interface with callers in C (cases.h). Each rank is a process, as in a run.
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -24,7 +24,7 @@ Status status_of(char const* complaint) {
 }
 
 struct Fixture : NodeRunFixture {
-    /// As ranks of one node of the run.
+    /// Runs the case in processes, the ranks of one node of the run.
     void run_as_ranks(int ranks, Case body) {
         check_ranks(run_rank_processes(ranks, [&](Rank rank) -> Status {
             for (auto const& line : environment_of(rank.value, ranks).to_list()) {
@@ -34,7 +34,7 @@ struct Fixture : NodeRunFixture {
             return status_of(body());
         }));
     }
-    /// As ranks that are threads, whose devices are fake.
+    /// Runs the body in threads, ranks with fake devices.
     void run_with_devices(collectives::device::FakeDevices& devices, int ranks,
                           std::function<char const*(det_context&, int rank)> const& body) {
         std::vector<Status> results(static_cast<std::size_t>(ranks), Status(Ok{}));
@@ -70,7 +70,7 @@ struct Fixture : NodeRunFixture {
         trial_info.hparams = Json{{"global_batch_size", 32}};
         must(write_file(info / info_files::trial, render_trial_info(trial_info)));
     }
-    /// As a program that was started by hand.
+    /// Runs the case as a program that was started by hand.
     void run_single_rank(Case body) {
         check_ranks(run_rank_processes(1, [&](Rank) { return status_of(body()); }));
     }
@@ -238,7 +238,8 @@ BOOST_AUTO_TEST_CASE(without_a_notice_no_rank_stops) {
 BOOST_AUTO_TEST_CASE(a_directory_becomes_a_checkpoint_by_its_commit) {
     run_as_ranks(1, case_stored_directory);
     BOOST_TEST(records().size() == 1u);
-    BOOST_TEST(must(list_directory(directory / "checkpoints")).size() == 1u);  // what was discarded is gone
+    // The discarded drafts have left no files.
+    BOOST_TEST(must(list_directory(directory / "checkpoints")).size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(ranks_upload_their_files_together) { run_as_ranks(2, case_uploaded_files); }

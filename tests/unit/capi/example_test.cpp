@@ -1,4 +1,4 @@
-// The C example of templates/examples/line: a program that has nothing of ours but libdet, as ranks of a run.
+// Runs the C example of templates/examples/line, a program that uses only libdet, as ranks of a run.
 #include <det/foundation/process.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ constexpr int ranks = 2;
 struct Fixture : NodeRunFixture {
     Fixture() { set_latest_checkpoint({}); }
 
-    /// What the chief printed.
+    /// Runs the example. Returns what the chief printed.
     std::string run_example() const {
         std::vector<Command> commands;
         for (int rank = 0; rank < ranks; ++rank) {

@@ -76,13 +76,13 @@ BOOST_AUTO_TEST_CASE(no_checkpoint_is_committed_after_a_newer_run_has_begun) {
     BOOST_TEST((error.code == codes::superseded));
     BOOST_TEST(error.message == "run 3 of this trial has begun elsewhere");
     check_none();
-    BOOST_TEST((must_fail(store()).code == codes::superseded));  // and never again
+    BOOST_TEST((must_fail(store()).code == codes::superseded));  // a superseded run never commits again
 }
 
 BOOST_AUTO_TEST_CASE(lower_runs_and_other_names_do_not_supersede_a_run) {
     for (auto const* name : {"0", "1", "notes", "10.old", "-3"}) must(make_directories(trial.runs() / name));
     BOOST_TEST(store().has_value());
-    must(make_directories(trial.run(10).path()));  // above 2 as a number
+    must(make_directories(trial.run(10).path()));  // 10 is above 2 as a number, not as text
     BOOST_TEST((must_fail(store()).code == codes::superseded));
 }
 
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_whose_name_its_manifest_can_not_hold_is_refused) {
-    // The manifest is JSON: the name would be another one there, and the checkpoint look damaged.
+    // JSON can't hold this name: the manifest would have another one, and the checkpoint would look damaged.
     auto const error =
         must_fail(store([](auto const& path) { return write_file(path / "shard-\xff", "x"); }));
     BOOST_TEST((error.code == codes::bad_value));

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(started_by_hand_it_is_a_single_rank_whose_reports_go_nowher
     BOOST_TEST(!context.checkpoint().latest().has_value());
     must(context.close());
     BOOST_TEST(!path_exists(run.journal()));
-    BOOST_TEST(!path_exists(directory / "outside"));  // made by the first checkpoint
+    BOOST_TEST(!path_exists(directory / "outside"));  // the first checkpoint makes it
 }
 
 BOOST_AUTO_TEST_CASE(devices_that_are_requested_but_absent_are_an_error_with_the_reason) {
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_run_has_one_chief) {
     BOOST_TEST(!Context::init(options()).has_value());
     must(first.train().report_progress(1));
     must(first.train().flush());
-    BOOST_TEST(records().size() == 1u);  // the second one did it no harm
+    BOOST_TEST(records().size() == 1u);  // the attempt to open a second context has not changed the journal
 }
 
 BOOST_AUTO_TEST_CASE(a_run_without_its_notice_page_is_refused) {

@@ -44,7 +44,7 @@ struct RunFixture {
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
     }
 
-    /// The same node in a script that is no experiment's.
+    /// Makes the run one of a user's script, which belongs to no experiment.
     void without_trial() const {
         must(remove_tree(info / info_files::trial));
         must(remove_tree(info / info_files::spec));
@@ -54,7 +54,7 @@ struct RunFixture {
     void raise_notice(preemption::NoticePage::By by = preemption::NoticePage::By::supervisor) {
         must(preemption::NoticePage::open(run_dir / preemption::notice_file)).raise(clock, by);
     }
-    /// Without what every run has: the word of its first step, and of checkpoints before they are there.
+    /// The records of the run's journal, without FirstStep and CheckpointBegun.
     std::vector<Record> records() const {
         auto records = must(journal::load_journal(run.journal())).records;
         std::erase_if(records, [](auto const& record) {

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(concurrent_steps_have_different_sockets_and_ranks_of_one_ho
     Environment environment;
     BOOST_TEST(rendezvous_socket_name(environment) == "ranks-0.socket");
     environment.set("SLURM_STEP_ID", "4");
-    environment.set("HOROVOD_GLOO_RENDEZVOUS_PORT", "29511");  // of a launcher that is none of ours
+    environment.set("HOROVOD_GLOO_RENDEZVOUS_PORT", "29511");  // without HOROVOD_RANK: of another launcher
     BOOST_TEST(rendezvous_socket_name(environment) == "ranks-4.socket");
     environment.set("HOROVOD_RANK", "1");
     BOOST_TEST(rendezvous_socket_name(environment) == "ranks-port-29511.socket");
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_other_users_can_access_is_refused) {
     TemporaryDirectory const parent;
     auto const path = parent / "rendezvous";
     must(make_private_directory(path));
-    must(make_private_directory(path));  // another rank
+    must(make_private_directory(path));  // as another rank calls it
     BOOST_REQUIRE(::chmod(path.c_str(), 0770) == 0);
     BOOST_TEST((must_fail(make_private_directory(path)).code == codes::unsafe_owner));
     auto const link = parent / "link";

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(a_notice_is_acknowledged_once_and_stays) {
     BOOST_TEST(!must(context.preempt().should_preempt()));
     clock.sleep_for(std::chrono::seconds(5));
     raise_notice();
-    BOOST_TEST(records().empty());  // nobody has seen it yet
+    BOOST_TEST(records().empty());  // should_preempt() has not been called yet
     for (int step = 0; step < 3; ++step) BOOST_TEST(must(context.preempt().should_preempt()));
     BOOST_REQUIRE(records().size() == 1u);
     BOOST_TEST((std::get<PreemptionAcknowledged>(records()[0]).time == clock.now()));

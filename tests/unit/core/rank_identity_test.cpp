@@ -11,7 +11,7 @@ namespace rank_identity_test {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-/// Rank 5 of 8, the second on the second of two nodes.
+/// The variables of srun and torchrun for rank 5 of 8, the second rank on the second of two nodes.
 Values launcher() {
     return {{"RANK", "5"},       {"WORLD_SIZE", "8"},      {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"},
             {"GROUP_RANK", "1"}, {"GROUP_WORLD_SIZE", "2"}};
@@ -24,12 +24,12 @@ Values mpirun() {
             {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
 }
 
-/// MPICH's.
+/// Those that MPICH's launcher sets for the same rank.
 Values hydra() {
     return {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "4"}};
 }
 
-/// Without MPI.
+/// Those of horovodrun when it starts the ranks without MPI.
 Values horovodrun() {
     return {{"HOROVOD_RANK", "5"},       {"HOROVOD_SIZE", "8"},       {"HOROVOD_LOCAL_RANK", "1"},
             {"HOROVOD_LOCAL_SIZE", "4"}, {"HOROVOD_CROSS_RANK", "1"}, {"HOROVOD_CROSS_SIZE", "2"}};
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_SUITE(rank_identity_test)
 
 BOOST_AUTO_TEST_CASE(a_process_without_a_launcher_is_a_single_rank) {
     BOOST_TEST((must(find_rank_identity({}, {})) == RankIdentity{0, 1, {0, 1, 0, 1}}));
-    // Slurm's numbers alone make no rank: under `launch: node` they are the launcher's.
+    // Slurm's variables alone make no rank: under `launch: node` they are those of the launcher's task.
     Values const slurm{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_LOCALID", "0"}};
     BOOST_TEST((must(find_rank_identity(Environment(slurm), on_second_of_two_nodes())) == RankIdentity{}));
 }
@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(srun_and_torchrun_set_all_numbers) {
 BOOST_AUTO_TEST_CASE(horovodrun_and_deepspeed_have_variables_of_their_own) {
     BOOST_TEST((must(find_rank_identity(Environment(horovodrun()), {})) == fifth));
     BOOST_TEST((must(find_rank_identity(Environment(deepspeed()), {})) == fifth));
-    // Of nodes that differ horovodrun counts those that have a second rank.
+    // If nodes have different numbers of ranks, horovodrun counts only the nodes that have a rank with this
+    // local rank.
     auto uneven = horovodrun();
     uneven["HOROVOD_CROSS_RANK"] = "0";
     uneven["HOROVOD_CROSS_SIZE"] = "1";
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(under_mpirun_the_run_numbers_the_nodes) {
     BOOST_TEST((must(find_rank_identity(Environment(mpirun()), on_second_of_two_nodes())) == fifth));
     BOOST_TEST((must(find_rank_identity(Environment(mpirun()), {})) == RankIdentity{5, 8, {1, 4, 0, 1}}));
     BOOST_TEST((must(find_rank_identity(Environment(hydra()), on_second_of_two_nodes())) == fifth));
-    // srun says a rank in this way too, of what need not be one of ours.
+    // srun sets these two variables as well, for tasks that need not be ranks.
     BOOST_TEST((must(find_rank_identity(Environment({{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}}), {})) ==
                 RankIdentity{}));
 }

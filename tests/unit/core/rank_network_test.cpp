@@ -82,7 +82,7 @@ private:
 BOOST_FIXTURE_TEST_SUITE(rank_network_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_meet_outside_of_a_run) {
-    check_ranks(run_ranks("", 3));  // one after the other under one name
+    check_ranks(run_ranks("", 3));  // three groups with the same name, one after the other
     check_ranks(run_ranks("tcp"));
 }
 

@@ -15,7 +15,7 @@ using namespace det::core;
 
 namespace ranks_of_a_run_test {
 
-/// Two nodes of two ranks. They have one directory here, where each has its own name by its step.
+/// Two nodes of two ranks. Both use one directory here; the names of a node's files differ by its step.
 struct Fixture : RunFixture {
     static constexpr int nodes = 2;
     static constexpr int ranks_of_node = 2;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_the_leader_of_each_node_relays_what_the_lead
             }
             DET_TRY_ASSIGN(auto const all, context.distributed().allgather(std::to_string(stopped_at)));
             for (auto const& there : all) DET_TRY(expect(there == all.front(), there));
-            // A follower asks its leader first, which takes one or two calls.
+            // The notice of a follower reaches its leader first, one or two calls later.
             bool const is_leader = noticed % ranks_of_node == 0;
             DET_TRY(expect(is_leader ? stopped_at == 22 : stopped_at == 23 || stopped_at == 24, all.front()));
             return context.close();

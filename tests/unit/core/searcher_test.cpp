@@ -42,7 +42,7 @@ struct Fixture : RunFixture {
         trial_info.hparams = hparams;
         must(write_file(info / info_files::trial, render_trial_info(trial_info)));
     }
-    /// What an earlier run of the trial has completed.
+    /// Records that an earlier run of the trial has completed this length.
     void completed_before(std::uint64_t length) {
         must(make_directories(trial.run(1).path()));
         auto writer = must(journal::JournalWriter::create(trial.run(1).journal()));
@@ -168,8 +168,8 @@ BOOST_AUTO_TEST_CASE(a_trial_continues_with_the_first_operation_that_it_has_not_
         auto context = init();
         BOOST_TEST(must(context.searcher().next_operation()).value() == 9u);
     }
-    BOOST_TEST((complete_all() == Lengths{9}));  // it was not completed
-    BOOST_TEST(complete_all().empty());          // this very run has completed it
+    BOOST_TEST((complete_all() == Lengths{9}));  // the context above has not completed it
+    BOOST_TEST(complete_all().empty());          // this run has completed it now
 }
 
 BOOST_AUTO_TEST_CASE(an_operation_is_completed_once_before_the_next_one) {

@@ -1,4 +1,4 @@
-// What the parts of a Context do where there are several ranks: threads, each with a node's notice page.
+// Tests the parts of a Context with several ranks, which are threads. Each has the notice page of a node.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/core/checkpoint.hpp>
 #include <det/core/preempt.hpp>
@@ -28,7 +28,7 @@ struct Fixture : RunFixture {
     }
     std::filesystem::path page(int rank) const { return directory / ("page-" + std::to_string(rank)); }
 
-    /// As Context::init would, but for the transport.
+    /// Opens what Context::init() opens, with this transport.
     Result<ContextData> open(std::unique_ptr<transport::Transport> transport) {
         auto const topology = collectives::on_one_node(*transport);
         auto const rank = transport->rank().value;

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(signals_are_read_and_pending_ones_are_dropped_at_the_end) {
         BOOST_REQUIRE(first.has_value());
         BOOST_TEST(first->ssi_signo == static_cast<unsigned>(SIGUSR1));
         BOOST_TEST(!signals->take());
-        ::raise(SIGUSR2);  // not read: it would end this process
+        ::raise(SIGUSR2);  // stays pending; it would end this process when it is unblocked
     }
     sigset_t after;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &after);

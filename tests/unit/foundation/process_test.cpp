@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(several_commands_run_concurrently_and_each_has_its_own_outp
     TemporaryDirectory const directory;
     auto const fifo = "'" + (directory / "fifo").string() + "'";
     must(SystemProcessRunner().run(shell("mkfifo " + fifo)));
-    // The first ends only because the second runs at the same time.
+    // The first command ends only if the second one runs at the same time.
     auto const outputs = SystemProcessRunner().run_all({shell("cat " + fifo),
                                                         shell("echo hello > " + fifo + "; exit 3"),
                                                         {{"/no/such/program"}, Environment()},

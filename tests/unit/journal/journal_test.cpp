@@ -21,7 +21,7 @@
 using namespace det;
 using namespace det::journal;
 
-// Takes the place of the function of libc in this program.
+// Replaces libc's ftruncate() in this program.
 static int truncate_error = 0;  // not 0: the errno with which each call fails
 extern "C" int ftruncate(int fd, off_t size_bytes) noexcept {
     if (truncate_error == 0) return static_cast<int>(::syscall(SYS_ftruncate, fd, size_bytes));
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_detected) {
         auto changed = bytes;
         changed[i] = static_cast<char>(changed[i] ^ 0x10);
         auto const contents = parse_journal(changed);
-        if (!contents) continue;  // the header
+        if (!contents) continue;  // the damage is in the header
         BOOST_TEST(contents->records.size() < 3u);
         for (std::size_t record = 0; record < contents->records.size(); ++record) {
             BOOST_TEST((to_json(contents->records[record]) == to_json(original[record])));

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(the_topmost_process_that_handles_the_signal_gets_it) {
     // A shell, the program, and two workers of its data loader, which have inherited the handler.
     BOOST_TEST(receivers({{10, 1}, {11, 10, Reaction::caught}, {12, 11, Reaction::caught}}) == Pids{11});
     BOOST_TEST(receivers({{10, 1, Reaction::caught}, {11, 10, Reaction::caught}}) == Pids{10});
-    // Each branch has one.
+    // Each branch of the tree has one receiver.
     BOOST_TEST(receivers({{10, 1}, {11, 10, Reaction::caught}, {12, 10}, {13, 12, Reaction::caught}}) ==
                (Pids{11, 13}));
 }
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_shell_in_front_of_the_program_survives_and_sees_its_exit_
     BOOST_TEST(notice.is_pending());
     notice.deliver();
     BOOST_TEST(!notice.is_pending());
-    notice.deliver();  // once only
+    notice.deliver();  // does nothing the second time
     BOOST_TEST(command.wait() == 17);
 }
 

@@ -1,4 +1,4 @@
-// What the end of a program means that uses signals, exit codes and files instead of the Core API.
+// How the end of a program is judged that uses signals, exit codes and files instead of the Core API.
 #include <det/protocol/notice_signal.hpp>
 #include <det/protocol/rank_end.hpp>
 
@@ -129,8 +129,8 @@ BOOST_AUTO_TEST_CASE(files_that_change_are_progress) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_ignores_its_notice_is_ended_and_requeued_before_its_grace_period_is_over) {
-    // A real srun ends its step on TERM; this one has only itself to end. Slurm sends no signal to this
-    // process: the supervisor learns of the notice from the wrapper.
+    // A real srun ends its step on TERM; this one has no tasks and ends itself. Slurm sends no signal to
+    // this process: the supervisor learns of the notice from the wrapper.
     step_is(R"(trap 'exit 143' TERM; echo TERM >"$DET_RUN_PATH/noticed"
         while :; do sleep 0.01; done)");
     slurm.on_call = [&](std::string const&) {

@@ -14,7 +14,7 @@ using namespace det::launch::wrap_rank;
 
 namespace rank_log_test {
 
-/// What is logged of a stream that arrives at once, or in intervals of so many microseconds.
+/// The lines that are logged of a stream whose pieces arrive at intervals of step_us; 0: all at once.
 std::vector<std::string> kept(std::vector<std::string> const& pieces, std::int64_t step_us = 0) {
     LineSplitter splitter;
     ProgressBars bar;

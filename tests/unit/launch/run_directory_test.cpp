@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(configured_interfaces_come_before_the_route) {
     BOOST_TEST(chosen("", "fd00::5") == "eth0 fd00::5");
     BOOST_TEST(chosen("hsn1,hsn0", "10.0.0.5") == "hsn1,hsn0 10.2.0.5");
     BOOST_TEST(chosen("hsn1", "fd00::5") == "hsn1 fd02::5");
-    BOOST_TEST(chosen("hsn0", "10.0.0.5") == "hsn0 fd01::5");  // it has no other
+    BOOST_TEST(chosen("hsn0", "10.0.0.5") == "hsn0 fd01::5");  // hsn0 has no IPv4 address
     BOOST_TEST(chosen("ib0, hsn1", "10.0.0.5") == "hsn1 10.2.0.5");
     BOOST_TEST(chosen("ib0", "10.0.0.5") == "eth0 10.0.0.5");
     BOOST_TEST(chosen("ib0", "") == " ");
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(the_route_to_the_chief_is_found_by_name_or_address) {
     BOOST_TEST((detect_network({"no-such-host.invalid", "n1"}, 1, environment) == NodeNetwork{}));
     BOOST_TEST((detect_network({"localhost"}, 0, environment) == NodeNetwork{}));
     BOOST_TEST(detect_network({"n0", "localhost"}, 0, environment).interface ==
-               "lo");  // the chief uses a peer
+               "lo");  // the chief looks for the route to a peer
 }
 
 BOOST_AUTO_TEST_CASE(the_route_to_the_chief_may_be_ipv6) {

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {
     auto job = job_with_limit(60s);
     job.preempt_time = after_noon(30s);
     BOOST_TEST((machine.on_job(job, after_noon(31s), start) == RunAction::wait));
-    // 29 s are left of 30 s.
+    // 29 s of the grace period of 30 s are left. The step is killed 3 s before its end.
     BOOST_TEST((machine.on_time(start + 25s) == RunAction::wait));
     BOOST_TEST((machine.on_time(start + 26s) == RunAction::kill));
     BOOST_TEST(machine.was_killed());

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(persistent_directories_begin_with_the_files_of_the_code) {
     BOOST_TEST(path_exists(first.persist() / "out/logs"));
     BOOST_TEST(!path_exists(first.persist() / "train.py"));
     shell("cd trial/persist/checkpoints; rm first; echo 1 >second");
-    spec.persist.emplace_back("more");  // by a continuation
+    spec.persist.emplace_back("more");  // as a continuation may do
     auto const second = run(1);
     BOOST_TEST(!path_exists(second.persist() / "checkpoints/first"));
     BOOST_TEST(must(read_file(second.persist() / "checkpoints/second")) == "1\n");

@@ -24,8 +24,8 @@ struct Launched {
     std::vector<std::string> said;
     std::chrono::milliseconds grace = 200ms;
 
-    /// The exit code of a launch of these shell scripts; each is a worker, or, with a '!' before it, a
-    /// launcher.
+    /// Launches shell scripts and returns the exit code of the launch. Each is a worker or, with a '!' before
+    /// it, a launcher.
     int exit_code(std::vector<std::string> const& scripts) {
         launch::launchers::LaunchPlan plan;
         auto const environment = Environment::of_this_process();
@@ -93,7 +93,8 @@ BOOST_FIXTURE_TEST_CASE(a_launcher_that_ends_before_its_workers_has_failed, Laun
 
 BOOST_FIXTURE_TEST_CASE(a_failure_that_the_launcher_hides_is_returned, Launched) {
     BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 0"}) == 5);
-    BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 1"}) == 5);  // torchrun says 1 whatever happened
+    // torchrun ends with 1 whatever its ranks end with.
+    BOOST_TEST(exit_code({"!$W sh -c 'exit 5'; exit 1"}) == 5);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_launcher_that_fails_by_itself_returns_its_own_code, Launched) {
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_failing_command_on_another_node_explains_the_launchers_co
     facts.unfinished = 2;  // left behind by the launcher
     BOOST_TEST(launch_outcome(facts).exit_code == 4);
     facts.unfinished = 0;
-    facts.launcher_exit = 0;  // as pdsh says where its commands were killed
+    facts.launcher_exit = 0;  // as pdsh ends if its commands were killed
     facts.remote_failure_counts = true;
     BOOST_TEST(launch_outcome(facts).exit_code == 4);
     facts.first_failure = 6;

@@ -219,8 +219,8 @@ BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_samples_its_metrics_if_the_run_is_
 
 BOOST_AUTO_TEST_CASE(the_first_task_of_a_node_writes_how_long_the_ranks_wait_and_shows_that_they_go_on) {
     be_the_first_task_of_a_run();
-    // The page that the ranks make, with what they have recorded.
     environment.set("DET_SHOWS_ACTIVITY", "1");
+    // The command copies a page with waits to where ranks make theirs.
     constexpr char script[] = R"sh(
         mkdir -p runs/0
         "$WRAP" --node bash -c '

@@ -1,4 +1,4 @@
-// The program itself, with ranks that it starts.
+// Tests the program det-bench, which starts its ranks.
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/measure/operation.hpp>

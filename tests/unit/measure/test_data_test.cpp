@@ -1,4 +1,4 @@
-// What finds wrong results has to find them.
+// Tests that the check of results finds wrong results.
 #include "test_data.hpp"
 
 #include <det/collectives/node/node_group.hpp>

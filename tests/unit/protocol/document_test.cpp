@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(every_cut_and_every_changed_byte_is_noticed) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         auto changed = text;
         changed[i] = static_cast<char>(changed[i] ^ 0x04);
-        // White space may change; what the document says may not.
+        // A change of white space may go unnoticed; a change of the value may not.
         if (auto const read = parse_desired(changed)) BOOST_TEST((*read == DesiredState::kill), "byte " << i);
     }
 }

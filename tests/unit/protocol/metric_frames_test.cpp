@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_point_of_a_repeated_name_takes_at_most_16_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(names_of_different_lists_are_not_confused) {
-    // Without the sizes, the names would be the same bytes.
+    // Joined without their sizes, the names of the first three would be the same bytes.
     auto const reports = decode(encode({{0, "g", 1, {{"ab", 1}, {"c", 2}}},
                                         {0, "g", 2, {{"a", 1}, {"bc", 2}}},
                                         {0, "ga", 3, {{"b", 1}, {"c", 2}}},
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(names_of_different_lists_are_not_confused) {
 
 BOOST_AUTO_TEST_CASE(a_program_with_new_names_in_every_report_is_recorded) {
     MetricFrameWriter writer;
-    constexpr int reports = 5000;  // more than there are numbers of schemas
+    constexpr int reports = 5000;  // more than the 4096 schemas that a writer numbers
     std::vector<std::string> names;
     for (int i = 0; i < reports; ++i) names.push_back("name" + std::to_string(i));
     for (int i = 0; i < reports; ++i) add(writer, {i, "g", 1, {{names[i], 1.0 * i}}});

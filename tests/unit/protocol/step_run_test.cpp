@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(the_kind_of_a_step_follows_from_its_variables) {
     variables["DET_SPANK"] = "auto";
     BOOST_TEST((kind() == StepKind::own_run));
     for (auto const& [name, value] : told(variables, Launch::rank)) variables[name] = value;
-    BOOST_TEST((kind() == StepKind::own_run));  // who asks again finds the same
+    BOOST_TEST((kind() == StepKind::own_run));  // a second call finds the same
     variables["DET_RUN_KEY"] = "7.0.0-123_0-0";
     BOOST_TEST((kind() == StepKind::part_of_run));
     variables["DET_RUN_JOB"] = "99";
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_has_the_variables_already_gets_the_same_again) 
     auto const once = told(variables, Launch::rank);
     for (auto const& [name, value] : once) variables[name] = value;
     auto twice = told(variables, Launch::rank);
-    twice["MASTER_PORT"] = variables["MASTER_PORT"];  // which stays as it is
+    twice["MASTER_PORT"] = variables["MASTER_PORT"];  // a port that is set already is not set again
     BOOST_TEST(shown(twice) == shown(once));
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {
     };
     BOOST_TEST(slots("2,3", 2) == "[2, 3]");
     BOOST_TEST(slots("2,3", 0) == "[2, 3]");
-    BOOST_TEST(slots("3", 4) == "[0, 1, 2, 3]");  // each task sees its own
+    BOOST_TEST(slots("3", 4) == "[0, 1, 2, 3]");  // each task of the node sees only its own device
     BOOST_TEST(slots("GPU-1,GPU-2", 0) == "[0, 1]");
     BOOST_TEST(slots("NoDevFiles", 0) == "[0]");
     BOOST_TEST(slots("", 3) == "[0, 1, 2]");

@@ -26,7 +26,7 @@ Search random_of(std::uint64_t trials, std::string const& hyperparameters, std::
 BOOST_AUTO_TEST_SUITE(random_search_test)
 
 BOOST_AUTO_TEST_CASE(draws_are_those_that_determined_makes) {
-    // By a second implementation of numpy's generator and of Determined's order.
+    // Computed by a second implementation of numpy's generator and of Determined's order.
     struct Row {
         std::uint32_t trial;
         int batch;

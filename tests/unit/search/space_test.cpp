@@ -1,4 +1,4 @@
-// What a space is made of, and what is refused: specifications are read from files.
+// Tests the dimensions of a space, and which specifications are refused. A file may specify anything.
 #include <det/protocol/json.hpp>
 
 #include <cmath>

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_restarted_trial_goes_on_after_its_recorded_decisions) {
     auto const recorded = must(first.decide({10, 100, .5}, store)).value();
     auto again = trial(0, true);
     again.apply(recorded);
-    again.apply(recorded);  // reads a decision twice
+    again.apply(recorded);  // a second time
     BOOST_TEST(report(again, 100, .5) == "");
     BOOST_TEST(report(again, 300, .5) == "advance");
     BOOST_TEST((rung(0) == Names{"0@0.5"}));

@@ -32,7 +32,7 @@ struct Fixture {
         all.warn = [this](std::string const& warning) { warnings.push_back(warning); };
         return all;
     }
-    /// With this one the thread never writes by itself.
+    /// Options with which the thread writes nothing by itself during a test.
     ReporterOptions without_period() {
         auto all = options();
         all.write_period = std::chrono::hours(1);
@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(large_reports_that_cannot_be_written_do_not_fill_the_memory
     }
     must(reporter.close());
     auto const written = records();
-    BOOST_TEST(written.size() == 3u);  // 6000 bytes are more than the capacity; and the count
+    // Two reports, which together exceed the capacity, and the count of the dropped ones.
+    BOOST_TEST(written.size() == 3u);
     BOOST_TEST(count_dropped(written) == 3u);
 }
 

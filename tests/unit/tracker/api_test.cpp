@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(experiments_are_listed_and_filtered) {
     BOOST_TEST(ids("?state=running").empty());
     slurm.calls.clear();
     BOOST_TEST(ids("?before=2") == Ids{1});
-    BOOST_TEST(slurm.calls.empty());  // what has ended needs no queue
+    BOOST_TEST(slurm.calls.empty());  // the states of ended experiments need no queue
     auto const page = get("/v1/experiments?archived=true&limit=1");
     BOOST_TEST(page.at("before") == 2);
     BOOST_TEST(get("/v1/experiments?archived=true&before=2").at("before").is_null());
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_list_has_the_states_of_slurms_queue) {
     BOOST_TEST(slurm.calls.size() == 1u);
     BOOST_TEST(ids("?state=queued") == (Ids{6, 5, 4, 3}));
     BOOST_TEST(ids("?state=queued&limit=2") == (Ids{6, 5}));
-    BOOST_TEST(ids("?state=completed&limit=1") == Ids{1});  // after pages of others
+    BOOST_TEST(ids("?state=completed&limit=1") == Ids{1});  // found after whole pages of others
     slurm.is_down = true;
     BOOST_TEST(get("/v1/experiments").at("warnings").get<std::string>().find("journals only") !=
                std::string::npos);
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(too_many_requests_for_slurm_are_refused) {
     constexpr int waiting_max = 32, too_many = 5;
     for (int i = 0; i < waiting_max + too_many; ++i)
         waiting.push_back(std::async(std::launch::async, [&] { return status("/v1/jobs"); }));
-    // Only the refused ones are answered.
+    // While Slurm does not answer, only the refused requests get a response.
     int refused = 0;
     for (auto const limit = SteadyClock::now() + 60s; refused < too_many && SteadyClock::now() < limit;) {
         refused = static_cast<int>(std::ranges::count_if(
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(commands_answer_as_with_json) {
     BOOST_TEST(get("/v1/trials/1000000").at("answer").at("name") == "1.0");
     BOOST_TEST(get("/v1/jobs").at("answer").is_array());
     BOOST_TEST(get("/v1/trials/1.0/profile").at("answer").empty());
-    // A value is never read as an option.
+    // The value of a parameter never becomes an option of a command.
     BOOST_TEST(status("/v1/jobs?user=--help") == 200);
     BOOST_TEST(status("/v1/jobs?limit=x") == 400);
     BOOST_TEST(status("/v1/experiments/9") == 404);
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(logs_come_in_pieces_without_gap_or_repetition) {
           "?tail=10001", "?tail=1&after=0:0:0", "?rank=-1", "?rank=4294967296", "?since=never", "?level=loud",
           "?grep=%5B", "?wait=-1", "?wait=61", "?wait=x"})
         BOOST_TEST(status(std::string("/v1/trials/1.0/logs") + query) == 400, query);
-    // A cursor of another file is harmless.
+    // A position that comes from another log does no harm.
     BOOST_TEST(status("/v1/trials/1.0/logs?after=0:0:99999999,7:7:7") == 200);
 }
 

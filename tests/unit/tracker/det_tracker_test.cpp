@@ -1,4 +1,4 @@
-// det-tracker as a user runs it: the program, its files, its end.
+// Tests the program det-tracker as a user runs it: its start, its files, its end.
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
@@ -25,7 +25,7 @@ namespace det_tracker_test {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// A root and a runtime directory of its own; a tracker that is left at the end is stopped.
+/// A root and a runtime directory. The destructor stops a tracker that still runs.
 struct Fixture {
     Fixture() {
         environment.set("DET_ROOT", (directory / "root").string());

@@ -39,7 +39,7 @@ struct Fixture {
     }
     ~Fixture() { live->set_listener({}); }
 
-    /// Nothing but on_change() lets a request wait no longer.
+    /// Sources for which only on_change() ends the wait of a request.
     api::Sources sources() {
         Environment environment;
         environment.set("DET_ROOT", example.root.path().string());

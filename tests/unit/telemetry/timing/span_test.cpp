@@ -1,4 +1,3 @@
-// Named spans.
 #include <det/telemetry/timing/span.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -16,7 +16,7 @@ struct Wait {
     std::string operation = "allreduce";
 };
 
-/// Four ranks on each node.
+/// The waits of a run with four ranks on each node.
 RunWaits waits_of(std::vector<Wait> const& waits, int ranks = 8) {
     RunWaits run;
     for (int rank = 0; rank < ranks; ++rank) run[rank].node = rank / 4;

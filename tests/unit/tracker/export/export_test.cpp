@@ -68,7 +68,7 @@ std::uint32_t masked(std::string_view bytes) {
     return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-/// The parts of a message of Protocol Buffers: varints as 8 bytes.
+/// The fields of a Protocol Buffers message by number; a varint becomes 8 bytes.
 std::map<std::uint64_t, std::string> fields_of(std::string_view message) {
     std::map<std::uint64_t, std::string> fields;
     for (ByteCursor cursor(message); !cursor.at_end();) {

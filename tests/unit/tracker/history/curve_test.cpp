@@ -19,7 +19,7 @@ struct Point {
     double x = 0, y = 0;
 };
 
-/// Takes the points in pieces of `piece` points. The numbers of the points that are kept.
+/// Reduces points that are given in pieces of `piece` points. Returns the indices of those that are kept.
 std::vector<std::size_t> reduce(Axis axis, std::vector<Point> const& points, std::size_t width, Range range,
                                 std::size_t piece) {
     CurveReducer reducer(axis, width, range);

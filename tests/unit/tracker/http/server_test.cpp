@@ -101,7 +101,7 @@ public:
     }
     void end_input() { ::shutdown(fd_.get(), SHUT_WR); }
     void close() { fd_.reset(); }
-    /// Reads until `text` has arrived; what arrived before the end of the connection or 20 s.
+    /// Reads until `text` has arrived, the connection has ended or 20 s have passed. Returns what arrived.
     std::string read_until(std::string_view text) {
         auto const deadline = SteadyClock::now() + 20s;
         while (received_.find(text) == std::string::npos) {
@@ -373,7 +373,7 @@ BOOST_AUTO_TEST_CASE(connections_are_limited) {
     RawConnection third(directory / "s");
     BOOST_TEST(contains(third.read_all(), " 503 "));
     second.reset();
-    // The server notices the end of the second connection in its own time.
+    // The server may notice the end of the second connection later.
     auto const deadline = SteadyClock::now() + 20s;
     std::string answer;
     while (!contains(answer, " 200 ") && SteadyClock::now() < deadline) {

@@ -35,7 +35,7 @@ public:
 
     std::uint64_t steps() const { return steps_; }
 
-    /// Reports in binary frames.
+    /// Makes `count` reports of `columns` metrics in binary frames.
     void report(std::size_t count, std::size_t columns, std::mt19937_64& random) {
         std::vector<std::string> names;
         for (std::size_t i = 0; i < columns; ++i) names.push_back("m" + std::to_string(i));
@@ -52,7 +52,7 @@ public:
         }
         for (auto const& record : frames_.take()) must(journal_->append(record));
     }
-    /// A report that a frame cannot hold, and one in the older form.
+    /// Makes a report that a binary frame cannot hold, and one in the older form.
     void report_json(std::mt19937_64& random) {
         ++steps_;
         must(journal_->append(

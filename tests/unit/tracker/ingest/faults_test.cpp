@@ -39,7 +39,7 @@ public:
     }
     SmallDisk(SmallDisk const&) = delete;
 
-    /// Says so if it is not.
+    /// Prints why the test is skipped if it is not.
     bool is_mounted() const {
         if (!is_mounted_) BOOST_TEST_MESSAGE("SKIPPED: only root may mount a small file system");
         return is_mounted_;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(an_error_lasts_until_all_that_was_not_written_is_in_the_ind
         FileSizeLimit const limit(std::uintmax_t{100} << 10);
         must_fail(ingester.refresh({1}, now));
         BOOST_TEST(ingester.is_behind());
-        must(ingester.refresh({2}, now));  // has nothing new
+        must(ingester.refresh({2}, now));  // this experiment has nothing new
         BOOST_TEST(ingester.is_behind());
     }
     must(ingester.poll(now));  // at once, though the experiment is not due

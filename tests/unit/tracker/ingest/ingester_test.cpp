@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_SUITE(ingester_test, Fixture)
 BOOST_AUTO_TEST_CASE(an_empty_root_has_no_experiments) {
     BOOST_TEST(!must(ingester->poll(now)));
     BOOST_TEST(must(history_at(path).list_experiments()).empty());
-    check_same(1);  // the same error
+    check_same(1);  // both give the same error
 }
 
 BOOST_AUTO_TEST_CASE(the_index_has_what_the_journals_have_at_every_step) {

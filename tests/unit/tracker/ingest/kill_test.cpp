@@ -28,7 +28,7 @@ int kill_count() {
     return wanted == nullptr ? 50 : std::atoi(wanted);
 }
 
-/// Reads all that there is, from the beginning if it has ended, until it is killed.
+/// Opens the index and polls 100 times, again and again, until it is killed.
 [[noreturn]] void ingest_until_killed(std::filesystem::path const& path, RootLayout const& root) {
     for (TimePoint now{};;) {
         auto index = index::open_index(path, root.path(), index::Access::write);

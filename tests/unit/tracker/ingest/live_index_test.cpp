@@ -22,7 +22,7 @@ struct Fixture {
     ExampleRoot example{directory.path() / "root", 3};
     history::JournalHistory journals{example.root};
 
-    /// Every question sees what was written before it was asked.
+    /// With these settings each answer has all that was written before the call.
     LiveIndex::Settings settings() {
         LiveIndex::Settings chosen{directory.path() / "index", example.root};
         chosen.age_max = std::chrono::milliseconds(0);

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_run_is_kept_until_the_checkpoint_from_which_the_next_one_
     BOOST_TEST(times[1].start_cause == "failed");
     BOOST_REQUIRE_EQUAL(times[0].saves.size(), 2u);
     BOOST_TEST(times[0].saves[0].blocked_us == 1'500'000);
-    BOOST_TEST(!kept(1));  // it runs
+    BOOST_TEST(!kept(1));  // it still runs
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_kept_of_runs_after_the_checkpoint_or_without_one) {
