@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(torch_is_started_on_each_node_with_its_own_number) {
     BOOST_TEST(must(plan_torch_distributed(train, context())).port.value() == 31000);
 }
 
-BOOST_AUTO_TEST_CASE(torch_overrides_follow_our_options_and_trial_classes_become_commands) {
+BOOST_AUTO_TEST_CASE(torch_overrides_follow_the_plans_options_and_trial_classes_become_commands) {
     auto one = on_one_node();
     one.torch_needs_redirects = true;
     auto const plan = must(plan_torch_distributed(
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
     BOOST_TEST(plan.processes[1].environment.find("WORLD_SIZE").value() == "6");
 }
 
-BOOST_AUTO_TEST_CASE(horovodrun_runs_on_the_chief_and_finds_our_ssh) {
+BOOST_AUTO_TEST_CASE(horovodrun_runs_on_the_chief_and_finds_det_rsh_as_ssh) {
     auto many = context();
     many.network_interface = "ib0";
     auto const plan = must(plan_horovod({"python3", "train.py"}, many));
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(mpirun_runs_on_the_chief_with_the_number_of_ranks) {
     BOOST_TEST(must(plan_mpi({"./train"}, context(1))).processes.empty());
 }
 
-BOOST_AUTO_TEST_CASE(our_own_processes_get_rank_variables) {
+BOOST_AUTO_TEST_CASE(processes_that_det_launch_starts_get_rank_variables) {
     auto const plan = must(plan_processes({"./train", "a b"}, context(1)));
     BOOST_REQUIRE(plan.processes.size() == 4u);
     auto const& last = plan.processes[3];

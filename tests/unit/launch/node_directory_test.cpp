@@ -28,7 +28,7 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
 
-BOOST_AUTO_TEST_CASE(its_name_is_the_same_on_every_node_unless_nodes_share_the_file_system) {
+BOOST_AUTO_TEST_CASE(the_directory_has_the_same_name_on_every_node_unless_nodes_share_the_file_system) {
     BOOST_TEST(run_directory_key(base.path(), "7.3.0", "n1") == "7.3.0");
     BOOST_TEST(is_shared_by_nodes(0x6969));       // NFS
     BOOST_TEST(is_shared_by_nodes(0x0BD00BD0));   // Lustre
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(its_name_is_the_same_on_every_node_unless_nodes_share_the_f
     BOOST_TEST(!is_shared_by_nodes(0x01021994));  // tmpfs
 }
 
-BOOST_AUTO_TEST_CASE(the_first_prepares_it_and_the_last_removes_it) {
+BOOST_AUTO_TEST_CASE(the_first_process_prepares_the_directory_and_the_last_removes_it) {
     int prepared = 0;
     auto const count = [&](std::filesystem::path const& path) {
         ++prepared;
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_first_prepares_it_and_the_last_removes_it) {
     BOOST_TEST(must(list_directory(below(""))).empty());
 }
 
-BOOST_AUTO_TEST_CASE(concurrent_processes_prepare_it_once_and_completely) {
+BOOST_AUTO_TEST_CASE(concurrent_processes_prepare_the_directory_once_and_completely) {
     std::atomic<int> prepared = 0, unready = 0;
     std::vector<std::jthread> tasks;
     for (int task = 0; task < 8; ++task) {

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_topmost_process_that_handles_the_signal_gets_it) {
                (Pids{11, 13}));
 }
 
-BOOST_AUTO_TEST_CASE(ranks_get_it_instead_of_their_launcher) {
+BOOST_AUTO_TEST_CASE(ranks_get_the_signal_instead_of_their_launcher) {
     BOOST_TEST(receivers({{10, 1},
                           {11, 10, Reaction::caught},
                           {12, 11, Reaction::caught, true},
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_waits_for_blocked_signals_is_the_last_choice
     BOOST_TEST(receivers({{10, 1}, {11, 10, Reaction::blocked}, {12, 10, Reaction::caught}}) == Pids{12});
 }
 
-BOOST_AUTO_TEST_CASE(nobody_gets_it_if_nobody_waits_for_it_or_the_command_has_ended) {
+BOOST_AUTO_TEST_CASE(no_process_gets_the_signal_if_none_waits_for_it_or_the_command_has_ended) {
     BOOST_TEST(receivers({{10, 1}, {11, 10}, {12, 1, Reaction::caught}}).empty());
     BOOST_TEST(receivers({{12, 1, Reaction::caught}}).empty());
 }

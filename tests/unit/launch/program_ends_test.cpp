@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_preempted_exit_code_is_a_preemption_and_others_are_failur
     BOOST_TEST(end_text(1) == "failed requeue", end_of(1).message);
 }
 
-BOOST_AUTO_TEST_CASE(the_first_rank_to_end_tells_not_those_that_slurm_kills_then) {
+BOOST_AUTO_TEST_CASE(the_exit_code_of_the_first_rank_to_end_counts_not_that_of_ranks_that_slurm_kills_then) {
     RankEnd const end{UtcTime{1}, 3, "n0", 85, 0, ""};
     must(write_file(root / "ends", render_rank_end(end)));
     step_is("cp \"$DET_ROOT/ends\" \"$DET_RUN_PATH/node-0.ends\"; exit 137");

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     BOOST_TEST(!must(has_ended(experiment.trial(0), 3)));
 }
 
-BOOST_AUTO_TEST_CASE(our_variables_override_the_users_which_override_the_jobs) {
+BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_the_jobs) {
     Environment const job({{"PATH", "/bin"},
                            {"SLURM_JOB_ID", "125"},
                            {"MINE", "old"},
