@@ -18,7 +18,7 @@ template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 template <std::same_as<std::string> Temporary>
 std::vector<std::string_view> split_lines(Temporary&& text) = delete;
-/// Removes spaces, tabs, \r and \n at both ends.
+/// Removes spaces, tabs, carriage returns and newlines at both ends.
 std::string_view trim(std::string_view text);
 std::string join(std::span<std::string const> parts, std::string_view separator);
 
@@ -40,8 +40,8 @@ std::optional<double> parse_duration_s(std::string_view text);
 std::string quote_for_shell(std::string_view text);
 /// Quotes `text` as a field of comma-separated values (RFC 4180), if it needs that.
 std::string csv_field(std::string_view text);
-/// Escapes control characters, invalid UTF-8 and characters that change the direction of text (as \n, \x1b
-/// ...). The result is one line that is safe to print.
+/// Escapes control characters, invalid UTF-8 and characters that change the direction of text (as `\n`,
+/// `\x1b` ...). The result is one line that is safe to print.
 std::string escape_control(std::string_view text);
 bool is_valid_utf8(std::string_view text);
 std::string to_lower(std::string_view text);

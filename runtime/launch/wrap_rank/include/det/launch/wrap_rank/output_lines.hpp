@@ -15,8 +15,9 @@ enum class LineEnd {
     none,             // the line was cut because it is too long, or the stream has ended
 };
 
-/// Splits a stream of bytes into lines. \n and \r both end a line, so that a progress bar is many lines. A
-/// line without terminator is cut after line_size_max bytes, which bounds the memory. Bytes are not changed.
+/// Splits a stream of bytes into lines. `\n` and `\r` both end a line, so that a progress bar is many lines.
+/// A line without terminator is cut after line_size_max bytes, which bounds the memory. Bytes are not
+/// changed.
 class LineSplitter {
 public:
     static constexpr std::size_t line_size_max = 8191;
