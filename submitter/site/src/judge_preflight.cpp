@@ -40,15 +40,15 @@ public:
 
 private:
     void add(Finding::Severity severity, std::string what, std::string why, std::string file,
-             std::string change) {
+             std::string remedy) {
         found_.push_back({severity, fmt::format("pool '{}', node '{}'", pool_.name, node_.node),
-                          std::move(what), std::move(why), std::move(file), std::move(change)});
+                          std::move(what), std::move(why), std::move(file), std::move(remedy)});
     }
-    void must_change(std::string what, std::string why, std::string file, std::string change) {
-        add(Finding::Severity::change, std::move(what), std::move(why), std::move(file), std::move(change));
+    void must_change(std::string what, std::string why, std::string file, std::string remedy) {
+        add(Finding::Severity::change, std::move(what), std::move(why), std::move(file), std::move(remedy));
     }
-    void should_know(std::string what, std::string why, std::string file, std::string change) {
-        add(Finding::Severity::note, std::move(what), std::move(why), std::move(file), std::move(change));
+    void should_know(std::string what, std::string why, std::string file, std::string remedy) {
+        add(Finding::Severity::note, std::move(what), std::move(why), std::move(file), std::move(remedy));
     }
 
     void judge_files() {
