@@ -110,9 +110,19 @@ Status write_file(fs::path const& path, std::string_view bytes, mode_t mode, Dur
 Result<bool> write_new_file(fs::path const& path, std::string_view bytes, mode_t mode) {
     TemporaryFile temporary(temporary_beside(path));
     DET_TRY(create_with(temporary.path(), bytes, mode, Durability::process_crash));
-    if (::link(temporary.path().c_str(), path.c_str()) == 0) return true;
-    if (errno == EEXIST) return false;
-    return os_error("create " + quoted(path), errno);
+    return link_new_file(temporary.path(), path);
+}
+
+Result<bool> link_new_file(fs::path const& from, fs::path const& to) {
+    if (::link(from.c_str(), to.c_str()) == 0) return true;
+    int const failed = errno;
+    struct stat info {};
+    // If the answer to a request is lost, an NFSv3 client sends it again, and is told EEXIST for the link
+    // that the server has made. The second link of the file is then `to`.
+    bool const is_made = failed == EEXIST && ::stat(from.c_str(), &info) == 0 && info.st_nlink > 1;
+    if (is_made) return true;
+    if (failed == EEXIST) return false;
+    return os_error("create " + quoted(to), failed);
 }
 
 Status write_all(int fd, std::string_view bytes, std::string_view what) {

@@ -1,9 +1,14 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
+#include <det/foundation/start_thread.hpp>
 
+#include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <memory>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace det {
@@ -58,6 +63,30 @@ Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& env
     return pid;
 }
 
-UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u))); }
+UniqueFd open_pidfd(pid_t pid) {
+    UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0u)));
+    // Linux before 5.3 (EL8's 4.18) has no pidfd_open. A filter of system calls may answer EPERM.
+    if (!pidfd && (errno == ENOSYS || errno == EPERM)) return watch_exit_with_thread(pid);
+    return pidfd;
+}
+
+UniqueFd watch_exit_with_thread(pid_t pid) {
+    if (::kill(pid, 0) != 0 && errno == ESRCH) return {};
+    auto pipe = make_pipe();
+    if (!pipe) return {};
+    auto const watch = [pid, end = std::make_shared<UniqueFd>(std::move(pipe->write_end))] {
+        siginfo_t info{};
+        // WNOWAIT leaves the exit code to the caller. Only a parent can wait for the end.
+        while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0) {
+            if (errno == EINTR) continue;
+            if (errno != ECHILD || ::kill(pid, 0) != 0) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        (void)!::write(end->get(), "", 1);
+    };
+    // The thread ends with the process that it watches, or with this one.
+    start_thread("det-pidwatch", [watch](std::stop_token const&) { watch(); }).detach();
+    return std::move(pipe->read_end);
+}
 
 }  // namespace det

@@ -31,6 +31,18 @@ BOOST_AUTO_TEST_CASE(write_new_file_creates_a_name_only_once) {
     BOOST_TEST(must(list_directory(directory.path())).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_link_that_an_nfs_server_has_made_twice_counts_as_made) {
+    TemporaryDirectory directory;
+    auto const from = directory / "from", to = directory / "to";
+    must(write_file(from, "mine"));
+    BOOST_REQUIRE(::link(from.c_str(), to.c_str()) == 0);  // the request whose answer was lost
+    BOOST_TEST(must(link_new_file(from, to)));
+    must(write_file(directory / "other", "theirs"));
+    BOOST_TEST(!must(link_new_file(directory / "other", to)));
+    BOOST_TEST(must(read_file(to)) == "mine");
+    BOOST_TEST((must_fail(link_new_file(from, directory / "no/such")).code == codes::no_such_file));
+}
+
 BOOST_AUTO_TEST_CASE(reading_anything_but_a_regular_file_is_an_error) {
     TemporaryDirectory directory;
     BOOST_TEST((must_fail(read_file(directory / "absent")).code == codes::no_such_file));

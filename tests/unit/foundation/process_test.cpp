@@ -1,7 +1,10 @@
 #include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <poll.h>
+#include <sys/wait.h>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -75,6 +78,33 @@ BOOST_AUTO_TEST_CASE(the_child_has_no_signal_blocked_unless_it_inherits_the_mask
     SystemProcessRunner shielded(ChildSignals::blocked_as_ours);
     BOOST_TEST(must(shielded.run(shell("kill -TERM $$; echo survived"))).out == "survived\n");
     pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(without_pidfds_a_thread_tells_the_end_of_a_process) {
+    SpawnSettings settings;
+    auto const pid = must(spawn({"sleep", "100"}, Environment::of_this_process(), settings));
+    auto const watched = watch_exit_with_thread(pid);
+    BOOST_REQUIRE(static_cast<bool>(watched));
+    pollfd polled{watched.get(), POLLIN, 0};
+    BOOST_TEST(::poll(&polled, 1, 0) == 0);
+    ::kill(pid, SIGKILL);
+    BOOST_TEST(::poll(&polled, 1, 20'000) == 1);
+    BOOST_TEST((polled.revents & POLLIN) != 0);
+    int status = 0;
+    BOOST_TEST(::waitpid(pid, &status, 0) == pid);  // the exit code is left for the caller
+    BOOST_TEST(WTERMSIG(status) == SIGKILL);
+    BOOST_TEST(!watch_exit_with_thread(pid));
+}
+
+BOOST_AUTO_TEST_CASE(without_pidfds_the_end_of_a_process_that_is_no_child_is_told_too) {
+    SystemProcessRunner runner;
+    auto const output = must(runner.run(shell("sleep 100 >/dev/null 2>&1 & echo $!")));
+    auto const pid = std::stoi(output.out);
+    auto const watched = watch_exit_with_thread(pid);
+    BOOST_REQUIRE(static_cast<bool>(watched));
+    ::kill(pid, SIGKILL);
+    pollfd polled{watched.get(), POLLIN, 0};
+    BOOST_TEST(::poll(&polled, 1, 20'000) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

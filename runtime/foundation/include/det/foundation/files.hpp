@@ -49,6 +49,10 @@ Status write_file(std::filesystem::path const& path, std::string_view bytes, mod
 /// Creates the file atomically with link(2). Returns false if the name already exists.
 Result<bool> write_new_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600);
 
+/// Gives a file that has one name, `from`, the second name `to`. Returns false if `to` exists and is another
+/// file.
+Result<bool> link_new_file(std::filesystem::path const& from, std::filesystem::path const& to);
+
 /// Writes all bytes and repeats write(2) as needed. `fd` must be in blocking mode; an error message names
 /// the file as `what`.
 Status write_all(int fd, std::string_view bytes, std::string_view what);

@@ -48,4 +48,8 @@ Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& env
 /// Returns a pidfd, which is readable after the process has ended. On failure it is empty and errno is set.
 UniqueFd open_pidfd(pid_t pid);
 
+/// Returns a descriptor with the same use on kernels without pidfds: a thread waits for the end of the
+/// process. On failure it is empty and errno is set.
+UniqueFd watch_exit_with_thread(pid_t pid);
+
 }  // namespace det
