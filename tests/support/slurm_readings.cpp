@@ -57,8 +57,10 @@ json sorted(Values const& values) {
 }
 
 json as_json(NodeGroup const& group) {
-    return {{"count", group.count}, {"cpus", group.cpus},         {"state", group.state},
-            {"gres", group.gres},   {"features", group.features}, {"names", group.names}};
+    return {{"count", group.count},          {"cpus", group.cpus},
+            {"state", group.state},          {"gres", group.gres},
+            {"features", group.features},    {"names", group.names},
+            {"memory_mib", group.memory_mib}};
 }
 
 json as_json(Partition const& partition) {
@@ -72,6 +74,8 @@ json as_json(Partition const& partition) {
             {"oversubscribe", partition.oversubscribe},
             {"has_default_memory", partition.has_default_memory},
             {"priority_tier", partition.priority_tier},
+            {"memory_per_node_max_mib", partition.memory_max.per_node_mib.value_or(-1)},
+            {"memory_per_cpu_max_mib", partition.memory_max.per_cpu_mib.value_or(-1)},
             {"nodes", sorted(partition.nodes)}};
 }
 

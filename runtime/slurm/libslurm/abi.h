@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Must be raised when a declaration below changes: a module of another version is not used. */
-#define DET_LIBSLURM_ABI_VERSION 2u
+#define DET_LIBSLURM_ABI_VERSION 3u
 #define DET_LIBSLURM_ENTRY "det_libslurm_module_entry"
 #define DET_LIBSLURM_NO_TASK UINT32_MAX
 
@@ -63,6 +63,8 @@ struct det_libslurm_partition {
     uint32_t nodes_max;    /* of one job; UINT32_MAX: no limit */
     uint32_t time_max_min; /* of one job; UINT32_MAX: no limit */
     uint32_t priority_tier;
+    uint64_t memory_per_node_max_mib; /* 0: no limit */
+    uint64_t memory_per_cpu_max_mib;  /* 0: no limit */
     int is_default;
     int is_up;
     int has_default_memory;
@@ -78,6 +80,7 @@ struct det_libslurm_node {
     char const* features;
     uint32_t cpus;
     uint32_t cpus_used;
+    uint64_t memory_mib;
 };
 
 /* The functions that receive the results. Their arguments are valid during the call only. */

@@ -23,8 +23,9 @@ void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
     // The text is not freed: Slurm's headers have no function for that, and this process ends soon.
     auto const state = in_small_letters(slurm_node_state_string_complete(node.node_state));
     auto const main_state = in_small_letters(slurm_node_state_string(node.node_state));
-    det_libslurm_node const out{node.name,      partition,     state.c_str(), main_state.c_str(), node.gres,
-                                node.gres_used, node.features, node.cpus,     used_cpus(node)};
+    det_libslurm_node const out{node.name,       partition,       state.c_str(), main_state.c_str(),
+                                node.gres,       node.gres_used,  node.features, node.cpus,
+                                used_cpus(node), node.real_memory};
     sink.node(sink.context, &out);
 }
 
@@ -79,6 +80,9 @@ void hand_on(partition_info_t const& partition, Config& config, Sink const& sink
     out.nodes_max = partition.max_nodes;
     out.time_max_min = partition.max_time;
     out.priority_tier = partition.priority_tier;
+    bool const is_per_cpu = (partition.max_mem_per_cpu & MEM_PER_CPU) != 0;
+    auto const memory = partition.max_mem_per_cpu & ~MEM_PER_CPU;
+    (is_per_cpu ? out.memory_per_cpu_max_mib : out.memory_per_node_max_mib) = memory;
     out.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
     out.is_up = partition.state_up == PARTITION_UP;
     out.has_default_memory = has_default_memory(partition);

@@ -1,8 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/slurm/cluster_config.hpp>
 
-#include <algorithm>
-
 namespace det::slurm {
 
 std::optional<std::string> ClusterConfig::find(std::string_view name) const {
@@ -17,12 +15,20 @@ std::optional<std::int64_t> ClusterConfig::find_number(std::string_view name) co
     return parse_integer<std::int64_t>(value->substr(0, value->find(' ')));
 }
 
-bool ClusterConfig::has_option(std::string_view name, std::string_view option) const {
+std::optional<std::string> ClusterConfig::find_option_value(std::string_view name,
+                                                            std::string_view option) const {
     auto const value = find(name);
-    if (!value) return false;
-    auto const options = split(*value, ',');
-    return std::any_of(options.begin(), options.end(),
-                       [&](std::string_view each) { return trim(each.substr(0, each.find('='))) == option; });
+    if (!value) return std::nullopt;
+    for (auto const each : split(*value, ',')) {
+        auto const equals = each.find('=');
+        if (trim(each.substr(0, equals)) != option) continue;
+        return std::string(equals == std::string_view::npos ? "" : trim(each.substr(equals + 1)));
+    }
+    return std::nullopt;
+}
+
+bool ClusterConfig::has_option(std::string_view name, std::string_view option) const {
+    return find_option_value(name, option).has_value();
 }
 
 ClusterConfig parse_cluster_config(std::string_view scontrol_output) {

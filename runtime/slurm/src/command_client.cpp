@@ -10,8 +10,8 @@
 namespace det::slurm {
 namespace {
 
-// Slurm itself retries a missing slurmctld or slurm.conf for a minute, which is too long at a prompt.
-constexpr std::chrono::seconds call_timeout{20};
+// In a federation the bits above this number are the cluster's.
+constexpr std::uint32_t largest_local_job = 0x03FFFFFF;
 
 /// The error message of a command that failed.
 std::string_view error_message_of(ProcessOutput const& output) {
@@ -47,6 +47,8 @@ Error as_unclear_submission(Error error) {
 Environment environment_for_reading(Environment environment) {
     for (auto const* prefix : {"SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_"})
         environment.unset_with_prefix(prefix);
+    // Jobs are submitted to the cluster of Slurm's configuration, so all other requests go there too.
+    environment.unset("SLURM_CLUSTERS");
     environment.set("SLURM_TIME_FORMAT", "%s");
     environment.set("SLURM_BITSTR_LEN", "0");  // otherwise squeue truncates the list of tasks of an array
     return environment;
@@ -93,13 +95,55 @@ std::string make_separator() {
     return fmt::format("~{}{}~", uuid.substr(0, 8), uuid.substr(24));
 }
 
+/// Whether slurmctld hides something from this user (PrivateData).
+bool is_denied(ProcessOutput const& output) {
+    return output.exit_code != 0 &&
+           error_message_of(output).find("Access/permission denied") != std::string_view::npos;
+}
+
+/// The job in what sbatch --parsable printed: "123" or "123;cluster". A wrapper of the site may print more,
+/// so the last line of this form counts.
+std::optional<std::uint32_t> parse_submitted_job(std::string_view printed) {
+    std::optional<std::uint32_t> job;
+    for (auto const line : split_lines(printed)) {
+        auto const text = trim(line);
+        auto const number = parse_integer<std::uint32_t>(text.substr(0, text.find(';')));
+        if (number && *number > 0) job = number;
+    }
+    return job;
+}
+
+Result<std::chrono::milliseconds> parse_timeout(Environment const& environment, std::string_view name,
+                                                std::chrono::milliseconds otherwise) {
+    constexpr std::uint32_t most_s = 3600;
+    auto const text = environment.find_non_empty(name);
+    if (!text) return otherwise;
+    auto const seconds = parse_integer<std::uint32_t>(*text);
+    if (seconds && *seconds > 0 && *seconds <= most_s)
+        return std::chrono::milliseconds(std::chrono::seconds(*seconds));
+    return Error{codes::usage, fmt::format("{} is '{}'", name, *text),
+                 fmt::format("set it to a number of seconds from 1 to {}, or leave it unset", most_s)};
+}
+
 }  // namespace
+
+Result<CallTimeouts> parse_call_timeouts(Environment const& environment) {
+    CallTimeouts timeouts;
+    DET_TRY_ASSIGN(timeouts.submission,
+                   parse_timeout(environment, "DET_SBATCH_TIMEOUT_S", timeouts.submission));
+    DET_TRY_ASSIGN(timeouts.other, parse_timeout(environment, "DET_SLURM_TIMEOUT_S", timeouts.other));
+    return timeouts;
+}
 
 CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
     : CommandClient(runner, std::move(environment), system_clock_) {}
 
-CommandClient::CommandClient(ProcessRunner& runner, Environment environment, Clock& clock)
-    : runner_(runner), clock_(clock), environment_(environment_for_reading(std::move(environment))) {}
+CommandClient::CommandClient(ProcessRunner& runner, Environment environment, Clock& clock,
+                             CallTimeouts timeouts)
+    : runner_(runner),
+      clock_(clock),
+      environment_(environment_for_reading(std::move(environment))),
+      timeouts_(timeouts) {}
 
 Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
     return call_all({std::move(argv)}, environment_).front();
@@ -118,7 +162,10 @@ Result<ProcessOutput> CommandClient::query_with_retries(std::vector<std::string>
 std::vector<Result<ProcessOutput>> CommandClient::call_all(std::vector<std::vector<std::string>> argvs,
                                                            Environment const& environment) {
     std::vector<Command> commands;
-    for (auto& argv : argvs) commands.push_back({std::move(argv), environment, call_timeout});
+    for (auto& argv : argvs) {
+        auto const timeout = argv.front() == "sbatch" ? timeouts_.submission : timeouts_.other;
+        commands.push_back({std::move(argv), environment, timeout});
+    }
     auto outputs = runner_.run_all(commands);
     for (std::size_t i = 0; i < commands.size(); ++i) {
         if (!outputs[i]) outputs[i] = as_slurm_error(commands[i].argv.front(), outputs[i].error());
@@ -146,12 +193,22 @@ Result<std::string> CommandClient::test_submission(Submission const& submission)
 Result<std::uint32_t> CommandClient::submit(Submission const& submission) {
     auto const answer = call_sbatch(submission, {"--parsable"});
     if (!answer) return as_unclear_submission(answer.error());
-    auto const& output = *answer;
-    auto const printed = trim(output.out);
-    auto const job = parse_integer<std::uint32_t>(printed.substr(0, printed.find(';')));  // "123;cluster"
-    if (!job)
-        return Error{codes::slurm_output, fmt::format("sbatch printed '{}' in place of a job id", printed)};
+    auto const job = parse_submitted_job(answer->out);
+    if (!job) {
+        return Error{codes::slurm_output,
+                     fmt::format("sbatch printed '{}' in place of a job id", trim(answer->out))};
+    }
+    if (*job > largest_local_job) return refuse_federation(*job);
     return *job;
+}
+
+Error CommandClient::refuse_federation(std::uint32_t job) {
+    Error error{codes::not_supported,
+                "this cluster is part of a federation, in which another cluster could run the job",
+                "run det-submit on a cluster that is in no federation"};
+    if (auto const cancelled = cancel({job, {}}); !cancelled)
+        error.notes.push_back(fmt::format("job {} is still there: cancel it with scancel", job));
+    return error;
 }
 
 Status CommandClient::run(std::string_view name, std::vector<std::string> argv) {
@@ -251,6 +308,7 @@ Result<std::vector<Partition>> CommandClient::query_partitions() {
     DET_TRY_ASSIGN(auto const partitions, std::move(answers[0]));
     if (partitions.exit_code != 0) return failure_of("scontrol", partitions);
     DET_TRY_ASSIGN(auto const nodes, std::move(answers[1]));
+    if (is_denied(nodes)) return parse_partitions_without_nodes(partitions.out);
     if (nodes.exit_code != 0) return failure_of("sinfo", nodes);
     return parse_partitions(partitions.out, nodes.out);
 }
@@ -258,6 +316,7 @@ Result<std::vector<Partition>> CommandClient::query_partitions() {
 Result<std::vector<Node>> CommandClient::query_nodes() {
     DET_TRY_ASSIGN(auto const output, query_with_retries({"sinfo", "--noheader", "--all", "--noconvert",
                                                           "--Node", "--Format=" + node_format()}));
+    if (is_denied(output)) return std::vector<Node>();
     if (output.exit_code != 0) return failure_of("sinfo", output);
     return parse_nodes(output.out);
 }

@@ -192,13 +192,20 @@ Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_readi
     return parse_output(output);
 }
 
+/// Whether slurmctld hides something from this user (PrivateData).
+bool is_denied(Result<LibslurmAnswer> const& answer) {
+    return !answer && std::ranges::any_of(answer.error().notes, [](auto const& note) {
+        return note.find("Access/permission denied") != std::string::npos;
+    });
+}
+
 }  // namespace
 
 /// Queries Slurm with libslurm until libslurm turns out to be unusable on this machine.
 class LibslurmClient::Reader {
 public:
     Reader(Environment environment, Clock& clock, LibslurmOptions options)
-        : call_{std::move(options.module), std::move(environment), options.timeout},
+        : call_{std::move(options.module), std::move(environment), options.timeouts.other},
           clock_(clock),
           fallback_(options.fallback) {}
 
@@ -223,7 +230,7 @@ private:
 
 LibslurmClient::LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock,
                                LibslurmOptions options)
-    : commands_(runner, environment, clock),
+    : commands_(runner, environment, clock, options.timeouts),
       reader_(std::make_unique<Reader>(std::move(environment), clock, std::move(options))) {}
 
 LibslurmClient::~LibslurmClient() = default;
@@ -242,14 +249,15 @@ Result<std::optional<JobStatus>> LibslurmClient::query_job(JobRef const& job) {
 
 Result<std::vector<Partition>> LibslurmClient::query_partitions() {
     auto answer = reader_->ask(DET_LIBSLURM_PARTITIONS);
-    if (!answer) return commands_.query_partitions();
+    // The commands show what slurmctld does not hide.
+    if (!answer || is_denied(*answer)) return commands_.query_partitions();
     DET_TRY(*answer);
     return std::move((*answer)->partitions);
 }
 
 Result<std::vector<Node>> LibslurmClient::query_nodes() {
     auto answer = reader_->ask(DET_LIBSLURM_NODES);
-    if (!answer) return commands_.query_nodes();
+    if (!answer || is_denied(*answer)) return commands_.query_nodes();
     DET_TRY(*answer);
     return std::move((*answer)->nodes);
 }

@@ -77,6 +77,10 @@ JobStatus take_job(AnswerReader& in) {
 
 constexpr auto unlimited = std::numeric_limits<std::uint32_t>::max();
 
+std::optional<std::int64_t> known_limit(std::uint64_t limit) {
+    return limit == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(limit));
+}
+
 /// In the format of scontrol: "2-00:00:00".
 std::string time_limit_text(std::uint32_t minutes) {
     if (minutes == unlimited) return "UNLIMITED";
@@ -96,6 +100,7 @@ Partition take_partition(AnswerReader& in) {
     if (nodes_max != unlimited) partition.nodes_max = static_cast<int>(nodes_max);
     partition.time_max = time_limit_text(in.take<std::uint32_t>());
     partition.priority_tier = static_cast<int>(in.take<std::uint32_t>());
+    partition.memory_max = {known_limit(in.take<std::uint64_t>()), known_limit(in.take<std::uint64_t>())};
     partition.is_default = in.take<int>() != 0;
     partition.is_up = in.take<int>() != 0;
     partition.has_default_memory = in.take<int>() != 0;
@@ -110,6 +115,7 @@ struct NodeRow {
     Node node;
     std::string main_state;
     std::string features;
+    std::int64_t memory_mib = 0;
 };
 
 NodeRow take_node(AnswerReader& in) {
@@ -123,14 +129,16 @@ NodeRow take_node(AnswerReader& in) {
     row.features = null_text(in.take_text());
     row.node.cpus = static_cast<int>(in.take<std::uint32_t>());
     row.node.cpus_used = static_cast<int>(in.take<std::uint32_t>());
+    row.memory_mib = static_cast<std::int64_t>(in.take<std::uint64_t>());
     return row;
 }
 
 void add_to_group(Partition& partition, NodeRow const& row) {
-    NodeGroup const like{1, row.node.cpus, row.main_state, row.node.gres, row.features, row.node.name};
+    NodeGroup const like{
+        1, row.node.cpus, row.main_state, row.node.gres, row.features, row.node.name, row.memory_mib};
     auto const found = std::find_if(partition.nodes.begin(), partition.nodes.end(), [&](auto const& group) {
         return group.cpus == like.cpus && group.state == like.state && group.gres == like.gres &&
-               group.features == like.features;
+               group.features == like.features && group.memory_mib == like.memory_mib;
     });
     if (found == partition.nodes.end()) {
         partition.nodes.push_back(like);
@@ -196,6 +204,8 @@ det_libslurm_sink AnswerWriter::sink() {
         for (auto const number : {partition->grace_time_s, partition->nodes_max, partition->time_max_min,
                                   partition->priority_tier})
             out.put(number);
+        out.put(partition->memory_per_node_max_mib);
+        out.put(partition->memory_per_cpu_max_mib);
         out.put(partition->is_default);
         out.put(partition->is_up);
         out.put(partition->has_default_memory);
@@ -208,6 +218,7 @@ det_libslurm_sink AnswerWriter::sink() {
             out.put_text(text);
         out.put(node->cpus);
         out.put(node->cpus_used);
+        out.put(node->memory_mib);
         out.flush_above(piece_bytes);
     };
     sink.text = [](void* context, char const* text, std::size_t size) {

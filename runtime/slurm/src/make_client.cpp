@@ -28,14 +28,16 @@ Result<std::unique_ptr<SlurmClient>> make_client(ProcessRunner& runner, Environm
                         *clusters),
             "unset it, and run det-submit on a login node of that cluster, or set SLURM_CONF"};
     }
+    DET_TRY_ASSIGN(auto const timeouts, parse_call_timeouts(environment));
     auto const wanted = environment.find_non_empty(variable);
-    if (wanted == "commands") return Client(new CommandClient(runner, environment, clock));
+    if (wanted == "commands") return Client(new CommandClient(runner, environment, clock, timeouts));
     if (wanted && wanted != "libslurm") {
         return Error{codes::usage, fmt::format("{} is '{}'", variable, *wanted),
                      "set it to 'commands' or 'libslurm', or leave it unset"};
     }
     using enum LibslurmOptions::Fallback;
-    return Client(new LibslurmClient(runner, environment, clock, {module_file(), wanted ? error : commands}));
+    return Client(
+        new LibslurmClient(runner, environment, clock, {module_file(), wanted ? error : commands, timeouts}));
 }
 
 }  // namespace det::slurm

@@ -9,8 +9,8 @@
 namespace det::slurm {
 namespace {
 
-constexpr std::string_view sinfo_format = "%R|%D|%c|%T|%f|%N|%G";
-constexpr std::size_t sinfo_column_count = 7;
+constexpr std::string_view sinfo_format = "%R|%D|%c|%m|%T|%f|%N|%G";
+constexpr std::size_t sinfo_column_count = 8;
 
 std::map<std::string_view, std::string_view> parse_pairs(std::string_view line) {
     std::map<std::string_view, std::string_view> pairs;
@@ -24,6 +24,18 @@ std::map<std::string_view, std::string_view> parse_pairs(std::string_view line) 
 std::string_view value_of(std::map<std::string_view, std::string_view> const& pairs, std::string_view key) {
     auto const found = pairs.find(key);
     return found == pairs.end() ? std::string_view{} : found->second;
+}
+
+/// The number in "4000"; nothing for "UNLIMITED" and 0, which is no limit either.
+std::optional<std::int64_t> parse_limit(std::string_view text) {
+    auto const number = parse_integer<std::int64_t>(text);
+    return number && *number > 0 ? number : std::nullopt;
+}
+
+/// "8+" is at least 8, for a group of different nodes: each of them has that much.
+template <class T>
+T parse_at_least(std::string_view text) {
+    return parse_integer<T>(text.substr(0, text.find('+'))).value_or(T{});
 }
 
 Partition partition_from(std::map<std::string_view, std::string_view> const& pairs) {
@@ -40,8 +52,22 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
         auto const memory = value_of(pairs, key);
         if (!memory.empty() && memory != "UNLIMITED") partition.has_default_memory = true;
     }
+    partition.memory_max = {parse_limit(value_of(pairs, "MaxMemPerNode")),
+                            parse_limit(value_of(pairs, "MaxMemPerCPU"))};
     partition.priority_tier = parse_integer<int>(value_of(pairs, "PriorityTier")).value_or(1);
     return partition;
+}
+
+/// The nodes of a partition as "TotalCPUs=16 TotalNodes=2 Nodes=n[0-1]" tell them.
+NodeGroup average_nodes(std::map<std::string_view, std::string_view> const& pairs) {
+    NodeGroup group;
+    group.count = parse_integer<int>(value_of(pairs, "TotalNodes")).value_or(0);
+    if (group.count <= 0) return group;
+    group.cpus = parse_integer<int>(value_of(pairs, "TotalCPUs")).value_or(0) / group.count;
+    group.state = "idle";
+    group.gres = group.features = "(null)";
+    group.names = value_of(pairs, "Nodes");
+    return group;
 }
 
 }  // namespace
@@ -52,6 +78,21 @@ int Partition::node_count() const {
 }
 
 std::string node_group_format() { return std::string(sinfo_format); }
+
+Result<std::vector<Partition>> parse_partitions_without_nodes(std::string_view scontrol_output) {
+    std::vector<Partition> partitions;
+    for (auto const line : split_lines(scontrol_output)) {
+        if (trim(line).empty()) continue;
+        auto const pairs = parse_pairs(line);
+        auto partition = partition_from(pairs);
+        if (partition.name.empty())
+            return Error{codes::slurm_output, "scontrol printed a partition without a name"};
+        partition.has_node_facts = false;
+        if (auto const group = average_nodes(pairs); group.count > 0) partition.nodes.push_back(group);
+        partitions.push_back(std::move(partition));
+    }
+    return partitions;
+}
 
 Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
                                                 std::string_view sinfo_output) {
@@ -71,11 +112,9 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
         auto const found = std::find_if(partitions.begin(), partitions.end(),
                                         [&](auto const& partition) { return partition.name == fields[0]; });
         if (found == partitions.end()) continue;  // the partition was removed between the two commands
-        // "8+" means at least 8, for a group of different nodes: each of them has that many.
-        auto const cpus = fields[2].substr(0, fields[2].find('+'));
-        found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0),
-                                parse_integer<int>(cpus).value_or(0), std::string(fields[3]),
-                                std::string(fields[6]), std::string(fields[4]), std::string(fields[5])});
+        found->nodes.push_back({parse_integer<int>(fields[1]).value_or(0), parse_at_least<int>(fields[2]),
+                                std::string(fields[4]), std::string(fields[7]), std::string(fields[5]),
+                                std::string(fields[6]), parse_at_least<std::int64_t>(fields[3])});
     }
     return partitions;
 }

@@ -12,14 +12,20 @@ namespace {
 
 constexpr std::int64_t age_max_us = 60'000'000;
 constexpr std::size_t cache_limit_bytes = std::size_t{16} << 20;
-constexpr int cache_version = 1;
+constexpr int cache_version = 2;
 
 Json to_json(slurm::NodeGroup const& group) {
-    return {group.count, group.cpus, group.state, group.gres, group.features, group.names};
+    return {group.count, group.cpus, group.state, group.gres, group.features, group.names, group.memory_mib};
 }
 
 slurm::NodeGroup group_from(Json const& json) {
-    return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)};
+    return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5), json.at(6)};
+}
+
+Json to_json(std::optional<std::int64_t> const& number) { return number ? Json(*number) : Json(nullptr); }
+
+std::optional<std::int64_t> number_from(Json const& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.get<std::int64_t>());
 }
 
 Json to_json(slurm::Partition const& partition) {
@@ -35,7 +41,10 @@ Json to_json(slurm::Partition const& partition) {
             {"time_max", partition.time_max},
             {"oversubscribe", partition.oversubscribe},
             {"has_default_memory", partition.has_default_memory},
-            {"priority_tier", partition.priority_tier}};
+            {"priority_tier", partition.priority_tier},
+            {"has_node_facts", partition.has_node_facts},
+            {"memory_per_node_max_mib", to_json(partition.memory_max.per_node_mib)},
+            {"memory_per_cpu_max_mib", to_json(partition.memory_max.per_cpu_mib)}};
 }
 
 slurm::Partition partition_from(Json const& json) {
@@ -51,6 +60,9 @@ slurm::Partition partition_from(Json const& json) {
     partition.oversubscribe = json.at("oversubscribe");
     partition.has_default_memory = json.at("has_default_memory");
     partition.priority_tier = json.at("priority_tier");
+    partition.has_node_facts = json.at("has_node_facts");
+    partition.memory_max = {number_from(json.at("memory_per_node_max_mib")),
+                            number_from(json.at("memory_per_cpu_max_mib"))};
     return partition;
 }
 

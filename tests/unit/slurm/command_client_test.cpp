@@ -77,6 +77,67 @@ BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is
     BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_output));
 }
 
+BOOST_AUTO_TEST_CASE(a_banner_of_a_wrapper_is_not_taken_for_the_job) {
+    runner.answer(0, "Welcome! 42 nodes are up.\n7 days of maintenance\n4711;cluster\n");
+    BOOST_TEST(must(client.submit(submission)) == 4711u);
+    runner.answer(0, "4712\nHave a nice day\n");
+    BOOST_TEST(must(client.submit(submission)) == 4712u);
+    runner.answer(0, "0\n");
+    BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_output));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_of_a_federation_is_cancelled_and_refused) {
+    runner.answer(0, "67108863\n");  // the largest number of a cluster alone
+    BOOST_TEST(must(client.submit(submission)) == 67108863u);
+    runner.answer(0, "67108864\n");
+    runner.answer(0, "");
+    auto const refused = must_fail(client.submit(submission));
+    BOOST_TEST((refused.code == codes::not_supported));
+    BOOST_TEST(runner.line(2) == "scancel 67108864");
+    BOOST_TEST(refused.notes.empty());
+    runner.answer(0, "67108865\n");
+    runner.answer(1, "", "scancel: error: Access/permission denied\n");
+    BOOST_TEST(must_fail(client.submit(submission)).notes.at(0).find("job 67108865 is still there") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(requests_go_to_the_cluster_that_jobs_are_submitted_to) {
+    CommandClient elsewhere(runner, Environment{{{"SLURM_CLUSTERS", "other"}}}, clock);
+    runner.answer(0, "");
+    must(elsewhere.cancel({7, {}}));
+    BOOST_TEST(!runner.calls[0].environment.find("SLURM_CLUSTERS"));
+}
+
+BOOST_AUTO_TEST_CASE(sbatch_gets_the_time_that_it_needs_to_repeat_its_request) {
+    using namespace std::chrono_literals;
+    runner.answer(0, "1\n");
+    runner.answer(0, "");
+    must(client.submit(submission));
+    must(client.release({1, {}}));
+    BOOST_TEST((runner.calls[0].timeout == 150s));
+    BOOST_TEST((runner.calls[1].timeout == 20s));
+    auto const named = must(
+        parse_call_timeouts(Environment{{{"DET_SBATCH_TIMEOUT_S", "600"}, {"DET_SLURM_TIMEOUT_S", "1"}}}));
+    BOOST_TEST((named.submission == 600s && named.other == 1s));
+    for (auto const* wrong : {"0", "3601", "-1", "1.5", "x"}) {
+        auto const error = must_fail(parse_call_timeouts(Environment{{{"DET_SLURM_TIMEOUT_S", wrong}}}));
+        BOOST_TEST((error.code == codes::usage), wrong);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(hidden_nodes_are_those_that_the_partitions_tell) {
+    runner.answer(0,
+                  "PartitionName=a TotalCPUs=16 TotalNodes=2 Nodes=n[0-1] State=UP\n"
+                  "PartitionName=empty TotalCPUs=0 TotalNodes=0 Nodes= State=UP\n");
+    runner.answer(1, "", "slurm_load_node: Access/permission denied\n");
+    auto const partitions = must(client.query_partitions());
+    BOOST_REQUIRE(partitions.size() == 2u);
+    BOOST_TEST(!partitions[0].has_node_facts);
+    BOOST_TEST((partitions[0].nodes == std::vector<NodeGroup>{{2, 8, "idle", "(null)", "(null)", "n[0-1]"}}));
+    BOOST_TEST(partitions[1].nodes.empty());
+    runner.answer(1, "", "slurm_load_node: Access/permission denied\n");
+    BOOST_TEST(must(client.query_nodes()).empty());
+}
+
 BOOST_AUTO_TEST_CASE(users_settings_do_not_change_what_squeue_prints) {
     runner.answer(0, "");
     BOOST_TEST(must(client.query_queue({.user = "me", .jobs = {1, 2}, .include_finished = true})).empty());

@@ -112,6 +112,8 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
     BOOST_TEST(partitions[0].time_max == "UNLIMITED");
     BOOST_TEST(partitions[0].oversubscribe == "EXCLUSIVE");
     BOOST_TEST(!partitions[0].has_default_memory);
+    BOOST_TEST(!partitions[0].memory_max.exists());
+    BOOST_TEST(partitions[0].nodes.at(0).memory_mib == 4000);
     BOOST_TEST(partitions[1].priority_tier == 10);
     BOOST_TEST(!partitions[1].is_default);
     BOOST_TEST(!parse_partitions("PartitionName=a", "garbage").has_value());
@@ -119,6 +121,14 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
         must(parse_partitions("PartitionName=a MaxNodes=4 DefMemPerCPU=100 MaxTime=1-00:00:00", ""));
     BOOST_TEST(small[0].nodes_max.value() == 4);
     BOOST_TEST(small[0].has_default_memory);
+    auto const limited =
+        must(parse_partitions("PartitionName=a MaxMemPerNode=4000\nPartitionName=b MaxMemPerCPU=2000\n",
+                              "a|2|8+|64000+|mixed|(null)|n[0-1]|gpu:4\n"));
+    BOOST_TEST(limited[0].memory_max.per_node_mib.value() == 4000);
+    BOOST_TEST(limited[1].memory_max.per_cpu_mib.value() == 2000);
+    BOOST_TEST(!limited[1].memory_max.per_node_mib);
+    BOOST_TEST(limited[0].nodes.at(0).memory_mib == 64'000);
+    BOOST_TEST(limited[0].nodes.at(0).cpus == 8);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

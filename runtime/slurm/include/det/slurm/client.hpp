@@ -40,9 +40,10 @@ struct JobChange {
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
-/// answer; Slurm's message is a note of the error. A request blocks for at most 20 s; a query that slurmctld
-/// has not answered is repeated, within about half a minute. submit(): codes::submission_unclear if sbatch
-/// timed out, so that the job may exist.
+/// answer; Slurm's message is a note of the error. A request blocks for at most 20 s, a submission for 150 s
+/// (CallTimeouts); a query that slurmctld has not answered is repeated, within about half a minute. submit():
+/// codes::submission_unclear if sbatch timed out, so that the job may exist. query_partitions() and
+/// query_nodes() return less where slurmctld hides its nodes from the user (PrivateData=nodes).
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;

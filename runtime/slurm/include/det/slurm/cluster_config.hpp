@@ -17,6 +17,8 @@ public:
     std::optional<std::string> find(std::string_view name) const;
     /// The number at the beginning of the value, as in "300 sec".
     std::optional<std::int64_t> find_number(std::string_view name) const;
+    /// The value of "b" in a setting that is a list of options ("a,b=3"); "" for an option without a value.
+    std::optional<std::string> find_option_value(std::string_view name, std::string_view option) const;
     /// Whether a setting that is a list of options ("a,b=3") contains the option.
     bool has_option(std::string_view name, std::string_view option) const;
 

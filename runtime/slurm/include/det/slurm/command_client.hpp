@@ -5,13 +5,23 @@
 
 namespace det::slurm {
 
+/// How long a command may take. Slurm's commands themselves repeat a request that slurmctld does not answer:
+/// sbatch for more than two minutes, which must not be cut short, because a killed sbatch may have submitted.
+struct CallTimeouts {
+    std::chrono::milliseconds submission = std::chrono::seconds(150);
+    std::chrono::milliseconds other = std::chrono::seconds(20);
+};
+
+/// Reads DET_SBATCH_TIMEOUT_S and DET_SLURM_TIMEOUT_S; codes::usage if a value is no number of seconds. Pure.
+Result<CallTimeouts> parse_call_timeouts(Environment const& environment);
+
 /// A SlurmClient that runs Slurm's commands. It works with every release, and the site's filters and defaults
 /// apply.
 class CommandClient final : public SlurmClient {
 public:
     CommandClient(ProcessRunner& runner, Environment environment);
     /// \param clock for the pause before a query is repeated.
-    CommandClient(ProcessRunner& runner, Environment environment, Clock& clock);
+    CommandClient(ProcessRunner& runner, Environment environment, Clock& clock, CallTimeouts timeouts = {});
     CommandClient(CommandClient const&) = delete;
     CommandClient& operator=(CommandClient const&) = delete;
 
@@ -42,6 +52,8 @@ private:
     Status run(std::string_view name, std::vector<std::string> argv);
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
                                                 Environment const& environment);
+    /// Cancels a job that another cluster of a federation could run, and returns the error that says so.
+    Error refuse_federation(std::uint32_t job);
     /// Runs commands that change nothing. Repeats them if slurmctld does not answer for a moment.
     std::vector<Result<ProcessOutput>> query_all_with_retries(
         std::vector<std::vector<std::string>> const& argvs, Environment const& environment);
@@ -52,6 +64,7 @@ private:
     SystemClock system_clock_;
     Clock& clock_;
     Environment environment_;
+    CallTimeouts timeouts_;
 };
 
 }  // namespace det::slurm

@@ -13,7 +13,7 @@ namespace det::slurm {
 struct LibslurmOptions {
     std::filesystem::path module;  // det_libslurm.so
     enum class Fallback { commands, error } fallback = Fallback::commands;
-    std::chrono::milliseconds timeout = std::chrono::seconds(20);
+    CallTimeouts timeouts = {};
 };
 
 /// A SlurmClient that queries Slurm with libslurm, which is faster, and makes changes with commands, so that

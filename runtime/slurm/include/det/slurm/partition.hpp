@@ -2,6 +2,7 @@
 #include <det/foundation/result.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,12 +14,22 @@ namespace det::slurm {
 struct NodeGroup {
     int count = 0;
     int cpus = 0;
-    std::string state;          // idle, allocated, drained ...
-    std::string gres;           // "gpu:tesla:4(S:0-1)", "(null)"
-    std::string features = {};  // "a100,ib", "(null)"
-    std::string names = {};     // "n[0-3],m1"
+    std::string state;            // idle, allocated, drained ...
+    std::string gres;             // "gpu:tesla:4(S:0-1)", "(null)"
+    std::string features = {};    // "a100,ib", "(null)"
+    std::string names = {};       // "n[0-3],m1"
+    std::int64_t memory_mib = 0;  // of each node; 0: unknown
 
     friend bool operator==(NodeGroup const&, NodeGroup const&) = default;
+};
+
+/// The maximum memory of a job. At most one of the two is set.
+struct MemoryLimit {
+    std::optional<std::int64_t> per_node_mib = {};
+    std::optional<std::int64_t> per_cpu_mib = {};
+
+    bool exists() const { return per_node_mib || per_cpu_mib; }
+    friend bool operator==(MemoryLimit const&, MemoryLimit const&) = default;
 };
 
 struct Partition {
@@ -34,6 +45,8 @@ struct Partition {
     bool has_default_memory = false;    // jobs that request no memory get a default
     // Jobs of a partition with a higher tier are scheduled first, whatever their priorities
     int priority_tier = 1;
+    MemoryLimit memory_max = {};  // empty: that of the cluster
+    bool has_node_facts = true;   // false: PrivateData=nodes hides the GPUs, features and states of the nodes
 
     int node_count() const;
 
@@ -46,5 +59,9 @@ std::string node_group_format();
 /// Parses the output of `scontrol show partition --oneliner` and of sinfo with node_group_format().
 Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
                                                 std::string_view sinfo_output);
+
+/// The same for a user from whom slurmctld hides nodes (PrivateData=nodes): each partition has one group of
+/// nodes, with their number, names and average CPUs and memory as far as the partition tells them. Pure.
+Result<std::vector<Partition>> parse_partitions_without_nodes(std::string_view scontrol_output);
 
 }  // namespace det::slurm
