@@ -52,6 +52,7 @@ Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedEx
             {"nodes", request.plan.shape.nodes},
             {"slots_per_node", request.plan.shape.slots_per_node},
             {"trials_per_job", request.plan.lanes},
+            {"exclusive", request.plan.node.is_exclusive},
             {"start_estimate", estimate.empty() ? Json(nullptr) : Json(estimate)},
             {"path", created.path.string()}};
 }

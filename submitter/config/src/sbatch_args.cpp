@@ -113,6 +113,10 @@ private:
         if (option.value == SbatchValue::required && (!value || value->empty()))
             return refuse(fmt::format("--{} needs a value", option.name),
                           fmt::format("write --{}=VALUE", option.name));
+        // Slurm does not preempt jobs that share nodes with jobs of the same user only.
+        if (option.name == "exclusive" && value)
+            return refuse(fmt::format("--exclusive takes no value here, found '{}'", *value),
+                          "set 'slurm: {exclusive: true}' for whole nodes, or false for shared ones");
         bool const has_gpus =
             (option.name == "gres" || option.name == "tres-per-task") && asks_for_gpus(*value);
         if (has_gpus) {

@@ -18,8 +18,7 @@ constexpr std::string_view variables = "set environment.environment_variables";
 constexpr std::string_view logs = "remove it; 'det-submit trial logs' shows what the ranks print";
 constexpr std::string_view restarts =
     "remove it: a preempted trial is always requeued; for failures set max_restarts";
-constexpr std::string_view whole_nodes =
-    "remove it: trials always have whole nodes, by resources.slots_per_trial";
+constexpr std::string_view shared_nodes = "set 'slurm: {exclusive: false}' for trials that share nodes";
 constexpr std::string_view answer = "remove it: det-submit reads what sbatch prints";
 constexpr std::string_view for_people = "remove it; in a shell, run 'sbatch --help'";
 constexpr std::string_view another_user = "remove it: run det-submit as that user";
@@ -57,7 +56,7 @@ constexpr SbatchOption rows[] = {
     {"distribution", 'm', required},
     {"error", 'e', required, logs},
     {"exclude", 'x', required},
-    {"exclusive", 0, optional, whole_nodes},
+    {"exclusive", 0, optional},  // --exclusive=user and the like are refused
     {"export", 0, required, variables},
     {"export-file", 0, required, variables},
     {"extra", 0, required},
@@ -105,7 +104,7 @@ constexpr SbatchOption rows[] = {
     {"open-mode", 0, required, logs},
     {"output", 'o', required, logs},
     {"overcommit", 'O', none},
-    {"oversubscribe", 's', none, whole_nodes},
+    {"oversubscribe", 's', none, shared_nodes},
     {"parsable", 0, none, answer},
     {"partition", 'p', required, "set resources.resource_pool"},
     {"power", 0, required},

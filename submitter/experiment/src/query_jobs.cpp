@@ -46,7 +46,7 @@ int slots_of(JobStatus const& job, site::Site const& site) {
     auto const* pool = site.find_pool(job.partition);
     if (pool == nullptr || pool->slot_type != SlotType::cpu) return 0;
     // For a waiting job that asks for whole nodes, Slurm reports one CPU per node.
-    return is_experiment(job) ? job.nodes * pool->slots_per_node : job.cpus;
+    return is_experiment(job) && job.cpus <= job.nodes ? job.nodes * pool->slots_per_node : job.cpus;
 }
 
 std::string_view determined_type_of(JobStatus const& job) {

@@ -123,8 +123,9 @@ std::int64_t nice_of(ExperimentConfig const& config) {
     return level ? queue::nice_of_level(static_cast<int>(*level)) : 0;
 }
 
-void set_nodes(SubmissionPlan& plan, NodeSelection const& selection) {
+void set_nodes(SubmissionPlan& plan, NodeSelection const& selection, ExperimentConfig const& config) {
     plan.shape = selection.shape;
+    plan.node.is_exclusive = is_exclusive(config, plan.pool, selection);
     plan.pool.slots_per_node = selection.node_slots;
     plan.gpu_type = selection.gpu_type;
     plan.exclude = selection.exclude;
@@ -151,7 +152,8 @@ Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan c
     auto const& shape = plan.shape;
     bool const is_small = shape.nodes == 1 && shape.slots_per_node > 0;
     auto const fitting = is_small ? std::max(1, plan.pool.slots_per_node / shape.slots_per_node) : 1;
-    if (!wanted) return static_cast<std::uint32_t>(fitting);
+    // Trials on shared nodes are jobs of their own, which Slurm places where there is room.
+    if (!wanted) return static_cast<std::uint32_t>(plan.node.is_exclusive ? fitting : 1);
     bool const fits = *wanted <= fitting || (shape.slots_per_node == 0 && *wanted <= lanes_limit);
     if (fits) return static_cast<std::uint32_t>(*wanted);
     return with_location(
@@ -246,8 +248,9 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.sbatch_args = config.slurm.sbatch_args;
     plan.nice = nice_of(config);
     plan.wckey = wckey_of(site.job_project_source.value_or(""), config);
-    if (auto const selection = select_nodes(config, plan.pool)) {
-        set_nodes(plan, *selection);
+    auto const selection = select_nodes(config, plan.pool);
+    if (selection) {
+        set_nodes(plan, *selection, config);
         if (auto const taken = set_spare_nodes(plan, config); !taken) found.report(taken.error());
     } else {
         found.report(selection.error());
@@ -261,7 +264,9 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
     DET_TRY(set_lanes(plan, config));
+    plan.node = request_node(plan, *selection);
     plan.warnings = check_availability(config, plan);
+    warn_of_node_use(config, plan, plan.warnings);
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
     warn_of_log_policies(config, plan.warnings);

@@ -14,7 +14,8 @@ inline Error with_location(config::ExperimentConfig const& config, std::string_v
 /// The nodes of a trial.
 struct NodeSelection {
     TrialShape shape;
-    int node_slots = 1;    // slots of each node
+    int node_slots = 1;    // slots of each node that trials may use
+    site::NodeKind kind;   // of the nodes
     std::string gpu_type;  // empty: any
     std::string exclude;   // a host list: nodes of other kinds
     int nodes_up = 0;      // of the nodes that fit
@@ -24,6 +25,17 @@ struct NodeSelection {
 /// Selects whole nodes of one kind (of several kinds if the pool allows it) for slots_per_trial. If none fit,
 /// the Error has the numbers and the nearest sizes that fit. Pure.
 Result<NodeSelection> select_nodes(config::ExperimentConfig const& config, site::Pool const& pool);
+
+/// Whether the jobs of a trial of this shape get whole nodes. Pure.
+bool is_exclusive(config::ExperimentConfig const& config, site::Pool const& pool,
+                  NodeSelection const& selection);
+
+/// The request for each node of a job, once the number of its lanes is known. Pure.
+NodeRequest request_node(SubmissionPlan const& plan, NodeSelection const& selection);
+
+/// Warns of slots that the jobs hold and no trial uses, and of a wish for shared nodes that cannot be met.
+/// Pure.
+void warn_of_node_use(config::ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found);
 
 /// "pool 'a' has 4 nodes of 8 slots and 2 nodes of 4 slots".
 std::string describe(site::Pool const& pool);

@@ -42,13 +42,17 @@ bool has_type(NodeKind const& kind, Pool const& pool, std::string const& type) {
     return kind.gpu_type.empty() ? pool.gpu_type == type : kind.gpu_type == type;
 }
 
-Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string const& type) {
+std::vector<std::string> gpu_types(Pool const& pool) {
     std::set<std::string> types;
     for (auto const& kind : pool.kinds) {
         auto const name = kind.gpu_type.empty() ? pool.gpu_type.value_or("") : kind.gpu_type;
         if (!name.empty() && pool.slot_type != SlotType::cpu) types.insert(name);
     }
-    std::vector<std::string> const known(types.begin(), types.end());
+    return {types.begin(), types.end()};
+}
+
+Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string const& type) {
+    auto const known = gpu_types(pool);
     return with_location(
         config, "slurm.gpu_type",
         Error{codes::slots_do_not_fit, fmt::format("pool '{}' has no GPUs of type '{}'", pool.name, type),
@@ -56,22 +60,35 @@ Error no_such_type(ExperimentConfig const& config, Pool const& pool, std::string
                             : fmt::format("types there: {}", join(known, ", "))});
 }
 
+Error no_type_chosen(ExperimentConfig const& config, Pool const& pool) {
+    return with_location(
+        config, slots_path,
+        Error{codes::slots_do_not_fit,
+              fmt::format("the nodes of pool '{}' have GPUs of several types, and none is chosen", pool.name),
+              fmt::format("set slurm.gpu_type, one of: {}", join(gpu_types(pool), ", "))});
+}
+
 /// The kinds of nodes that satisfy slurm.gpu_type and slurm.slots_per_node.
 Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& pool) {
     auto const& type = config.slurm.gpu_type;
     auto const& wanted = config.slurm.slots_per_node;
     Candidates candidates;
-    bool has_this_type = !type;
+    bool has_this_type = !type, lacks_type = false;
     int most = 0;
     for (auto const& kind : pool.kinds) {
         if (type && (pool.slot_type == SlotType::cpu || !has_type(kind, pool, *type))) continue;
         has_this_type = true;
         most = std::max(most, kind.slots_per_node);
+        if (kind.has_other_types && !type && !pool.gpu_type) {
+            lacks_type = true;
+            continue;
+        }
         if (wanted && *wanted > kind.slots_per_node) continue;
         candidates.push_back({kind, wanted.value_or(kind.slots_per_node), nodes_allowed(pool, kind.count)});
     }
     if (!has_this_type) return no_such_type(config, pool, *type);
     if (!candidates.empty()) return candidates;
+    if (lacks_type) return no_type_chosen(config, pool);
     if (pool.kinds.empty()) {
         return with_location(
             config, "resources.resource_pool",
@@ -103,16 +120,23 @@ Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
     return best;
 }
 
+/// Adds the nodes of another kind; what a node has is the least of both.
+void add(NodeKind& kind, NodeKind const& other) {
+    kind.count += other.count;
+    kind.out_count += other.out_count;
+    kind.cpus = std::min(kind.cpus, other.cpus);
+    kind.memory_mib = std::min(kind.memory_mib, other.memory_mib);
+}
+
 /// Candidates for pools that may mix kinds: all nodes count with the slots of the smallest.
 Candidates mixed(Candidates const& candidates, Pool const& pool) {
     Candidates all;
     for (auto const& smallest : candidates) {
-        NodeKind together;
+        NodeKind together = smallest.kind;
         together.slots_per_node = static_cast<int>(smallest.per_node);
+        together.count = together.out_count = 0;
         for (auto const& each : candidates) {
-            if (each.per_node < smallest.per_node) continue;
-            together.count += each.kind.count;
-            together.out_count += each.kind.out_count;
+            if (each.per_node >= smallest.per_node) add(together, each.kind);
         }
         all.push_back({together, smallest.per_node, nodes_allowed(pool, together.count)});
     }
@@ -151,13 +175,15 @@ Error no_fit_error(ExperimentConfig const& config, Pool const& pool, Candidates 
 }
 
 bool is_same(NodeKind const& a, NodeKind const& b) {
-    return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && a.cpus == b.cpus;
+    return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && a.cpus == b.cpus &&
+           a.has_other_types == b.has_other_types;
 }
 
 /// The GPU type, if the pool has other types too or the user or the site requests it.
 std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKind const& chosen) {
     if (chosen.gpu_type.empty()) return "";
-    bool const has_others = std::any_of(pool.kinds.begin(), pool.kinds.end(),
+    bool const has_others = chosen.has_other_types ||
+                            std::any_of(pool.kinds.begin(), pool.kinds.end(),
                                         [&](auto const& kind) { return kind.gpu_type != chosen.gpu_type; });
     bool const is_asked = config.slurm.gpu_type.has_value() || pool.gpu_type.has_value();
     return has_others || is_asked ? chosen.gpu_type : "";
@@ -180,6 +206,7 @@ NodeSelection make_selection(Candidate const& chosen, Pool const& pool, std::int
     auto const on_each = std::min(slots, chosen.per_node);
     selection.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
     selection.node_slots = static_cast<int>(chosen.per_node);
+    selection.kind = chosen.kind;
     selection.nodes_up = chosen.kind.up_count();
     selection.nodes_max = static_cast<int>(chosen.nodes_max);
     return selection;
@@ -203,6 +230,21 @@ Result<NodeSelection> select_for_slots(ExperimentConfig const& config, Pool cons
     return no_fit_error(config, pool, together.empty() ? candidates : together);
 }
 
+/// Any nodes of the pool, for a trial without slots.
+Result<NodeSelection> select_for_no_slots(ExperimentConfig const& config, Pool const& pool) {
+    if (pool.kinds.empty())
+        return with_location(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
+    auto kind = pool.kinds.front();
+    for (std::size_t i = 1; i < pool.kinds.size(); ++i) add(kind, pool.kinds[i]);
+    NodeSelection selection;
+    selection.shape = {1, 0, SlotType::cpu};
+    selection.node_slots = pool.slots_per_node;
+    selection.nodes_up = kind.up_count();
+    selection.nodes_max = static_cast<int>(nodes_allowed(pool, kind.count));
+    selection.kind = std::move(kind);
+    return selection;
+}
+
 }  // namespace
 
 std::string describe(Pool const& pool) {
@@ -214,19 +256,7 @@ std::string describe(Pool const& pool) {
 
 Result<NodeSelection> select_nodes(ExperimentConfig const& config, Pool const& pool) {
     auto const slots = config.resources.slots_per_trial;
-    if (slots == 0) {
-        NodeSelection selection;
-        selection.shape = {1, 0, SlotType::cpu};
-        selection.node_slots = pool.slots_per_node;
-        int node_count = 0;
-        for (auto const& kind : pool.kinds) {
-            selection.nodes_up += kind.up_count();
-            node_count += kind.count;
-        }
-        selection.nodes_max = static_cast<int>(nodes_allowed(pool, node_count));
-        if (!pool.kinds.empty()) return selection;
-        return with_location(config, slots_path, Error{codes::slots_do_not_fit, describe(pool), ""});
-    }
+    if (slots == 0) return select_for_no_slots(config, pool);
     DET_TRY_ASSIGN(auto selection, select_for_slots(config, pool));
     if (config.resources.is_single_node && selection.shape.nodes > 1) {
         return with_location(

@@ -9,19 +9,8 @@ namespace det::render {
 namespace {
 
 std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
-    if (plan.gpu_type.empty()) return fmt::format("gpu:{}", plan.pool.slots_per_node);
-    return fmt::format("gpu:{}:{}", plan.gpu_type, plan.pool.slots_per_node);
-}
-
-bool asks_for_gpus(plan::SubmissionPlan const& plan) {
-    return plan.shape.slot_type != SlotType::cpu && plan.pool.has_gres;
-}
-
-/// sbatch accepts one memory option, in the script or on the command line.
-bool asks_for_memory(config::SbatchArgs const& args) {
-    constexpr std::string_view options[] = {"mem", "mem-per-cpu", "mem-per-gpu"};
-    return std::any_of(std::begin(options), std::end(options),
-                       [&](auto name) { return args.find(name).has_value(); });
+    if (plan.gpu_type.empty()) return fmt::format("gpu:{}", plan.node.gpus);
+    return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
 /// Renders the #SBATCH lines. They contain only det-submit's own words and numbers.
@@ -32,10 +21,11 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add("--array=" + input.array.indices());
     add(fmt::format("--nodes={}", plan.nodes()));
     add("--ntasks-per-node=1");
-    add("--exclusive");
-    bool const takes_all = plan.pool.has_whole_memory;
-    if (takes_all && !asks_for_memory(plan.sbatch_args)) add("--mem=0");
-    if (asks_for_gpus(plan)) add("--gres=" + gpus_of_a_node(plan));
+    if (plan.node.is_exclusive) add("--exclusive");
+    if (plan.node.cpus) add(fmt::format("--cpus-per-task={}", *plan.node.cpus));
+    if (auto const memory = plan.node.memory_mib)
+        add(*memory == 0 ? "--mem=0" : fmt::format("--mem={}M", *memory));
+    if (plan.node.gpus > 0) add("--gres=" + gpus_of_a_node(plan));
     add("--requeue");
     if (plan.spare_nodes > 0) add("--no-kill");
     add("--open-mode=append");
@@ -53,7 +43,8 @@ std::string trial_of_task(plan::JobArray const& array) {
 }
 
 std::string describe_nodes(plan::SubmissionPlan const& plan) {
-    auto const text = plan.nodes() == 1 ? "1 whole node" : fmt::format("{} whole nodes", plan.nodes());
+    auto const text = fmt::format("{} {} node{}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
+                                  plan.nodes() == 1 ? "" : "s");
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
 }
 
@@ -132,8 +123,9 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs && plan.nice > 0) options.push_back(fmt::format("--nice={}", plan.nice));
     for (auto arg : users) {
+        if (arg.name == "exclusive") continue;  // it is in the script
         // sbatch uses only the last --gres or --exclude, so the user's must include det-submit's.
-        if (arg.name == "gres" && arg.value && asks_for_gpus(plan))
+        if (arg.name == "gres" && arg.value && plan.node.gpus > 0)
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;
         if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
         options.push_back(arg.text());

@@ -86,7 +86,12 @@ void check_grace(PoolCheck const& each, Findings& found) {
 }
 
 void check_sharing(PoolCheck const& each, Findings& found) {
-    if (!each.partition.oversubscribe.starts_with("FORCE")) return;
+    if (!each.pool.is_exclusive && each.pool.has_only_whole_nodes) {
+        found.push_back(change_needed(each, "exclusive is false, and OverSubscribe is EXCLUSIVE",
+                                      "its jobs get whole nodes", "slurm.conf",
+                                      each.partition_line("OverSubscribe=NO")));
+    }
+    if (!each.pool.is_exclusive || !each.partition.oversubscribe.starts_with("FORCE")) return;
     found.push_back(change_needed(each, fmt::format("OverSubscribe is {}", each.partition.oversubscribe),
                                   "it takes --exclusive away: trials would share their nodes with others",
                                   "slurm.conf", each.partition_line("OverSubscribe=NO")));
@@ -122,6 +127,22 @@ void check_memory(PoolCheck const& each, Findings& found) {
                                   each.partition_line("DefMemPerCPU=4000")));
 }
 
+/// Tells which part of a node's memory its whole-node jobs get.
+void check_memory_limit(PoolCheck const& each, Findings& found) {
+    if (!each.pool.has_whole_memory) return;
+    auto pool = each.pool;
+    set_cluster_memory_limit(pool, each.config);
+    for (auto const& kind : pool.kinds) {
+        auto const limit = memory_limit_mib(pool, kind);
+        if (!limit) continue;
+        auto const name = pool.memory_max.per_node_mib ? "MaxMemPerNode" : "MaxMemPerCPU";
+        found.push_back(
+            {Finding::Severity::note, each.subject(),
+             fmt::format("{} gives a job {} MiB of the {} MiB of a node", name, *limit, kind.memory_mib),
+             "trials get no more than that", "slurm.conf", each.partition_line("MaxMemPerNode=UNLIMITED")});
+    }
+}
+
 void check_limits(PoolCheck const& each, Findings& found) {
     auto const& most = each.pool.limits.nodes_per_trial_max;
     if (!most || !each.partition.nodes_max || *most <= *each.partition.nodes_max) return;
@@ -133,8 +154,8 @@ void check_limits(PoolCheck const& each, Findings& found) {
 }
 
 constexpr void (*pool_checks[])(PoolCheck const&, Findings&) = {
-    check_state,   check_nodes, check_preempt_mode, check_grace,
-    check_sharing, check_slots, check_memory,       check_limits,
+    check_state, check_nodes,  check_preempt_mode, check_grace,  check_sharing,
+    check_slots, check_memory, check_memory_limit, check_limits,
 };
 
 void report_missing_partition(Pool const& pool, std::vector<Partition> const& partitions, Findings& found) {

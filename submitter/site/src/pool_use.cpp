@@ -15,16 +15,24 @@ std::map<std::string, int> slots_by_name(Pool const& pool) {
         for (auto const& list : kind.names) {
             auto const names = expand_host_list(list);
             if (!names) continue;
-            for (auto const& name : *names) slots[name] = kind.slots_per_node;
+            for (auto const& name : *names) slots[name] += kind.slots_per_node;
         }
     }
     return slots;
 }
 
+int used_gpus(Pool const& pool, slurm::Node const& node) {
+    int used = 0;
+    for (auto const& group : parse_gpu_groups(node.gres_used)) {
+        if (!pool.gpu_type || group.type.empty() || group.type == *pool.gpu_type) used += group.count;
+    }
+    return used;
+}
+
 int used_slots(Pool const& pool, slurm::Node const& node, int slots) {
     // No job fits on a node without free CPUs.
     if (node.cpus > 0 && node.cpus_used >= node.cpus) return slots;
-    if (pool.slot_type != SlotType::cpu) return std::min(slots, slurm::parse_gpu_count(node.gres_used));
+    if (pool.slot_type != SlotType::cpu) return std::min(slots, used_gpus(pool, node));
     if (node.cpus == 0) return 0;
     return std::min(slots, (node.cpus_used * slots + node.cpus - 1) / node.cpus);
 }

@@ -27,39 +27,42 @@ bool satisfies(std::string_view features, std::string_view constraint) {
                        [&](auto word) { return std::find(has.begin(), has.end(), word) != has.end(); });
 }
 
-/// \return The group of GPU type `type`. Without a type, the group with the most GPUs.
-GpuGroup choose_gpus(std::vector<GpuGroup> const& groups, std::optional<std::string> const& type) {
-    GpuGroup best;
-    for (auto const& group : groups) {
-        if (type ? group.type == *type : group.count > best.count) best = group;
-    }
+/// \return The groups of GPU type `type`; without a type, all.
+std::vector<GpuGroup> choose_gpus(std::vector<GpuGroup> groups, std::optional<std::string> const& type) {
     // Slurm may know the GPUs but not their type.
-    if (type && best.count == 0 && groups.size() == 1 && groups[0].type.empty()) return {"", groups[0].count};
-    return best;
+    bool const is_untyped = groups.size() == 1 && groups[0].type.empty();
+    if (type && !is_untyped) std::erase_if(groups, [&](auto const& group) { return group.type != *type; });
+    return groups;
 }
 
-/// \return The kind of the group's nodes; nothing if they do not belong to the pool.
-std::optional<NodeKind> kind_of(slurm::NodeGroup const& group, config::PoolEntry const* entry, SlotType type,
-                                bool has_gpus) {
+/// \return The kinds of the group's nodes: one for each type of their GPUs; none if the nodes do not belong
+/// to the pool.
+std::vector<NodeKind> kinds_of(slurm::NodeGroup const& group, config::PoolEntry const* entry, SlotType type,
+                               bool has_gpus) {
     NodeKind kind;
     kind.cpus = group.cpus;
+    kind.memory_mib = group.memory_mib;
     // (A temporary instead causes a false warning of gcc 12.)
     decltype(config::PoolEntry::slots_per_node) const nothing_said;
     auto const& wanted = entry != nullptr ? entry->slots_per_node : nothing_said;
     if (type == SlotType::cpu) {
         kind.slots_per_node = static_cast<int>(wanted.value_or(std::max(1, group.cpus)));
-        return kind;
+        return {kind};
     }
     if (!has_gpus) {  // only the site file knows the GPUs
         kind.slots_per_node = static_cast<int>(wanted.value_or(1));
-        return kind;
+        if (entry != nullptr) kind.gpu_type = entry->gpu_type.value_or("");
+        return {kind};
     }
-    auto const gpus =
-        choose_gpus(parse_gpu_groups(group.gres), entry != nullptr ? entry->gpu_type : std::nullopt);
-    if (gpus.count == 0) return std::nullopt;
-    kind.gpu_type = gpus.type;
-    kind.slots_per_node = wanted ? std::min(static_cast<int>(*wanted), gpus.count) : gpus.count;
-    return kind;
+    auto const all = parse_gpu_groups(group.gres);
+    std::vector<NodeKind> kinds;
+    for (auto const& gpus : choose_gpus(all, entry != nullptr ? entry->gpu_type : std::nullopt)) {
+        kind.gpu_type = gpus.type;
+        kind.slots_per_node = wanted ? std::min(static_cast<int>(*wanted), gpus.count) : gpus.count;
+        kind.has_other_types = all.size() > 1;
+        kinds.push_back(kind);
+    }
+    return kinds;
 }
 
 bool is_out(slurm::NodeGroup const& group) {
@@ -68,9 +71,18 @@ bool is_out(slurm::NodeGroup const& group) {
     return node.is_unavailable();
 }
 
+void add_nodes(NodeKind& kind, slurm::NodeGroup const& group) {
+    kind.count += group.count;
+    kind.cpus = std::min(kind.cpus, group.cpus);
+    kind.memory_mib = std::min(kind.memory_mib, group.memory_mib);
+    if (is_out(group)) kind.out_count += group.count;
+    if (!group.names.empty()) kind.names.push_back(group.names);
+}
+
 bool is_alike(NodeKind const& a, NodeKind const& b, SlotType type) {
     bool const has_same_cpus = type != SlotType::cpu || a.cpus == b.cpus;
-    return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && has_same_cpus;
+    return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type &&
+           a.has_other_types == b.has_other_types && has_same_cpus;
 }
 
 bool has_gpus(slurm::Partition const& partition) {
@@ -91,15 +103,14 @@ std::vector<NodeKind> find_kinds(slurm::Partition const& partition, config::Pool
     std::vector<NodeKind> kinds;
     bool const knows_gpus = has_gpus(partition);
     for (auto const& group : partition.nodes) {
-        if (entry != nullptr && entry->constraint && !satisfies(group.features, *entry->constraint)) continue;
-        auto kind = kind_of(group, entry, type, knows_gpus);
-        if (!kind) continue;
-        auto same = std::find_if(kinds.begin(), kinds.end(),
-                                 [&](auto const& other) { return is_alike(other, *kind, type); });
-        if (same == kinds.end()) same = kinds.insert(kinds.end(), *std::move(kind));
-        same->count += group.count;
-        if (is_out(group)) same->out_count += group.count;
-        if (!group.names.empty()) same->names.push_back(group.names);
+        bool const is_constrained = entry != nullptr && entry->constraint && partition.has_node_facts;
+        if (is_constrained && !satisfies(group.features, *entry->constraint)) continue;
+        for (auto const& kind : kinds_of(group, entry, type, knows_gpus)) {
+            auto same = std::find_if(kinds.begin(), kinds.end(),
+                                     [&](auto const& other) { return is_alike(other, kind, type); });
+            if (same == kinds.end()) same = kinds.insert(kinds.end(), kind);
+            add_nodes(*same, group);
+        }
     }
     std::stable_sort(kinds.begin(), kinds.end(),
                      [](auto const& a, auto const& b) { return a.slots_per_node > b.slots_per_node; });
@@ -130,8 +141,12 @@ void set_from_partition(Pool& pool, Partition const& partition, config::PoolEntr
     pool.nodes_max = partition.nodes_max;
     pool.preempt_mode = partition.preempt_mode;
     pool.grace_time = partition.grace_time;
+    pool.has_only_whole_nodes = partition.oversubscribe == "EXCLUSIVE";
+    pool.memory_max = partition.memory_max;
     pool.partition_time_max = partition.time_max;
-    pool.has_gres = std::any_of(partition.nodes.begin(), partition.nodes.end(),
+    // Where Slurm hides its nodes, the site file tells whether they have GPUs.
+    pool.has_gres = !partition.has_node_facts ||
+                    std::any_of(partition.nodes.begin(), partition.nodes.end(),
                                 [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
 }
 
@@ -143,6 +158,7 @@ void set_from_entry(Pool& pool, config::PoolEntry const& entry, config::SiteFile
     pool.constraint = entry.constraint;
     pool.gpu_type = entry.gpu_type;
     pool.has_whole_memory = entry.has_whole_memory;
+    pool.is_exclusive = entry.is_exclusive;
     pool.may_mix_nodes = entry.may_mix_nodes;
     pool.limits = entry.limits;
     pool.scheduler = entry.scheduler.value_or(file.scheduler);
@@ -260,6 +276,22 @@ Result<Pool> require_pool(Site const& site, PoolRequest const& request) {
     auto const near = nearest_word(name, candidates);
     return Error{codes::no_such_pool, fmt::format("there is no resource pool '{}'", name),
                  near ? fmt::format("use '{}'; {}", *near, known) : known};
+}
+
+void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config) {
+    if (pool.memory_max.exists()) return;
+    auto const limit = [&](std::string_view name) {
+        auto const number = config.find_number(name);
+        return number && *number > 0 ? number : std::nullopt;
+    };
+    pool.memory_max = {limit("MaxMemPerNode"), limit("MaxMemPerCPU")};
+}
+
+std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind) {
+    auto limit = pool.memory_max.per_node_mib;
+    if (!limit && pool.memory_max.per_cpu_mib) limit = *pool.memory_max.per_cpu_mib * std::max(1, kind.cpus);
+    if (!limit || kind.memory_mib == 0 || *limit >= kind.memory_mib) return std::nullopt;
+    return limit;
 }
 
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool) {

@@ -286,6 +286,7 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"job_ids", Json::array({"4711"})},
                                          {"trial_count", 1},
                                          {"trials_per_job", 1},
+                                         {"exclusive", true},
                                          {"start_estimate", nullptr},
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},

@@ -55,7 +55,6 @@ BOOST_AUTO_TEST_CASE(what_det_submit_says_itself_is_refused_with_what_to_do_inst
                                    "open-mode=truncate",
                                    "parsable",
                                    "job-name=j",
-                                   "exclusive",
                                    "exclusive=user",
                                    "oversubscribe",
                                    "test-only",
@@ -200,6 +199,12 @@ BOOST_AUTO_TEST_CASE(a_refused_option_is_told_with_its_place) {
     BOOST_TEST(to_int(check_sanity(layer("slurm: {sbatch_args: [--nod=4]}")).exit_code()) == 3);
     BOOST_TEST(contains(sanity_of("slurm: {sbatch_args: [4, '--hold']}"), "sbatch_args[1]"));
     BOOST_TEST(sanity_of("slurm: {sbatch_args: []}") == "");
+}
+
+// Determined's own example.
+BOOST_AUTO_TEST_CASE(exclusive_without_a_value_may_be_set) {
+    BOOST_TEST(read_args({"--exclusive"}) == "--exclusive");
+    BOOST_TEST(is_refused({"--exclusive=mcs"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,7 @@ bind_mounts:
 resources:
   shm_size: 4k
   devices: ['/dev/fuse:/dev/fuse']
+slurm: {exclusive: true}
 )";
 
 std::string warnings(SubmissionPlan const& plan) { return explain(plan.warnings); }

@@ -46,6 +46,30 @@ std::string options_of(SubmissionPlan const& plan) {
     return join(options, " ");
 }
 
+/// Two nodes of eight GPUs, 64 CPUs and 512,000 MiB.
+slurm::Partition large_partition() {
+    slurm::NodeGroup group{2, 64, "idle", "gpu:a100:8", "(null)", "n[0-1]", 512'000};
+    return {"gpu", true, true, "OFF", {}, {group}};
+}
+
+site::Pool large_pool(slurm::MemoryLimit const& limit = {}, std::string const& file = "") {
+    auto partition = large_partition();
+    partition.memory_max = limit;
+    return site::make_site({partition}, must(config::parse_site_file("version: 1\n" + file, "site.yaml")))
+        .pools.at(0);
+}
+
+site::Site only(site::Pool pool) {
+    site::Site site;
+    site.default_pools = {pool.name, pool.name};
+    site.pools.push_back(std::move(pool));
+    return site;
+}
+
+std::string script_for(std::string const& config, site::Pool const& pool) {
+    return script_of(must(plan_submission(config_of(config), only(pool))));
+}
+
 }  // namespace pool_test
 
 BOOST_AUTO_TEST_SUITE(pool_test)
@@ -214,6 +238,121 @@ BOOST_AUTO_TEST_CASE(gpus_that_slurm_does_not_know_of_are_not_asked_for) {
         must(plan_submission(config_of("resources: {slots_per_trial: 8, resource_pool: cpu}"), site));
     BOOST_TEST((plan.shape == TrialShape{2, 4, SlotType::rocm}));
     BOOST_TEST(!has(script_of(plan), "--gres"));
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_on_a_shared_node_asks_for_its_slots_and_their_share) {
+    std::string const asked =
+        "#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --cpus-per-task=16\n#SBATCH --mem=128000M\n"
+        "#SBATCH --gres=gpu:2\n";
+    std::string const two = "resources: {slots_per_trial: 2}\n";
+    auto const shared_pool = large_pool({}, "pools: [{name: gpu, exclusive: false}]\n");
+    for (auto const& script :
+         {script_for(two, shared_pool), script_for(two + "slurm: {exclusive: false}\n", large_pool()),
+          script_for("resources: {slots_per_trial: 2, is_single_node: true}\n", large_pool())}) {
+        BOOST_TEST(has(script, asked), script);
+        BOOST_TEST(!has(script, "--exclusive"), script);
+    }
+    for (auto const& script :
+         {script_for(two + "slurm: {exclusive: true}\n", shared_pool),
+          script_for(two + "slurm: {sbatch_args: [--exclusive]}\n", shared_pool),
+          script_for("resources: {slots_per_trial: 8, is_single_node: true}\n", large_pool())})
+        BOOST_TEST(has(script, "#SBATCH --exclusive\n#SBATCH --mem=0\n#SBATCH --gres=gpu:8\n"), script);
+    auto const typed = script_for(two + "slurm: {exclusive: false, gpu_type: a100}\n", large_pool());
+    BOOST_TEST(has(typed, "#SBATCH --gres=gpu:a100:2\n"), typed);
+    auto const own = script_for(
+        two + "slurm: {exclusive: false, sbatch_args: [--cpus-per-task=3, --mem=8G]}\n", large_pool());
+    BOOST_TEST(!has(own, "--cpus-per-task"), own);
+    BOOST_TEST(!has(own, "--mem"), own);
+    auto const aux = script_for("resources: {slots_per_trial: 0}\n", shared_pool);
+    BOOST_TEST(has(aux, "#SBATCH --cpus-per-task=8\n#SBATCH --mem=64000M\n#SBATCH --requeue"), aux);
+}
+
+BOOST_AUTO_TEST_CASE(trials_of_a_search_on_shared_nodes_are_jobs_of_their_own_unless_they_are_packed) {
+    std::string const search =
+        "searcher: {name: random, metric: loss, max_trials: 8}\nhyperparameters: {a: {type: int, minval: 1, "
+        "maxval: 9}}\nslurm: {exclusive: false";
+    auto const alone = must(plan_submission(config_of(search + "}\n"), only(large_pool())));
+    BOOST_TEST(alone.lanes == 1u);
+    BOOST_TEST(alone.node.gpus == 1);
+    auto const packed =
+        must(plan_submission(config_of(search + ", trials_per_node: 4}\n"), only(large_pool())));
+    BOOST_TEST(packed.lanes == 4u);
+    BOOST_TEST(has(script_of(packed), "--cpus-per-task=32\n#SBATCH --mem=256000M\n#SBATCH --gres=gpu:4\n"),
+               script_of(packed));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_holds_more_slots_than_its_trials_use_is_a_warning_with_ways_out) {
+    auto const warning = [](std::string const& config, site::Pool const& pool) {
+        return warnings_of(must(plan_submission(config_of(config), only(pool))));
+    };
+    auto const text = warning("resources:\n  slots_per_trial: 1\n", large_pool());
+    BOOST_TEST(
+        has(text,
+            "exp.yaml:2:20: warning: a trial asks for 1 slot, and its job holds 8: jobs get whole nodes"),
+        text);
+    BOOST_TEST(has(text, "set 'slurm: {exclusive: false}'"), text);
+    BOOST_TEST(warning("resources: {slots_per_trial: 1}\nslurm: {exclusive: true}\n", large_pool()) == "");
+    BOOST_TEST(warning("resources: {slots_per_trial: 1}\nslurm: {exclusive: false}\n", large_pool()) == "");
+    BOOST_TEST(warning("resources: {slots_per_trial: 8}\n", large_pool()) == "");
+    BOOST_TEST(warning("resources: {slots_per_trial: 16}\n", large_pool()) == "");
+    auto const search = warning(
+        "resources: {slots_per_trial: 2}\nsearcher: {name: random, metric: loss, max_trials: 3}\n"
+        "hyperparameters: {a: {type: int, minval: 1, maxval: 9}}\n",
+        large_pool());
+    BOOST_TEST(has(search, "the 3 trials of a job ask for 6 slots, and its job holds 8"), search);
+    BOOST_TEST(has(search, "slurm.trials_per_node"), search);
+    auto const noted =
+        warning("resources: {slots_per_trial: 8}\nslurm: {sbatch_args: [--exclusive]}\n", large_pool());
+    BOOST_TEST(has(noted, "warning: --exclusive has no effect: jobs get whole nodes anyway"), noted);
+}
+
+BOOST_AUTO_TEST_CASE(a_partition_that_gives_whole_nodes_only_does_not_share_them) {
+    auto partition = large_partition();
+    partition.oversubscribe = "EXCLUSIVE";
+    auto const plan =
+        must(plan_submission(config_of("slurm:\n  exclusive: false\n"), site::make_site({partition})));
+    BOOST_TEST(has(script_of(plan), "--exclusive\n"), script_of(plan));
+    BOOST_TEST(
+        has(warnings_of(plan), "exp.yaml:2:14: warning: slurm.exclusive is false, but partition 'gpu' gives"),
+        warnings_of(plan));
+    BOOST_TEST(has(warnings_of(plan), "use all of its slots"), warnings_of(plan));
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_of_a_node_is_a_number_where_a_limit_is_below_it) {
+    std::string const whole = "resources: {slots_per_trial: 8}\n";
+    BOOST_TEST(has(script_for(whole, large_pool({400'000, {}})), "#SBATCH --mem=400000M\n"));
+    BOOST_TEST(has(script_for(whole, large_pool({512'000, {}})), "#SBATCH --mem=0\n"));
+    BOOST_TEST(has(script_for(whole, large_pool({511'999, {}})), "#SBATCH --mem=511999M\n"));
+    BOOST_TEST(has(script_for(whole, large_pool({{}, 4'000})), "#SBATCH --mem=256000M\n"));
+    BOOST_TEST(has(script_for(whole, large_pool({{}, 8'000})), "#SBATCH --mem=0\n"));
+    auto of_cluster = large_pool();
+    site::set_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerCPU = 2000\n"));
+    BOOST_TEST(has(script_for(whole, of_cluster), "#SBATCH --mem=128000M\n"));
+    site::set_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerNode = 1000\n"));
+    BOOST_TEST(has(script_for(whole, of_cluster), "#SBATCH --mem=128000M\n"));  // the first one stays
+    auto unlimited = large_pool();
+    site::set_cluster_memory_limit(unlimited, slurm::parse_cluster_config("MaxMemPerNode = UNLIMITED\n"));
+    BOOST_TEST(has(script_for(whole, unlimited), "#SBATCH --mem=0\n"));
+    std::string const shared = "resources: {slots_per_trial: 2}\nslurm: {exclusive: false}\n";
+    BOOST_TEST(has(script_for(shared, large_pool({100'000, {}})), "#SBATCH --mem=100000M\n"));
+    BOOST_TEST(has(script_for(shared, large_pool({{}, 4'000})), "#SBATCH --mem=64000M\n"));
+}
+
+BOOST_AUTO_TEST_CASE(gpus_of_several_types_on_a_node_need_a_type) {
+    auto const site = site_of({nodes(2, "gpu:a100:4(S:0-1),gpu:1g.10gb:28", "n[0-1]")});
+    auto const text = refusal(config_of("resources:\n  slots_per_trial: 4\n"), site);
+    BOOST_TEST(has(text, "the nodes of pool 'gpu' have GPUs of several types, and none is chosen"), text);
+    BOOST_TEST(has(text, "set slurm.gpu_type, one of: 1g.10gb, a100"), text);
+    auto const a100 =
+        must(plan_submission(config_of("resources: {slots_per_trial: 4}\nslurm: {gpu_type: a100}"), site));
+    BOOST_TEST(has(script_of(a100), "--gres=gpu:a100:4\n"), script_of(a100));
+    BOOST_TEST(a100.exclude == "");
+    auto const slices = must(
+        plan_submission(config_of("resources: {slots_per_trial: 28}\nslurm: {gpu_type: 1g.10gb}"), site));
+    BOOST_TEST(has(script_of(slices), "--gres=gpu:1g.10gb:28\n"), script_of(slices));
+    auto const of_pool =
+        site_of({nodes(2, "gpu:a100:4,gpu:1g.10gb:28", "n[0-1]")}, "pools: [{name: gpu, gpu_type: a100}]\n");
+    BOOST_TEST(has(script_of(must(plan_submission(with_slots(4), of_pool))), "--gres=gpu:a100:4\n"));
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_without_nodes_takes_no_trials) {

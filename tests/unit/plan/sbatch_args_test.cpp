@@ -9,14 +9,13 @@ using namespace det;
 
 namespace sbatch_args_test {
 
-plan::SubmissionPlan plan_with(std::vector<std::string> const& args, SlotType type = SlotType::cuda) {
-    plan::SubmissionPlan plan;
-    plan.pool.name = plan.pool.partition = "compute";
-    plan.pool.slots_per_node = 4;
-    plan.pool.slot_type = type;
-    plan.shape = {1, 4, type};
-    plan.sbatch_args = config::parse_sbatch_args(args);
-    return plan;
+plan::SubmissionPlan plan_with(std::vector<std::string> const& args, std::string const& gres = "gpu:4") {
+    slurm::Partition const compute{"compute", true, true,
+                                   "OFF",     {},   {{2, 4, "idle", gres, "(null)", "n[0-1]"}}};
+    std::string text = "resources: {slots_per_trial: 4}\nslurm:\n  sbatch_args:\n";
+    for (auto const& arg : args) text += "    - '" + arg + "'\n";
+    auto const config = plan::config_of(args.empty() ? "resources: {slots_per_trial: 4}\n" : text);
+    return must(plan::plan_submission(config, site::make_site({compute})));
 }
 
 /// What stands behind our own options.
@@ -63,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_priority_below_the_default_is_a_nice) {
 
 BOOST_AUTO_TEST_CASE(another_resource_does_not_take_the_gpus_away) {
     BOOST_TEST(users_part(plan_with({"--gres", "license:1"})) == "--gres=gpu:4,license:1");
-    BOOST_TEST(users_part(plan_with({"--gres=license:1"}, SlotType::cpu)) == "--gres=license:1");
+    BOOST_TEST(users_part(plan_with({"--gres=license:1"}, "(null)")) == "--gres=license:1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

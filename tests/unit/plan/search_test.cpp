@@ -157,7 +157,8 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_searched_is_told_at_once_with_its_places) {
 
 BOOST_AUTO_TEST_CASE(a_length_that_cannot_be_converted_to_batches_is_a_warning) {
     auto const warnings_of = [](std::string const& length, std::string const& rest) {
-        auto const text = "searcher: {name: single, max_length: " + length + "}\n" + rest;
+        auto const text = "searcher: {name: single, max_length: " + length + "}\n" + rest +
+                          "slurm: {exclusive: true}\n";  // no warning that a slot holds a node
         auto const warnings = explain(plan_of(text).warnings);
         BOOST_TEST(explain(check_supported(search_config(text))) == warnings);
         return warnings;

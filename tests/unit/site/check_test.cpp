@@ -82,6 +82,34 @@ BOOST_AUTO_TEST_CASE(what_pools_lack_is_said_with_the_line_to_change) {
                        partitions, good_settings()));
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_limit_below_a_nodes_memory_is_told) {
+    auto partitions = two_partitions();
+    partitions[0].nodes[0].memory_mib = 64'000;
+    auto settings = good_settings();
+    settings["MaxMemPerNode"] = "64000";
+    BOOST_TEST(check("", partitions, settings) == "");
+    settings["MaxMemPerNode"] = "63999";
+    auto const text = check("", partitions, settings);
+    BOOST_TEST(
+        has(text, "note pool 'compute': MaxMemPerNode gives a job 63999 MiB of the 64000 MiB of a node"),
+        text);
+    partitions[0].memory_max.per_cpu_mib = 4000;
+    BOOST_TEST(has(check("", partitions, settings), "MaxMemPerCPU gives a job 32000 MiB"));
+    BOOST_TEST(
+        check("pools: [{name: compute, whole_memory: false}]\n", partitions, settings).find("gives a job") ==
+        std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_cannot_share_the_nodes_of_an_exclusive_partition) {
+    auto partitions = two_partitions();
+    partitions[0].oversubscribe = "EXCLUSIVE";
+    BOOST_TEST(check("", partitions, good_settings()) == "");
+    auto const text = check("pools: [{name: compute, exclusive: false}]\n", partitions, good_settings());
+    BOOST_TEST(has(text, "change pool 'compute': exclusive is false, and OverSubscribe is EXCLUSIVE"), text);
+    partitions[0].oversubscribe = "FORCE:4";
+    BOOST_TEST(check("pools: [{name: compute, exclusive: false}]\n", partitions, good_settings()) == "");
+}
+
 BOOST_AUTO_TEST_CASE(what_slurm_lacks_is_said_with_the_line_to_change) {
     auto settings = good_settings();
     settings["PreemptMode"] = "GANG,SUSPEND";

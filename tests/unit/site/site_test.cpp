@@ -104,6 +104,44 @@ BOOST_AUTO_TEST_CASE(nodes_are_told_apart_by_their_gpus) {
     BOOST_TEST(node_count(narrow.pools[3]) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(nodes_with_gpus_of_several_types_are_a_kind_for_each) {
+    slurm::Partition mig{"mig", true, true,
+                         "OFF", {},   {{2, 64, "idle", "gpu:a100:4,gpu:1g.10gb:28", "", "m[0-1]"}}};
+    auto const pool = make_site({mig}).pools.at(0);
+    BOOST_REQUIRE(pool.kinds.size() == 2u);
+    BOOST_TEST(pool.kinds[0].slots_per_node == 28);
+    BOOST_TEST(pool.kinds[1].gpu_type == "a100");
+    BOOST_TEST((pool.kinds[0].has_other_types && pool.kinds[1].has_other_types));
+    slurm::Node used{"m0",
+                     "mig",
+                     "mixed",
+                     64,
+                     8,
+                     "gpu:a100:4,gpu:1g.10gb:28",
+                     "gpu:a100:1(IDX:0),gpu:1g.10gb:9(IDX:4-6,8-13)"};
+    BOOST_TEST(count_use(pool, {used}, {}).slots == 32);
+    BOOST_TEST(count_use(pool, {used}, {}).slots_used == 10);
+    auto const whole = make_site({mig}, file_of("pools: [{name: mig, gpu_type: a100}]\n")).pools.at(0);
+    BOOST_REQUIRE(whole.kinds.size() == 1u);
+    BOOST_TEST(count_use(whole, {used}, {}).slots == 4);
+    BOOST_TEST(count_use(whole, {used}, {}).slots_used == 1);
+}
+
+BOOST_AUTO_TEST_CASE(where_slurm_hides_its_nodes_the_site_file_is_enough) {
+    slurm::Partition hidden{"gpu", true, true, "OFF", {}, {{4, 64, "idle", "(null)", "(null)", "n[0-3]"}}};
+    hidden.has_node_facts = false;
+    auto const pool =
+        make_site({hidden}, file_of("pools: [{name: gpu, slot_type: cuda, slots_per_node: 8, gpu_type: "
+                                    "a100, constraint: nvlink}]\n"))
+            .pools.at(0);
+    BOOST_REQUIRE(pool.kinds.size() == 1u);
+    BOOST_TEST(pool.kinds[0].count == 4);
+    BOOST_TEST(pool.slots_per_node == 8);
+    BOOST_TEST(pool.kinds[0].gpu_type == "a100");
+    BOOST_TEST(pool.has_gres);
+    BOOST_TEST((make_site({hidden}).pools.at(0).slot_type == SlotType::cpu));
+}
+
 BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
     auto const groups = parse_gpu_groups("gres:gpu:a100:4(S:0-1),craynetwork:1,gpu:2,gpu:v100,gpu:a100:1");
     BOOST_REQUIRE(groups.size() == 3u);

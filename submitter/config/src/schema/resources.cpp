@@ -205,6 +205,10 @@ constexpr Key slurm_keys[] = {
     {"trials_per_node", count_from_one, "",
      "number of small trials that share a node; default: as many as fit; 1: trials do not share",
      into<&Slurm::trials_per_node>},
+    {"exclusive", boolean, "",
+     "true: whole nodes; false: only the slots of the trial, on nodes shared with other jobs; default: from "
+     "the pool",
+     into<&Slurm::exclusive>},
     {"spare_nodes", count_from_zero, "", "extra nodes that replace failed ones; default: none",
      into<&Slurm::spare_nodes>},
     {"forward_signals", signal_names, "",

@@ -135,6 +135,8 @@ constexpr Key pool_keys[] = {
      into<&PoolEntry::slots_per_node>},
     {"gpu_type", pool_name, "", "as in --gres=gpu:TYPE:N", into<&PoolEntry::gpu_type>},
     {"whole_memory", boolean, "true", "false: no --mem=0", into<&PoolEntry::has_whole_memory>},
+    {"exclusive", boolean, "true", "false: trials ask for their slots only and share nodes with other jobs",
+     into<&PoolEntry::is_exclusive>},
     {"mixed_nodes", boolean, "false", "true: a trial may use nodes of several kinds",
      into<&PoolEntry::may_mix_nodes>},
     {"network_interface", word, "", "network interface between nodes", into<&PoolEntry::network_interface>},

@@ -34,6 +34,7 @@ inline constexpr ErrorCode not_a_file{"not-a-file", ExitCode::bad_file};
 inline constexpr ErrorCode not_a_directory{"not-a-directory", ExitCode::bad_file};
 inline constexpr ErrorCode no_such_pool{"no-such-pool", ExitCode::bad_file};
 inline constexpr ErrorCode slots_do_not_fit{"slots-do-not-fit", ExitCode::bad_file};
+inline constexpr ErrorCode idle_slots{"idle-slots", ExitCode::bad_file};
 inline constexpr ErrorCode context_too_large{"context-too-large", ExitCode::bad_file};
 inline constexpr ErrorCode unsafe_link{"unsafe-link", ExitCode::bad_file};
 

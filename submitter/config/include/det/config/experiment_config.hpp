@@ -220,6 +220,7 @@ struct Slurm {
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     std::optional<std::int64_t> trials_per_node;
+    std::optional<bool> exclusive;  // whole nodes; empty: as the pool says
     std::int64_t spare_nodes = 0;
     std::vector<std::string> forward_signals;
     std::vector<std::string> setup;

@@ -32,6 +32,7 @@ struct PoolEntry {
     std::optional<SlotType> slot_type;
     std::optional<std::int64_t> slots_per_node;
     bool has_whole_memory = true;              // --mem=0
+    bool is_exclusive = true;                  // false: trials share nodes with other jobs
     bool may_mix_nodes = false;                // a trial may use nodes of several kinds
     std::optional<std::int64_t> grace_time_s;  // time that a trial needs to save its work
     std::optional<Scheduler> scheduler;

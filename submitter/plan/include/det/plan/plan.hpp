@@ -10,6 +10,15 @@
 
 namespace det::plan {
 
+/// What a job requests on each of its nodes.
+struct NodeRequest {
+    bool is_exclusive = true;                     // the whole node; false: it is shared with other jobs
+    int slots = 1;                                // that the job holds
+    int gpus = 0;                                 // 0: none are requested
+    std::optional<int> cpus = {};                 // empty: all, or as sbatch_args say
+    std::optional<std::int64_t> memory_mib = {};  // 0: all; empty: Slurm's default, or as sbatch_args say
+};
+
 /// The jobs of an experiment on a site: the resources that its creation requests from Slurm.
 struct SubmissionPlan {
     site::Pool pool;                              // slots_per_node is that of the requested nodes
@@ -22,6 +31,7 @@ struct SubmissionPlan {
     std::string time_limit;                       // empty: from sbatch_args or Slurm
     Diagnostics warnings;                         // what must wait, and settings without effect
     TrialShape shape;                             // of each trial
+    NodeRequest node = {};
     std::uint32_t lanes = 1;                      // trials that share the node of a job
     std::uint32_t spare_nodes = 0;                // extra nodes of a job
     std::optional<ContainerSpec> container = {};  // of the trials

@@ -17,11 +17,13 @@ class ClusterConfig;
 
 namespace det::site {
 
-/// Identical nodes of a pool.
+/// Nodes of a pool with the same slots. Nodes with GPUs of several types are of several kinds.
 struct NodeKind {
     int slots_per_node = 1;
-    std::string gpu_type;  // empty: unknown to Slurm
-    int cpus = 0;
+    std::string gpu_type;          // empty: unknown to Slurm
+    bool has_other_types = false;  // the nodes have GPUs of other types too
+    int cpus = 0;                  // of the node with the fewest
+    std::int64_t memory_mib = 0;   // of the node with the least; 0: unknown
     int count = 0;
     int out_count = 0;               // drained, down or in maintenance
     std::vector<std::string> names;  // host lists: "n[0-3]"
@@ -45,12 +47,15 @@ struct Pool {
     std::optional<int> nodes_max;  // of one job, the partition's MaxNodes
     std::string preempt_mode;      // OFF, REQUEUE ...
     std::chrono::seconds grace_time{0};
-    bool has_gres = true;  // false: Slurm does not know its GPUs, so jobs cannot request them
+    bool has_gres = true;               // false: Slurm does not know its GPUs, so jobs cannot request them
+    bool has_only_whole_nodes = false;  // the partition's OverSubscribe is EXCLUSIVE
+    slurm::MemoryLimit memory_max;      // of a job on a node
     std::string partition_time_max;
 
     // From the site file.
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
     bool has_whole_memory = true;
+    bool is_exclusive = true;  // trials get whole nodes unless their configuration says otherwise
     bool may_mix_nodes = false;
     config::PoolLimits limits;
     config::Scheduler scheduler = config::Scheduler::priority;
@@ -89,6 +94,13 @@ Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile
 
 /// \return The pool that choose_pool() chooses; the Error lists all pools.
 Result<Pool> require_pool(Site const& site, PoolRequest const& request);
+
+/// Sets the cluster's MaxMemPerNode or MaxMemPerCPU for a pool whose partition has none. Pure.
+void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config);
+
+/// \return The maximum memory of a job on a node of this kind, in MiB; nothing if there is no limit, or if
+/// the node has no more memory. Pure.
+std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind);
 
 /// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
 /// nothing if it has none. Pure.
