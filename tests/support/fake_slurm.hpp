@@ -1,7 +1,10 @@
 #pragma once
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/slurm/client.hpp>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +22,8 @@ public:
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
     std::uint32_t next_job = 4711;
     std::optional<det::Error> submit_error;
-    std::string test_answer;  // of test_submission()
+    std::string test_answer;                       // of test_submission()
+    std::optional<std::uint32_t> submit_jobs_max;  // tasks of an array that the user may submit
     bool is_down = false;
     bool refuses_requeue = false;
     std::set<std::string> refused;                    // first words of the calls that fail with slurm_refused
@@ -27,12 +31,21 @@ public:
 
     det::Result<std::string> test_submission(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);
+        if (submit_jobs_max && last_index_of(submission.script) >= *submit_jobs_max) {
+            calls.push_back("test");
+            return det::Error{det::codes::slurm_refused, "Slurm refused 'sbatch'"}.noting(
+                "sbatch said: sbatch: error: Batch job submission failed: Job violates accounting/QOS policy "
+                "(job submit limit, user's size and/or time limits)");
+        }
         DET_TRY(answer<det::Ok>("test", {}));
         return test_answer;
     }
     det::Result<std::uint32_t> submit(det::slurm::Submission const& submission) override {
         submissions.push_back(submission);
         if (submit_error) return *submit_error;
+        for (auto const& option : submission.options) {
+            if (option.starts_with("--comment=")) comments_[next_job] = option.substr(10);
+        }
         return answer<std::uint32_t>("submit", next_job++);
     }
     det::Status hold(det::slurm::JobRef const& ref) override {
@@ -75,6 +88,10 @@ public:
         DET_TRY(answer<det::Ok>("queue", {}));
         auto jobs = other_jobs;
         if (job) jobs.insert(jobs.begin(), *job);
+        for (auto& each : jobs) {
+            if (each.comment.empty() && comments_.contains(each.ref.job))
+                each.comment = comments_[each.ref.job];
+        }
         return jobs;
     }
     det::Result<std::optional<det::slurm::JobStatus>> query_job(det::slurm::JobRef const& ref) override {
@@ -105,6 +122,18 @@ public:
     }
 
 private:
+    std::map<std::uint32_t, std::string> comments_;  // of submitted jobs
+
+    /// The last index of the array of a script: 15 in "#SBATCH --array=0-15%4".
+    static std::uint32_t last_index_of(std::filesystem::path const& script) {
+        auto const text = det::read_file(script).value_or("");
+        constexpr std::string_view option = "--array=0-";
+        auto const found = text.find(option);
+        if (found == std::string::npos) return 0;
+        auto const number = text.substr(found + option.size());
+        return det::parse_integer<std::uint32_t>(number.substr(0, number.find_first_of("%\n"))).value_or(0);
+    }
+
     template <class T>
     det::Result<T> answer(std::string call, T value) {
         calls.push_back(call);

@@ -39,7 +39,8 @@ std::optional<ArrayJob> read_array(Json const& json) {
                     number_of(json, "trial_count").value_or(everything),
                     std::max(1u, number_of(json, "lanes").value_or(1)),
                     number_of(json, "running_max").value_or(0),
-                    numbers_of(json, "tasks")};
+                    numbers_of(json, "tasks"),
+                    number_of(json, "task_count").value_or(0)};
 }
 
 void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
@@ -67,6 +68,7 @@ Json jobs_body(std::vector<ArrayJob> const& arrays) {
                   {"lanes", array.lanes},
                   {"running_max", array.running_max}};
         if (!array.tasks.empty()) json["tasks"] = array.tasks;
+        if (array.task_count > 0) json["task_count"] = array.task_count;
         list.push_back(std::move(json));
     }
     return Json{{"arrays", std::move(list)}};

@@ -125,6 +125,8 @@ Json to_json(ExperimentSpec const& spec) {
               {"forward_signals", spec.forward_signals},
               {"checkpoint_path", spec.checkpoint_path},
               {"config", spec.config}};
+    if (spec.has_fewer_tasks) body["has_fewer_tasks"] = true;
+    if (!spec.has_gres) body["has_gres"] = false;
     if (!spec.setup.empty()) body["setup"] = spec.setup;
     if (spec.working_directory != WorkingDirectory::node_local)
         body["working_directory"] = to_string(spec.working_directory);
@@ -163,6 +165,8 @@ Result<ExperimentSpec> spec_from_json(Json const& body) {
         spec.shape = {shape.at("nodes"), shape.at("slots_per_node"),
                       named(shape, "slot_type", parse_slot_type)};
         spec.lanes = std::max(1u, body.at("lanes").get<std::uint32_t>());
+        spec.has_fewer_tasks = body.value("has_fewer_tasks", false);
+        spec.has_gres = body.value("has_gres", true);
         spec.spare_nodes = body.at("spare_nodes");
         spec.excluded_nodes = body.at("excluded_nodes");
         spec.sbatch_options = body.at("sbatch_options").get<std::vector<std::string>>();

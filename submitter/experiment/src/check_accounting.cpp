@@ -34,8 +34,7 @@ site::JobOwner owner_of(plan::SubmissionPlan const& plan, Context const& context
 }
 
 site::JobSize size_of(plan::SubmissionPlan const& plan) {
-    bool const has_gpus = plan.pool.slot_type != SlotType::cpu && plan.pool.has_gres;
-    return {plan.nodes(), has_gpus ? plan.pool.slots_per_node : 0, plan.gpu_type};
+    return {plan.nodes(), plan.node.gpus, plan.gpu_type};
 }
 
 }  // namespace

@@ -184,8 +184,7 @@ Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob>
 /// 5. release the jobs (finish_continuation).
 /// Step 4 commits the continuation. If the process ends before it, the experiment is unchanged and
 /// the next continuation cancels the jobs. If the process ends after it, finish_continuation may be repeated.
-Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation const& continuation,
-                                                               Context& context) {
+Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& continuation, Context& context) {
     auto const& experiment = continuation.experiment;
     DET_TRY(check_with_slurm(continuation.request, context));
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));

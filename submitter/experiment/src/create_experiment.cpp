@@ -154,7 +154,8 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
     return stored;
 }
 
-Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
+Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& wanted, Context& context) {
+    auto request = wanted;
     // Reports problems of the code before it asks Slurm.
     DET_TRY_ASSIGN(auto const code, list_code(request.code));
     if (code) context.on_warnings(code->warnings);

@@ -22,6 +22,10 @@ std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std
     std::uint32_t const lanes = spec != nullptr ? spec->lanes : 1;
     std::uint32_t first_trial = 0;
     for (auto const& [job, tasks] : task_counts) {
+        if (spec != nullptr && spec->has_fewer_tasks) {
+            arrays.push_back({job, 0, spec->trial_count, lanes, 0, {}, tasks});
+            continue;
+        }
         arrays.push_back({job, first_trial, tasks * lanes, lanes});
         first_trial += tasks * lanes;
     }

@@ -96,11 +96,18 @@ Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig cons
     return plan::plan_submission(config, current);
 }
 
-/// Returns the largest array size to use. Does not ask Slurm for a single trial, which fits into any array.
-Result<std::uint32_t> find_array_size_max(plan::SubmissionPlan const& plan, Context& context) {
-    if (plan.trial_count == 1) return 1u;
+/// The limits of Slurm's configuration on job arrays.
+struct ArrayLimits {
+    std::uint32_t size_max = 1;                   // of indices
+    std::optional<std::uint32_t> tasks_max = {};  // empty: there is no limit besides size_max
+};
+
+/// Does not ask Slurm for a single trial, which fits into any array.
+Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context& context) {
+    if (plan.trial_count == 1) return ArrayLimits{};
     DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
-    return plan::array_size_max(config, plan.trial_count);
+    DET_TRY_ASSIGN(auto const size_max, plan::array_size_max(config, plan.trial_count));
+    return ArrayLimits{size_max, plan::array_tasks_max(config)};
 }
 
 /// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if the
@@ -135,7 +142,7 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     context.on_warnings(plan.warnings);
     exclude_bad_nodes(plan, loaded.config, root, context);
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
-    DET_TRY_ASSIGN(auto const array_size_max, find_array_size_max(plan, context));
+    DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
     // The trials of a continuation start as those of the experiment before.
     std::optional<std::string> source;
@@ -150,7 +157,8 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
                              root,
                              std::move(job_template),
                              sibling_program("det-launch"),
-                             array_size_max,
+                             arrays.size_max,
+                             arrays.tasks_max,
                              notice_s,
                              options.desired,
                              options.parent,

@@ -19,12 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> render_script(SubmissionRequest const& request, ExperimentId id, ArrayJob const& array) {
-    return render::render_script(request.job_template, request.plan,
-                                 {id,
-                                  request.config.name,
-                                  ExperimentLayout(request.root, id).path(),
-                                  request.det_launch,
-                                  {array.first_trial, array.trial_count, array.running_max, array.lanes}});
+    return render::render_script(
+        request.job_template, request.plan,
+        {id,
+         request.config.name,
+         ExperimentLayout(request.root, id).path(),
+         request.det_launch,
+         {array.first_trial, array.trial_count, array.running_max, array.lanes, array.task_count}});
 }
 
 /// A script in memory that sbatch can open by a path. The question whether Slurm would accept a script thus
@@ -57,6 +58,42 @@ std::string start_estimate_in(std::string_view said, UtcTime now) {
     return time && time->microseconds - now.microseconds > year_us ? "" : text;
 }
 
+/// Asks Slurm about the first array. Returns its answer.
+Result<std::string> test_first_array(SubmissionRequest const& request, Context& context,
+                                     std::vector<std::string> const& more_options) {
+    DET_TRY_ASSIGN(auto const script, render_first_script(request));
+    DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
+    ExperimentLayout const layout(request.root, {0});
+    auto options = render::command_line_options(request.plan, layout, job_comment(request.root, {0}));
+    options.insert(options.end(), more_options.begin(), more_options.end());
+    return context.slurm.test_submission({options, in_memory.path(), context.environment});
+}
+
+/// Whether an association or a QOS allows its users fewer jobs (MaxSubmitJobs). Each task of an array counts.
+bool is_job_limit(Error const& error) {
+    constexpr std::string_view words = "Job violates accounting/QOS policy";
+    return error.code == codes::slurm_refused && std::ranges::any_of(error.notes, [&](auto const& note) {
+               return note.find(words) != std::string::npos;
+           });
+}
+
+std::uint32_t count_tasks(std::vector<ArrayJob> const& arrays) {
+    std::uint32_t count = 0;
+    for (auto const& array : arrays)
+        count +=
+            array.task_count > 0 ? array.task_count : (array.trial_count + array.lanes - 1) / array.lanes;
+    return count;
+}
+
+bool has_fewer_tasks_left(std::vector<ArrayJob> const& arrays) { return count_tasks(arrays) > 1; }
+
+/// A smaller number of tasks to try. First as many as run at once, which costs no time; then half as many.
+std::uint32_t next_fewer_tasks(std::vector<ArrayJob> const& arrays) {
+    auto const tasks = count_tasks(arrays);
+    bool const are_claimed = arrays.front().task_count > 0;
+    return are_claimed ? tasks / 2 : tasks - 1;
+}
+
 Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
     auto const secrets = config::find_secrets(config.effective);
     if (!secrets) return Ok{};
@@ -84,8 +121,10 @@ std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request) {
     auto const& plan = request.plan;
     std::vector<ArrayJob> arrays;
     for (auto const& part : plan::split_into_arrays(
-             {plan.trial_count, plan.concurrent_trials_max, plan.lanes}, request.array_size_max))
-        arrays.push_back({0, part.first_trial, part.trial_count, part.lanes, part.running_max});
+             {plan.trial_count, plan.concurrent_trials_max, plan.lanes, request.tasks_max},
+             request.array_size_max))
+        arrays.push_back(
+            {0, part.first_trial, part.trial_count, part.lanes, part.running_max, {}, part.tasks_max});
     return arrays;
 }
 
@@ -93,18 +132,17 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
     return render_script(request, id, plan_arrays(request).front());
 }
 
-Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context,
+Result<std::string> check_with_slurm(SubmissionRequest& request, Context& context,
                                      std::vector<std::string> const& more_options) {
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
     if (request.plan.must_wait_for_nodes()) return std::string();
-    DET_TRY_ASSIGN(auto const script, render_first_script(request));
-    DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
-    ExperimentLayout const layout(request.root, {0});
-    auto options = render::command_line_options(request.plan, layout, job_comment(request.root, {0}));
-    options.insert(options.end(), more_options.begin(), more_options.end());
-    DET_TRY_ASSIGN(auto const said,
-                   context.slurm.test_submission({options, in_memory.path(), context.environment}));
-    return start_estimate_in(said, context.clock.now());
+    for (;;) {
+        auto const said = test_first_array(request, context, more_options);
+        if (said) return start_estimate_in(*said, context.clock.now());
+        auto const arrays = plan_arrays(request);
+        if (!is_job_limit(said.error()) || !has_fewer_tasks_left(arrays)) return said.error();
+        request.tasks_max = next_fewer_tasks(arrays);
+    }
 }
 
 Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& request) {

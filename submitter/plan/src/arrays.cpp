@@ -1,3 +1,4 @@
+#include <det/foundation/text.hpp>
 #include <det/plan/arrays.hpp>
 
 #include <algorithm>
@@ -26,6 +27,10 @@ std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t arr
     assert(load.trial_count > 0 && load.running_max > 0 && load.lanes > 0 && array_size_max > 0);
     auto const tasks = divide_up(load.trial_count, load.lanes);
     auto const running_max = divide_up(load.running_max, load.lanes);
+    if (load.tasks_max && tasks > *load.tasks_max) {
+        auto const count = std::max(1u, std::min({running_max, *load.tasks_max, array_size_max}));
+        return {JobArray{0, load.trial_count, count, load.lanes, count}};
+    }
     auto const parts = divide_up(tasks, array_size_max);
     std::vector<JobArray> arrays;
     for (std::uint32_t k = 0; k < parts; ++k) {
@@ -37,6 +42,12 @@ std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t arr
         arrays.push_back(part);
     }
     return arrays;
+}
+
+std::optional<std::uint32_t> array_tasks_max(slurm::ClusterConfig const& cluster) {
+    auto const value = cluster.find_option_value("SchedulerParameters", "max_array_tasks");
+    auto const number = value ? parse_integer<std::uint32_t>(*value) : std::nullopt;
+    return number && *number > 0 ? number : std::nullopt;
 }
 
 std::uint32_t balance_lanes(std::uint32_t lanes_max, std::uint32_t running_max) {

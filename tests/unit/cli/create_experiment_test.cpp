@@ -278,6 +278,45 @@ BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
     BOOST_TEST(asked() == 5);
 }
 
+BOOST_AUTO_TEST_CASE(more_trials_than_the_user_may_submit_are_claimed_by_fewer_tasks) {
+    auto const search = [&](int concurrent) {
+        must(write_file(directory / "exp.yaml",
+                        "name: example\nentrypoint: ./train\nresources: {slots_per_trial: 8}\n"
+                        "hyperparameters: {a: {type: int, minval: 0, maxval: 9}}\n"
+                        "searcher: {name: random, metric: loss, max_trials: 40, max_concurrent_trials: " +
+                            std::to_string(concurrent) + "}\n"));
+        return create();
+    };
+    auto const array_of = [&](std::uint32_t id) {
+        auto const script = must(read_file(experiment(id).script()));
+        auto const begin = script.find("--array=") + 8;
+        return script.substr(begin, script.find('\n', begin) - begin);
+    };
+    slurm.submit_jobs_max = 40;
+    BOOST_TEST(search(16) == 0, err);
+    BOOST_TEST(array_of(1) == "0-39%16");
+    BOOST_TEST(!must(parse_spec(must(read_file(experiment(1).spec())))).claims_trials());
+    slurm.submit_jobs_max = 39;
+    BOOST_TEST(search(16) == 0, err);
+    BOOST_TEST(array_of(2) == "0-15%16");
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).claims_trials());
+    auto const arrays = array_jobs_of(must(journal::load_events(experiment(2).events())));
+    BOOST_TEST(arrays.at(0).task_count == 16u);
+    BOOST_TEST(arrays.at(0).task_of(39) == 7u);
+    slurm.submit_jobs_max = 5;
+    BOOST_TEST(search(16) == 0, err);
+    BOOST_TEST(array_of(3) == "0-3%4");
+    slurm.submit_jobs_max = 0;
+    BOOST_TEST(search(16) == 5);
+    BOOST_TEST(err.find("Job violates accounting/QOS policy") != std::string::npos, err);
+    slurm.submit_jobs_max.reset();
+    slurm.config =
+        slurm::parse_cluster_config("SchedulerParameters = max_array_tasks=20\nMaxArraySize = 1001\n");
+    clock.sleep_for(std::chrono::seconds(61));
+    BOOST_TEST(search(30) == 0, err);
+    BOOST_TEST(array_of(4) == "0-19%20");
+}
+
 BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
     BOOST_TEST(create(" --json") == 0, err);
     BOOST_TEST(Json::parse(out) == (Json{{"id", 1},

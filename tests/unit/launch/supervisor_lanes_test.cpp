@@ -61,4 +61,20 @@ BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_the_next_incarnation_runs_
         BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()), trial);
 }
 
+BOOST_AUTO_TEST_CASE(fewer_tasks_than_trials_run_all_trials_one_after_the_other) {
+    step_is("exit 0");
+    auto a = packed_assignment(4);
+    a.spec.lanes = 1;
+    a.spec.has_fewer_tasks = true;
+    must(make_directories(experiment.trial(2).path()));
+    must(write_file(experiment.trial(2).claimed(), "123_1\n"));
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 4; ++trial)
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()) == (trial != 2), trial);
+    a.spec.has_fewer_tasks = false;
+    a.job.task = 3;
+    BOOST_TEST(supervise(a) == 0);  // a task of its own runs its own trial only, which has ended
+    BOOST_TEST(!path_exists(experiment.trial(2).run(0).life()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

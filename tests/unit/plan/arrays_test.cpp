@@ -67,4 +67,29 @@ BOOST_AUTO_TEST_CASE(the_cluster_says_how_large_an_array_may_be) {
     BOOST_TEST(too_many.message.find("MaxJobCount=10000") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(more_trials_than_tasks_are_allowed_are_claimed_by_as_many_tasks_as_run_at_once) {
+    auto const arrays = [](TrialLoad const& load) { return split_into_arrays(load, 1001); };
+    BOOST_TEST(arrays({100, 16, 1, 100}).at(0).indices() == "0-99%16");
+    auto const claimed = arrays({101, 16, 1, 100});
+    BOOST_REQUIRE(claimed.size() == 1u);
+    BOOST_TEST(claimed[0].indices() == "0-15%16");
+    BOOST_TEST(claimed[0].trial_count == 101u);
+    BOOST_TEST(claimed[0].tasks_max == 16u);
+    BOOST_TEST(arrays({5000, 200, 1, 100}).at(0).indices() == "0-99%100");
+    BOOST_TEST(arrays({5000, 2000, 1, 3000}).at(0).indices() == "0-1000%1001");
+    BOOST_TEST(arrays({101, 16, 4, 25}).at(0).indices() == "0-3%4");  // 26 tasks of 4 lanes
+    BOOST_TEST(arrays({9, 1, 1, 4}).at(0).indices() == "0-0%1");
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_of_tasks_is_an_option_of_the_scheduler) {
+    auto const limit = [](std::string const& parameters) {
+        return array_tasks_max(slurm::parse_cluster_config("SchedulerParameters = " + parameters + "\n"));
+    };
+    BOOST_TEST(limit("bf_interval=1,max_array_tasks=100,x").value() == 100u);
+    BOOST_TEST(!limit("bf_interval=1"));
+    BOOST_TEST(!limit("max_array_tasks=0"));
+    BOOST_TEST(!limit("max_array_tasks"));
+    BOOST_TEST(!limit("(null)"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,7 +40,7 @@ int count_replaced(journal::Replacements const& replacements, std::uint32_t tria
 Result<std::optional<std::uint32_t>> Claims::claim_next() {
     DET_TRY_ASSIGN(auto const of_all, journal::load_desired(assignment_.experiment.desired()));
     if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
-    if (assignment_.spec.lanes == 1) return claim_assigned();
+    if (!assignment_.spec.claims_trials()) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
         DET_TRY_ASSIGN(earlier_, find_earlier_claims());
     }
@@ -131,7 +131,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
     if (count_replaced(replacements, trial) >= replacements_in_a_row_max)
         return std::optional<std::uint32_t>();
-    bool const is_packed = spec.lanes > 1;
+    bool const is_packed = spec.claims_trials();
     DET_TRY_ASSIGN(auto const replacement,
                    journal::require_replacement(assignment_.experiment, spec.trial_count, trial,
                                                 is_packed ? own_claim() : ""));
@@ -140,7 +140,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
 }
 
 Status Claims::release_all() {
-    if (assignment_.spec.lanes == 1) return Ok{};
+    if (!assignment_.spec.claims_trials()) return Ok{};
     DET_TRY_ASSIGN(auto const own, find_earlier_claims());
     for (auto const trial : own) DET_TRY(release(trial));
     return Ok{};

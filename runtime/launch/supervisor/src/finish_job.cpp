@@ -159,8 +159,8 @@ private:
     }
 
     DesiredState desired_of_first() const {
-        return assignment_.spec.lanes == 1 ? assignment_.desired(assignment_.first_trial)
-                                           : assignment_.desired();
+        return assignment_.spec.claims_trials() ? assignment_.desired()
+                                                : assignment_.desired(assignment_.first_trial);
     }
 
     /// Requeues the job or replaces it by a new one. Slurm then sends SIGTERM, which this process blocks.

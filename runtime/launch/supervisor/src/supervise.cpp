@@ -213,7 +213,7 @@ private:
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
             case NextAction::requeue_held:
-                if (assignment_.spec.lanes > 1 && assignment_.desired() != DesiredState::pause)
+                if (assignment_.spec.claims_trials() && assignment_.desired() != DesiredState::pause)
                     return release_trial(lane);
                 break;
             case NextAction::requeue:

@@ -8,8 +8,9 @@
 namespace det {
 
 /// One job array of an experiment. Task i runs trial first_trial + i. If trials share nodes, task i begins
-/// with the trials from first_trial + i * lanes on, and may claim others later. An experiment has several
-/// arrays if MaxArraySize is too small for all trials, or if tasks were submitted again.
+/// with the trials from first_trial + i * lanes on, and may claim others later; with a task_count each task
+/// claims trials until none is left. An experiment has several arrays if MaxArraySize is too small for all
+/// trials, or if tasks were submitted again.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;
@@ -17,8 +18,12 @@ struct ArrayJob {
     std::uint32_t lanes = 1;
     std::uint32_t running_max = 0;          // maximum of running tasks; 0: no limit
     std::vector<std::uint32_t> tasks = {};  // the submitted tasks; empty: all
+    std::uint32_t task_count = 0;           // 0: one for each `lanes` trials
 
-    std::uint32_t task_of(std::uint32_t trial) const { return (trial - first_trial) / lanes; }
+    std::uint32_t task_of(std::uint32_t trial) const {
+        auto const task = (trial - first_trial) / lanes;
+        return task_count == 0 ? task : task % task_count;
+    }
     bool runs(std::uint32_t trial) const;
 };
 

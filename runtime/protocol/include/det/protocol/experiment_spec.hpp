@@ -70,6 +70,8 @@ struct ExperimentSpec {
     std::string pool;
     TrialShape shape;
     std::uint32_t lanes = 1;                  // number of trials that share a job's node
+    bool has_fewer_tasks = false;             // fewer array tasks than trials, because of a limit on jobs
+    bool has_gres = true;                     // Slurm knows the GPUs, so that steps can request them
     std::uint32_t spare_nodes = 0;            // nodes of a job beyond those that a trial uses
     std::string excluded_nodes;               // host list of nodes that its jobs must not use
     std::vector<std::string> sbatch_options;  // sbatch options of its jobs in addition to the script
@@ -105,6 +107,8 @@ struct ExperimentSpec {
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued
 
+    /// Whether array tasks claim trials; otherwise task i runs trial i.
+    bool claims_trials() const { return lanes > 1 || has_fewer_tasks; }
     /// The current revision; 0 before the first continuation.
     std::uint32_t revision() const { return revisions.empty() ? 0 : revisions.back().number; }
     /// The first run of the trial that determines its state.

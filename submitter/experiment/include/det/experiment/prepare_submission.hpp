@@ -27,9 +27,10 @@ struct SubmissionRequest {
     RootLayout root;
     std::string job_template;
     std::filesystem::path det_launch;
-    std::uint32_t array_size_max = 1001;         // Slurm's MaxArraySize
-    std::optional<std::uint32_t> notice_s = {};  // seconds from Slurm's notice to SIGKILL, if known
-    DesiredState desired = DesiredState::run;    // pause: the jobs stay held until `experiment activate`
+    std::uint32_t array_size_max = 1001;          // Slurm's MaxArraySize
+    std::optional<std::uint32_t> tasks_max = {};  // of the experiment's array, because of a limit on jobs
+    std::optional<std::uint32_t> notice_s = {};   // seconds from Slurm's notice to SIGKILL, if known
+    DesiredState desired = DesiredState::run;     // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start

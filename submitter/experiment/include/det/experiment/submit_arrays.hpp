@@ -14,9 +14,9 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
 
 /// Asks Slurm whether it would accept the first array. Returns the expected start in local time, as Slurm
 /// writes it; empty if Slurm gives none, or if it was not asked because the job must wait for nodes that are
-/// drained or down.
+/// drained or down. If Slurm refuses that many jobs, lowers the request's tasks_max until it accepts them.
 /// \param more_options Added to sbatch's command line, after all others.
-Result<std::string> check_with_slurm(SubmissionRequest const& request, Context& context,
+Result<std::string> check_with_slurm(SubmissionRequest& request, Context& context,
                                      std::vector<std::string> const& more_options = {});
 
 /// Returns the request's packed_code. codes::no_such_file if its archive no longer exists.

@@ -44,7 +44,7 @@ struct ExperimentRecord {
     /// The number of its trials by the specification and the replacements, also if `trials` was not loaded.
     std::uint32_t trial_count() const;
     /// Whether trials share a job's nodes. The task of a trial is then known once the task has claimed it.
-    bool is_packed() const { return spec && spec->lanes > 1; }
+    bool is_packed() const { return spec && spec->claims_trials(); }
     /// The planned trial whose array task also runs this trial: the trial itself, unless it is a replacement.
     std::uint32_t planned_trial(std::uint32_t trial) const;
     /// The task that runs a trial; empty while no task has claimed it.
