@@ -135,4 +135,13 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
     return assigned;
 }
 
+std::optional<std::string> own_mig_instance(std::string_view visible_devices, int local_rank) {
+    auto const devices = split(visible_devices, ',');
+    bool const are_instances = std::all_of(devices.begin(), devices.end(),
+                                           [](auto const device) { return device.starts_with("MIG-"); });
+    auto const at = static_cast<std::size_t>(local_rank);
+    if (!are_instances || devices.size() < 2 || local_rank < 0 || at >= devices.size()) return std::nullopt;
+    return std::string(devices[at]);
+}
+
 }  // namespace det

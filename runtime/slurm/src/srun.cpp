@@ -22,6 +22,8 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         "--kill-on-bad-exit=1",
         "--export=ALL",
     };
+    // GPUs are numbered socket by socket. Slurm's default gives rank 1 to the second socket, far from GPU 1.
+    if (request.launch == Launch::rank) argv.push_back("--distribution=*:block");
     if (!request.name.empty()) argv.push_back("--job-name=" + request.name);
     if (!request.hosts.empty()) argv.push_back("--nodelist=" + request.hosts);
     if (!request.share) {
@@ -33,7 +35,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         if (request.share->memory_mib > 0)
             argv.push_back(fmt::format("--mem={}M", request.share->memory_mib));
     }
-    if (request.shape.slot_type != SlotType::cpu) {
+    if (request.shape.slot_type != SlotType::cpu && request.has_gres) {
         argv.push_back(fmt::format("--gres=gpu:{}", request.shape.slots_per_node));
         // All ranks of a node see all GPUs of the step there, because peer-to-peer copies need that.
         argv.push_back("--gpu-bind=none");

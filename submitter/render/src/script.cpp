@@ -29,6 +29,8 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
     add("--requeue");
     if (plan.spare_nodes > 0) add("--no-kill");
     add("--open-mode=append");
+    // Limits of the login shell (locked memory, open files) do not suit ranks; those of slurmd do.
+    add("--propagate=NONE");
     lines.pop_back();
     return lines;
 }

@@ -114,4 +114,21 @@ BOOST_AUTO_TEST_CASE(a_key_with_a_path_is_refused) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_another_user_has_taken_is_avoided_with_a_random_one) {
+    auto const usual = base / ("det-" + std::to_string(::getuid()));
+    must(write_file(usual, "no directory"));
+    BOOST_TEST(
+        (must_fail(NodeDirectory::enter(base.path(), "run", write_marker)).code == codes::unsafe_owner));
+    {
+        auto const first = must(NodeDirectory::enter(base.path(), "run", write_marker, {}, "4f2a"));
+        auto const second = must(NodeDirectory::enter(base.path(), "run", write_marker, {}, "4f2a"));
+        BOOST_TEST(first.path() == usual.string() + "-4f2a/run");
+        BOOST_TEST(first.path() == second.path());
+        BOOST_TEST(path_exists(first.path() / "marker"));
+    }
+    BOOST_TEST(!path_exists(usual.string() + "-4f2a"));
+    BOOST_TEST((must_fail(NodeDirectory::enter(base.path(), "run", write_marker, {}, "../x")).code ==
+                codes::bad_value));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -98,6 +98,18 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_with_its_array_index
                boost::test_tools::per_element());
 }
 
+// Slurm limits the requests of a user (rl_enable): 100 tasks that are preempted at once must be queued again.
+BOOST_AUTO_TEST_CASE(a_preempted_task_whose_ranks_have_ended_sends_four_requests) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    slurm.job->end_time = UtcTime{clock.now().microseconds + 600'000'000};
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(was_requeued_after(0));
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0",
+                                                        "requeue-incomplete 123_0", "start 123_0"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_did_not_carry_out_is_noticed) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
             if (!line.empty() && line[0] != '#') break;  // sbatch reads no further either
             sbatch_lines += line.starts_with("#SBATCH") ? 1 : 0;
         }
-        BOOST_TEST(sbatch_lines == 9);
+        BOOST_TEST(sbatch_lines == 10);
     }
 }
 

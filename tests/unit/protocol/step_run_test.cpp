@@ -122,4 +122,16 @@ BOOST_AUTO_TEST_CASE(a_program_recognises_that_it_was_prepended) {
         BOOST_TEST(!is_prepended(name));
 }
 
+BOOST_AUTO_TEST_CASE(each_rank_has_its_own_mig_instance) {
+    std::string const two = "MIG-5ba4-1,MIG-5ba4-2";
+    BOOST_TEST(own_mig_instance(two, 0).value() == "MIG-5ba4-1");
+    BOOST_TEST(own_mig_instance(two, 1).value() == "MIG-5ba4-2");
+    BOOST_TEST(!own_mig_instance(two, 2));
+    BOOST_TEST(!own_mig_instance(two, -1));
+    BOOST_TEST(!own_mig_instance("MIG-5ba4-1", 0));   // the task sees its own already
+    BOOST_TEST(!own_mig_instance("GPU-1,GPU-2", 1));  // whole GPUs reach each other's memory
+    BOOST_TEST(!own_mig_instance("0,1", 1));
+    BOOST_TEST(!own_mig_instance("", 0));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -273,6 +273,9 @@ BOOST_AUTO_TEST_CASE(a_step_request_gives_every_count) {
           StepRequest{{1, 0, SlotType::cpu}, Launch::rank, Mpi::none, 2, {"true"}}}) {
         lines += join(render_srun(request), " ") + "\n";
     }
+    StepRequest unknown_gpus{{2, 4, SlotType::cuda}, Launch::node, Mpi::none, 8, {"det-wrap-rank"}};
+    unknown_gpus.has_gres = false;
+    lines += join(render_srun(unknown_gpus), " ") + "\n";
     check_golden("srun.txt", lines);
 }
 

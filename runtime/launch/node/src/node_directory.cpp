@@ -17,18 +17,33 @@ namespace fs = std::filesystem;
 
 constexpr char ready_name[] = "ready";
 
-/// Creates this user's directory below a world-writable one; fails if it belongs to another user.
-Result<fs::path> own_directory(fs::path const& base) {
-    auto const path = base / fmt::format("det-{}", ::getuid());
-    DET_TRY(make_directory(path, 0700));
+/// Creates a directory of this user below a world-writable one; fails if it belongs to another user.
+Status make_own_directory(fs::path const& path) {
+    bool const is_new = ::mkdir(path.c_str(), 0700) == 0;
+    if ((is_new && ::chmod(path.c_str(), 0700) != 0) || (!is_new && errno != EEXIST))
+        return os_error(fmt::format("create '{}'", path.string()), errno);
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
-    if (!S_ISDIR(info.st_mode) || info.st_uid != ::getuid() || (info.st_mode & 077) != 0) {
-        return Error{codes::unsafe_owner,
-                     fmt::format("'{}' is not a directory that only this user can enter", path.string()),
-                     "remove it, or name another directory in DET_LOCAL_DIR"};
-    }
-    return path;
+    if (S_ISDIR(info.st_mode) && info.st_uid == ::getuid() && (info.st_mode & 077) == 0) return Ok{};
+    return Error{codes::unsafe_owner,
+                 fmt::format("'{}' is not a directory that only this user can enter", path.string()),
+                 "remove it, or name another directory in DET_LOCAL_DIR"};
+}
+
+struct OwnDirectory {
+    fs::path path;
+    bool is_of_job = false;
+};
+
+/// Creates this user's directory, or one of the job if another user has taken the name.
+Result<OwnDirectory> own_directory(fs::path const& base, std::string const& local_suffix) {
+    auto const name = fmt::format("det-{}", ::getuid());
+    auto const made = make_own_directory(base / name);
+    if (made) return OwnDirectory{base / name};
+    if (made.error().code != codes::unsafe_owner || local_suffix.empty()) return made.error();
+    auto const of_job = base / fmt::format("{}-{}", name, local_suffix);
+    DET_TRY(make_own_directory(of_job));
+    return OwnDirectory{of_job, true};
 }
 
 fs::path lock_path(fs::path const& path) { return path.string() + ".gate"; }
@@ -108,11 +123,15 @@ std::string run_directory_key(fs::path const& base, std::string const& run_key, 
 }
 
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
-                                           Prepare const& prepare, Leave on_leave) {
-    if (key.empty() || key.front() == '.' || key.find('/') != std::string::npos) {
-        return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", key)};
+                                           Prepare const& prepare, Leave on_leave,
+                                           std::string const& local_suffix) {
+    for (auto const* name : {&key, &local_suffix}) {
+        bool const is_name = !name->empty() && name->front() != '.' && name->find('/') == std::string::npos;
+        if (is_name || (name == &local_suffix && name->empty())) continue;
+        return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", *name)};
     }
-    DET_TRY_ASSIGN(auto const parent, own_directory(base));
+    DET_TRY_ASSIGN(auto const own, own_directory(base, local_suffix));
+    auto const& parent = own.path;
     auto const path = parent / key;
     DET_TRY_ASSIGN(auto const gate, acquire_lock(lock_path(path), IfHeld::wait));
     DET_TRY_ASSIGN(auto users, open_lock(users_path(path)));
@@ -126,13 +145,14 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
         DET_TRY(prepare(path));
         DET_TRY(write_file(path / ready_name, ""));
     }
-    return NodeDirectory(path, std::move(users), std::move(on_leave));
+    return NodeDirectory(path, std::move(users), std::move(on_leave), own.is_of_job);
 }
 
 NodeDirectory::~NodeDirectory() {
     if (!users_) return;
     auto const gate = acquire_lock(lock_path(path_), IfHeld::wait);
     if (gate) remove_if_unused(path_, users_, on_leave_);
+    if (is_parent_of_job_) ::rmdir(path_.parent_path().c_str());  // fails while it has other files
 }
 
 }  // namespace det::launch::node

@@ -119,7 +119,8 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
         auto directory,
         NodeDirectory::enter(
             base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper); },
-            [](fs::path const& path) { unlink_determined_info(path); }));
+            [](fs::path const& path) { unlink_determined_info(path); },
+            environment.find(variables::local_suffix).value_or("")));
     environment.set(variables::run_dir, directory.path());
     use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));

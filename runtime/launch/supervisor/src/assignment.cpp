@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace det::launch::supervisor {
 namespace {
@@ -33,7 +34,34 @@ Result<int> smallest_count(std::string_view counts) {
     return std::max(1, *std::min_element(all.begin(), all.end()));
 }
 
+HostCpus read_host_cpus() {
+    HostCpus host;
+    host.cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF)));
+    auto const siblings = read_file("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
+    if (!siblings) return host;
+    // "0,64" or "0-1"
+    int threads = 0;
+    for (auto const part : split(trim(*siblings), ',')) {
+        auto const dash = part.find('-');
+        auto const first = parse_integer<int>(part.substr(0, dash)).value_or(0);
+        auto const last = dash == std::string_view::npos
+                              ? first
+                              : parse_integer<int>(part.substr(dash + 1)).value_or(first);
+        threads += last - first + 1;
+    }
+    host.threads_per_core = std::max(1, threads);
+    return host;
+}
+
 }  // namespace
+
+int usable_cpus(int cpus, Environment const& job, HostCpus const& host) {
+    auto const text = job.find_non_empty("SLURM_THREADS_PER_CORE");
+    auto threads = text ? parse_integer<int>(*text).value_or(0) : 0;
+    if (threads <= 0 && job.find("SLURM_HINT") == "nomultithread") threads = 1;
+    if (threads <= 0 || threads >= host.threads_per_core) return cpus;
+    return std::min(cpus, std::max(1, host.cpus / host.threads_per_core * threads));
+}
 
 Result<bool> Assignment::has_ended(std::uint32_t trial) const {
     return supervisor::has_ended(experiment.trial(trial), spec.first_run_of(trial));
@@ -61,7 +89,8 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
     DET_TRY_ASSIGN(assignment.job, own_job(environment));
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));
-    DET_TRY_ASSIGN(assignment.cpus_per_node, smallest_count(cpus));
+    DET_TRY_ASSIGN(auto const counted_cpus, smallest_count(cpus));
+    assignment.cpus_per_node = usable_cpus(counted_cpus, environment, read_host_cpus());
     auto const memory = environment.find_non_empty("SLURM_MEM_PER_NODE");
     assignment.memory_per_node_mib = memory ? parse_integer<std::int64_t>(*memory).value_or(0) : 0;
     DET_TRY_ASSIGN(assignment.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));

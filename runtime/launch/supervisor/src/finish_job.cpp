@@ -149,6 +149,11 @@ private:
     }
 
     bool has_silent_node() const {
+        // Many jobs may be preempted at once, and slurmctld limits the requests of a user (rl_enable).
+        bool const have_answered = std::all_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
+            return lane.is_idle() || lane.all_nodes_answered();
+        });
+        if (have_answered && end_.has_begun) return false;
         auto const nodes = context_.slurm.query_nodes();
         auto const hosts = expand_host_list(assignment_.hosts);
         if (!nodes || !hosts) return false;

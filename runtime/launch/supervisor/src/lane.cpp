@@ -2,6 +2,8 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_step.hpp>
@@ -17,6 +19,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "run_facts.hpp"
@@ -65,24 +68,50 @@ std::string join_host_lists(std::string const& before, Hosts const& hosts) {
     return before.empty() || more.empty() ? before + more : before + "," + more;
 }
 
+/// Whether Slurm has sent the notice, which is blocked and read later.
+bool has_pending_notice() {
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGTERM) == 1;
+}
+
+/// Returns whether the step has ended; false at `until`, or if a notice comes first.
+bool wait_for_step(slurm::StepProcess& step, std::chrono::steady_clock::time_point until,
+                   Clock const& clock) {
+    constexpr std::chrono::milliseconds interval{200};
+    while (!step.poll_exit()) {
+        auto const now = clock.steady_now();
+        if (now >= until || has_pending_notice()) return false;
+        pollfd polled{step.pidfd(), POLLIN, 0};
+        ::poll(&polled, 1, poll_timeout_ms(std::min(until, now + interval), now));
+    }
+    return true;
+}
+
 /// Starts and ends `count` empty steps, so that the next step of this job gets a number that an earlier
 /// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
 /// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
 /// run's step.
+/// Ends early, with steps that are killed, after a minute or when Slurm has signalled this job.
 void skip_step_numbers(SupervisorContext const& context, std::uint32_t count) {
     constexpr std::uint32_t at_once_max = 16;
+    auto const until = context.clock.steady_now() + std::chrono::minutes(1);
     slurm::StepRequest request;
     request.command = {"true"};
     auto const argv = slurm::render_srun(request);
     auto environment = context.environment;
     environment.unset(variables::spank);
+    unset_batch_step(environment);
     for (std::uint32_t left = count; left > 0; left -= std::min(left, at_once_max)) {
         std::vector<slurm::StepProcess> started;
         for (std::uint32_t i = 0; i < std::min(left, at_once_max); ++i) {
             auto step = slurm::StepProcess::start(argv, environment);
             if (step) started.push_back(*std::move(step));
         }
-        for (auto& step : started) step.wait();
+        for (auto& step : started) {
+            if (wait_for_step(step, until, context.clock)) continue;
+            return context.log(
+                "not all step numbers of the lost run were skipped: Slurm is too slow, or it ends this job");
+        }
     }
 }
 
@@ -132,6 +161,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
     plan.trial_seed = draw.seed;
     plan.master_port = find_free_port();
+    plan.local_suffix = make_uuid();
     return plan;
 }
 

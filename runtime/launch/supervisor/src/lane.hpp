@@ -68,6 +68,10 @@ public:
     /// Determines why the run ended and what follows, and records it, unless a newer incarnation owns the
     /// trial.
     Status finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered);
+    /// Whether all tasks of the run ended with 0, which srun learns from every node.
+    bool all_nodes_answered() const {
+        return run_ && run_->step && run_->exit_code == 0 && run_->machine.silent_host().empty();
+    }
     /// Replaces the recorded outcome, because its next action failed.
     Status change_outcome(lifecycle::RunOutcome outcome);
     Status record_requeued() { return run_->record.record_requeued(context_.clock.now()); }

@@ -111,9 +111,11 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
           variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
-          variables::profiling, variables::shows_activity, variables::compile_cache}) {
+          variables::profiling, variables::shows_activity, variables::compile_cache,
+          variables::local_suffix}) {
         environment.unset(name);
     }
+    if (!run.local_suffix.empty()) environment.set(variables::local_suffix, run.local_suffix);
     set_json(environment, variables::experiment_config, spec.config);
     if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
         set_json(environment, variables::hparams, draw->hyperparameters);
@@ -130,12 +132,16 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (is_profiled(spec)) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
-    // srun reads these variables as its options, but they describe the batch step.
-    for (auto const* name : {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
-                             "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
+    unset_batch_step(environment);
+    return environment;
+}
+
+void unset_batch_step(Environment& environment) {
+    for (auto const* name :
+         {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
+          "SRUN_CPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_CPU_BIND", "SLURM_GPUS_PER_TASK"}) {
         environment.unset(name);
     }
-    return environment;
 }
 
 }  // namespace det::launch::supervisor

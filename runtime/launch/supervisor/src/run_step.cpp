@@ -40,6 +40,7 @@ slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const
     auto const& spec = assignment.spec;
     slurm::StepRequest request;
     request.shape = spec.shape;
+    request.has_gres = spec.has_gres;
     request.name = to_string(run.id);
     request.launch = spec.launch;
     request.mpi = spec.mpi;

@@ -158,6 +158,7 @@ public:
         if (is_supervised_) DET_TRY(handle_signals());
         if (has_run_dir_) command_.started_by = StartedBy::launcher;
         set_labels();
+        if (in_run_ && request_.level == Launch::rank) choose_mig_instance();
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
         if (is_outermost()) start_sampler(helper);
@@ -228,6 +229,19 @@ private:
             if (key_) environment_.set(variables::wrapped, *key_);
         }
         if (auto const log = environment_.find_non_empty(variables::rank_log)) command_.labels.log = *log;
+    }
+
+    /// Lets a rank see its own MIG instance only.
+    void choose_mig_instance() {
+        for (auto const* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+            auto const text = environment_.find_non_empty(name);
+            auto const local_rank = text ? parse_integer<int>(*text) : std::nullopt;
+            if (!local_rank) continue;
+            auto const visible = environment_.find("CUDA_VISIBLE_DEVICES").value_or("");
+            if (auto const own = own_mig_instance(visible, *local_rank))
+                environment_.set("CUDA_VISIBLE_DEVICES", *own);
+            return;
+        }
     }
 
     void start_heartbeat() {

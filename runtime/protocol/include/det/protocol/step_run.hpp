@@ -3,6 +3,9 @@
 #include <det/protocol/task_identity.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace det {
 
@@ -54,5 +57,9 @@ bool is_prepended(std::string_view argv0);
 /// The identifier of a run that is one srun step of a user's own batch script: JOB.STEP-RESTARTS, for example
 /// "123.0-1".
 std::string step_run_key(std::string_view job_id, std::string_view step_id, std::string_view restart_count);
+
+/// The instance of a rank if CUDA_VISIBLE_DEVICES names MIG instances of several ranks; a process can use
+/// only the first one that it sees. Nothing if the devices are no instances or each task sees its own. Pure.
+std::optional<std::string> own_mig_instance(std::string_view visible_devices, int local_rank);
 
 }  // namespace det

@@ -69,6 +69,9 @@ inline constexpr char run_key[] = "DET_RUN_KEY";
 inline constexpr char run_job[] = "DET_RUN_JOB";
 /// Parent of node-local directories; default TMPDIR, else /tmp.
 inline constexpr char local_dir[] = "DET_LOCAL_DIR";
+/// A random part of the name of the run's node-local directory, for a parent in which another user has taken
+/// the usual name.
+inline constexpr char local_suffix[] = "DET_LOCAL_SUFFIX";
 /// The nodes of the run, compressed, in rank order.
 inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 /// The directory of the run on the shared file system: .../experiments/7/trials/3/runs/2.

@@ -24,6 +24,7 @@ struct StepRequest {
     std::string name = {};                  // of the step; empty: the name of the command
     std::optional<StepShare> share = {};    // empty: whole nodes
     std::string hosts = {};  // some of the job's nodes, as a compressed host list; empty: all of them
+    bool has_gres = true;    // false: Slurm does not know the GPUs, and refuses requests for them
 };
 
 /// The srun command line.

@@ -29,9 +29,12 @@ public:
     /// \param base a local directory, for example /tmp; a directory det-UID below it belongs to this user.
     /// \param key names the run.
     /// \param prepare called by the first process, and by the next one if the first has not completed it.
+    /// \param local_suffix random, the same for all processes of the run, or empty: if another user has taken
+    /// the name det-UID, the directory is det-UID-<local_suffix>, which the last process removes.
     /// \param on_leave called by the last process, unless it is killed, before the directory is removed.
     static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
-                                       Prepare const& prepare, Leave on_leave = {});
+                                       Prepare const& prepare, Leave on_leave = {},
+                                       std::string const& local_suffix = {});
 
     NodeDirectory(NodeDirectory&&) noexcept = default;
     NodeDirectory& operator=(NodeDirectory&&) = delete;
@@ -40,12 +43,16 @@ public:
     std::filesystem::path const& path() const { return path_; }
 
 private:
-    NodeDirectory(std::filesystem::path path, UniqueFd users, Leave on_leave)
-        : path_(std::move(path)), users_(std::move(users)), on_leave_(std::move(on_leave)) {}
+    NodeDirectory(std::filesystem::path path, UniqueFd users, Leave on_leave, bool is_parent_of_job)
+        : path_(std::move(path)),
+          users_(std::move(users)),
+          on_leave_(std::move(on_leave)),
+          is_parent_of_job_(is_parent_of_job) {}
 
     std::filesystem::path path_;
     UniqueFd users_;
     Leave on_leave_;
+    bool is_parent_of_job_;  // the directory above belongs to this job only
 };
 
 }  // namespace det::launch::node

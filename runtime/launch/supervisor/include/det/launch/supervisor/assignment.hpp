@@ -39,4 +39,15 @@ struct Assignment {
 Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                    Environment const& environment);
 
+/// The processors of a node, as the kernel counts them.
+struct HostCpus {
+    int cpus = 1;  // hardware threads
+    int threads_per_core = 1;
+};
+
+/// \return The number of a job's CPUs on a node that its steps may use. With --threads-per-core and
+/// --hint=nomultithread in sbatch_args, Slurm counts all threads of the job's cores, but refuses a step that
+/// requests more than the allowed ones. Pure.
+int usable_cpus(int cpus, Environment const& job, HostCpus const& host);
+
 }  // namespace det::launch::supervisor

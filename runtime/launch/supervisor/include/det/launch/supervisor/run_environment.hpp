@@ -10,4 +10,7 @@ namespace det::launch::supervisor {
 /// is added to the end of PYTHONPATH, and PYTHONUNBUFFERED is not changed.
 Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
 
+/// Removes the variables that srun reads as its options, but that describe the batch step.
+void unset_batch_step(Environment& environment);
+
 }  // namespace det::launch::supervisor
