@@ -97,7 +97,7 @@ Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& 
         DET_TRY(record_event(experiment, event_kinds::created, jobs_body(record.arrays()), context));
     DET_TRY(journal::write_desired(experiment.layout.desired(), DesiredState::run));
     DET_TRY_ASSIGN(auto resubmitted, resubmit_interrupted(experiment, context));
-    DET_TRY(update_jobs(plan_release(record.arrays()), context.slurm));
+    DET_TRY(update_jobs(plan_release(experiment.view.own_arrays()), context.slurm));
     DET_TRY(update_jobs(plan_release(resubmitted), context.slurm));
     clear_requeue_delay(experiment.view, context);
     return ActivatedExperiment{experiment.id(), std::move(resubmitted)};

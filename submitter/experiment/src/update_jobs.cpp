@@ -54,7 +54,7 @@ std::vector<JobUpdate> plan_packed_end(tracker::history::ExperimentView const& e
                                        DesiredState desired) {
     std::vector<JobUpdate> updates;
     bool const at_once = desired == DesiredState::kill;
-    for (auto const& array : experiment.record.arrays()) {
+    for (auto const& array : experiment.own_arrays()) {
         updates.push_back(
             {at_once ? JobUpdate::Kind::cancel_job : JobUpdate::Kind::cancel_waiting, {array.job, {}}});
     }
@@ -110,7 +110,7 @@ std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experime
 
 std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experiment) {
     std::vector<JobUpdate> updates;
-    for (auto const& array : experiment.record.arrays()) {
+    for (auto const& array : experiment.own_arrays()) {
         bool const waits = std::any_of(experiment.trials.begin(), experiment.trials.end(),
                                        [&](tracker::history::TrialView const& trial) {
                                            return array.runs(trial.record.id.index) && is_in_slurm(trial) &&

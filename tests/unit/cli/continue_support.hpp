@@ -1,4 +1,5 @@
 #pragma once
+#include <det/experiment/root_directory.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
@@ -51,6 +52,7 @@ struct ContinueFixture : CreateFixture {
     void show_task(std::uint32_t job, std::uint32_t task, slurm::JobState state, std::string text) {
         auto shown = job_of(1, state, std::move(text));
         shown.ref = {job, task};
+        shown.comment = experiment::job_comment(root, {1});
         slurm.other_jobs.push_back(shown);
     }
 

@@ -1,3 +1,4 @@
+#include <det/slurm/submit_array.hpp>
 #include <det/tracker/history/view.hpp>
 
 #include <algorithm>
@@ -8,10 +9,36 @@ namespace {
 
 using Jobs = std::map<slurm::JobRef, slurm::JobStatus const*>;
 
-Jobs by_ref(QueueSnapshot const& queue) {
+/// Finds out whether a job is the experiment's. Other jobs may have its numbers: a slurmctld that was reset
+/// begins with the first number again.
+class JobOwner {
+public:
+    explicit JobOwner(ExperimentRecord const& record) {
+        if (record.spec) comment_ = slurm::comment_of_jobs(*record.spec);
+    }
+    bool owns(slurm::JobStatus const& job) const { return !comment_ || job.comment == *comment_; }
+
+private:
+    std::optional<std::string> comment_;
+};
+
+Jobs own_jobs(JobOwner const& owner, QueueSnapshot const& queue) {
     Jobs jobs;
-    for (auto const& job : queue.jobs) jobs.emplace(job.ref, &job);
+    for (auto const& job : queue.jobs) {
+        if (owner.owns(job)) jobs.emplace(job.ref, &job);
+    }
     return jobs;
+}
+
+std::set<std::uint32_t> find_foreign_jobs(JobOwner const& owner, QueueSnapshot const& queue,
+                                          std::vector<ArrayJob> const& arrays) {
+    std::set<std::uint32_t> foreign;
+    for (auto const& job : queue.jobs) {
+        bool const has_our_number =
+            std::ranges::any_of(arrays, [&](auto const& array) { return array.job == job.ref.job; });
+        if (has_our_number && !owner.owns(job)) foreign.insert(job.ref.job);
+    }
+    return foreign;
 }
 
 /// Finds the job of a task. Slurm may show pending tasks together, with the id of the array only.
@@ -76,6 +103,12 @@ std::optional<UtcTime> TrialView::ended() const {
     return lifecycle::is_terminal(state) ? last : std::nullopt;
 }
 
+std::vector<ArrayJob> ExperimentView::own_arrays() const {
+    auto arrays = record.arrays();
+    std::erase_if(arrays, [&](auto const& array) { return foreign_jobs.contains(array.job); });
+    return arrays;
+}
+
 std::optional<UtcTime> ExperimentView::started() const {
     std::optional<UtcTime> first;
     for (auto const& trial : trials) first = earlier(first, trial.started());
@@ -89,7 +122,8 @@ std::optional<UtcTime> ExperimentView::ended() const {
 }
 
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue) {
-    auto const jobs = by_ref(queue);
+    JobOwner const owner(record);
+    auto const jobs = own_jobs(owner, queue);
     std::vector<TrialView> trials;
     std::vector<lifecycle::State> states;
     auto const active = record.is_packed() ? find_active_task(jobs, record.arrays()) : std::nullopt;
@@ -109,7 +143,8 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
     }
     bool const is_created = !record.arrays().empty();
     auto const state = lifecycle::state_of_experiment(is_created, record.desired, states);
-    return {std::move(record), state, std::move(trials)};
+    auto foreign = find_foreign_jobs(owner, queue, record.arrays());
+    return {std::move(record), state, std::move(trials), std::move(foreign)};
 }
 
 bool is_interrupted(lifecycle::RunView const& run) {

@@ -83,6 +83,25 @@ BOOST_AUTO_TEST_CASE(an_experiment_passes_from_queued_to_completed) {
     BOOST_TEST(view.ended()->microseconds == 99);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_with_the_number_of_an_experiments_job_is_its_own_only_by_its_comment) {
+    auto const layout = create(1);
+    ExperimentSpec spec;
+    spec.id = {1};
+    spec.sbatch_options = {"--comment=det:ab/1", "--nice=100"};
+    must(write_file(layout.spec(), render_spec(spec)));
+    run(layout, 0, std::nullopt);
+    auto queue = showing(slurm::JobState::running);
+    queue.jobs[0].comment = "det:ab/1";
+    BOOST_TEST(state(1, queue) == "RUNNING");
+    for (auto const* other : {"det:ab/2", "det:cd/1", ""}) {
+        queue.jobs[0].comment = other;
+        auto const view = view_experiment(must(history.load_experiment({1})), queue);
+        BOOST_TEST(to_string(view.state) == "INTERRUPTED", other);
+        BOOST_TEST(view.own_arrays().empty());
+    }
+    BOOST_TEST(view_experiment(must(history.load_experiment({1})), {}).own_arrays().size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(pending_tasks_are_found_by_their_array) {
     create(1);
     auto queue = showing(slurm::JobState::pending);

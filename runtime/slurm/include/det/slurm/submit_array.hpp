@@ -5,6 +5,7 @@
 #include <det/protocol/experiment_spec.hpp>
 #include <det/slurm/client.hpp>
 
+#include <optional>
 #include <string>
 
 namespace det::slurm {
@@ -23,13 +24,17 @@ struct SubmitContext {
     Clock& clock;
 };
 
+/// The comment of the experiment's jobs, by which they are its own; nothing if its options have none. Pure.
+std::optional<std::string> comment_of_jobs(ExperimentSpec const& spec);
+
 /// The option "--array=1,3%2" if only some tasks of the array are to run; empty for a whole array, because
 /// the script contains its option.
 std::string array_option(ArrayJob const& array);
 
 /// Submits the experiment's script for these tasks alone, held, with the options that the experiment was
 /// created with, and appends a `resubmitted` event: readers of the journals attribute the tasks to the new
-/// job from then on. The caller releases the job.
+/// job from then on. The caller releases the job. If sbatch gets no answer, takes the held job that Slurm may
+/// have of it.
 /// \return the new array; codes::wrong_state if the specification has no sbatch options; errors of sbatch and
 /// of the event log otherwise.
 Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,

@@ -2,7 +2,9 @@
 #include <det/slurm/job.hpp>
 #include <det/tracker/history/history.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace det::tracker::history {
@@ -29,7 +31,10 @@ struct ExperimentView {
     ExperimentRecord record;
     lifecycle::State state;
     std::vector<TrialView> trials;
+    std::set<std::uint32_t> foreign_jobs = {};  // jobs of others that have the numbers of its arrays now
 
+    /// The arrays of the record except for those whose numbers other jobs have now.
+    std::vector<ArrayJob> own_arrays() const;
     /// When its first run began; nullopt if none has.
     std::optional<UtcTime> started() const;
     /// When its last run ended; nullopt while the experiment is not over.
