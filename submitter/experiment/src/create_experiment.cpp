@@ -115,18 +115,14 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     return result;
 }
 
-/// Lists the code. Refuses a directory or file that other users could change, because the code runs as this
-/// user. Checks only the paths that the user named, not the files below them.
-Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code) {
-    constexpr char advice[] = "copy it to a directory of yours";
+/// Lists the code. Refuses a directory or file that other users could change.
+Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code,
+                                                                GroupAccess access, Context& context) {
     Diagnostics problems;
-    auto const check = [&](std::string_view what, fs::path const& path) {
-        auto safe = require_private(path, fmt::format("the {} '{}'", what, path.string()), advice);
-        if (!safe) problems.report(std::move(safe).error());
-    };
-    if (code.directory) check("context", *code.directory);
-    for (auto const& include : code.includes) check("included", include);
+    if (code.directory) check_code_owner("context", *code.directory, access, problems);
+    for (auto const& include : code.includes) check_code_owner("included", include, access, problems);
     if (problems.has_errors()) return problems;
+    context.on_warnings(problems);
     if (!code.directory && code.includes.empty()) return std::optional<pack::ContextTree>();
     DET_TRY_ASSIGN(auto tree, pack::list_context(code));
     return std::optional(std::move(tree));
@@ -147,7 +143,7 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, fs:
 
 Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
                                                           fs::path const& contexts, Context& context) {
-    DET_TRY_ASSIGN(auto const code, list_code(sources));
+    DET_TRY_ASSIGN(auto const code, list_code(sources, GroupAccess::warned, context));
     if (!code) return std::optional<ContextSpec>();
     context.on_warnings(code->warnings);
     DET_TRY_ASSIGN(auto stored, store_code(*code, contexts, context));
@@ -157,7 +153,7 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& wanted, Context& context) {
     auto request = wanted;
     // Reports problems of the code before it asks Slurm.
-    DET_TRY_ASSIGN(auto const code, list_code(request.code));
+    DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, context));
     if (code) context.on_warnings(code->warnings);
     warn_about_limits(request.plan, context);
     DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));

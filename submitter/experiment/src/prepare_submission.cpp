@@ -163,7 +163,8 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
                              options.desired,
                              options.parent,
                              options.packed_code,
-                             std::move(source)};
+                             std::move(source),
+                             file.refuses_group_code ? GroupAccess::refused : GroupAccess::warned};
 }
 
 }  // namespace det::experiment

@@ -1,5 +1,6 @@
 // The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/experiment/code_owner.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
@@ -11,6 +12,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <grp.h>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -372,7 +374,7 @@ BOOST_AUTO_TEST_CASE(code_that_others_could_change_is_refused) {
     BOOST_TEST(create(" -i " + words) == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "others can write into the included '" + words + "'"), err);
     BOOST_TEST(contains(err, "chmod go-w"), err);
-    BOOST_REQUIRE(::chmod((directory / "code").c_str(), 0770) == 0);
+    BOOST_REQUIRE(::chmod((directory / "code").c_str(), 0707) == 0);
     BOOST_TEST(create() == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "others can write into the context '"), err);
     BOOST_TEST(contains(err, "[unsafe-owner]"), err);
@@ -386,6 +388,39 @@ BOOST_AUTO_TEST_CASE(code_that_others_could_change_is_refused) {
         BOOST_TEST(create(" -i /usr") == to_int(ExitCode::could_not));
     }
     BOOST_TEST(contains(err, "belongs to another user"), err);
+}
+
+BOOST_AUTO_TEST_CASE(the_members_of_a_project_group_may_write_code_unless_the_site_refuses_it) {
+    UserIdentity const ada{1000, "ada", {1000, 2000}};
+    auto const writers = [&](gid_t group, std::string const& name, mode_t mode) {
+        return writers_of({1000, group, mode, name}, ada);
+    };
+    BOOST_TEST((writers(2000, "physics", 0755) == Writers::none));
+    BOOST_TEST((writers(2000, "physics", 02775) == Writers::group));
+    BOOST_TEST((writers(1000, "ada", 0775) == Writers::none));  // a group of her own
+    BOOST_TEST((writers(3000, "chemistry", 0770) == Writers::others));
+    BOOST_TEST((writers(2000, "physics", 0757) == Writers::others));
+}
+
+BOOST_AUTO_TEST_CASE(code_of_a_project_group_is_packed_with_a_warning) {
+    auto const code = directory / "code";
+    gid_t const project = 4242;
+    if (::geteuid() != 0 || ::setgroups(1, &project) != 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: only root can join a group");
+        return;
+    }
+    BOOST_REQUIRE(::chown(code.c_str(), 0, project) == 0);
+    BOOST_REQUIRE(::chmod(code.c_str(), 02775) == 0);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "warning: the group '4242' can write into the context '"), err);
+    BOOST_TEST(contains(err, "chmod go-w"), err);
+    environment.set("DET_SITE", directory / "site.yaml");
+    must(write_file(directory / "site.yaml", "version: 1\nrefuse_group_code: true\n", 0600));
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "error: the group '4242' can write into the context '"), err);
+    BOOST_REQUIRE(::setgroups(0, nullptr) == 0);
+    BOOST_TEST(create() == to_int(ExitCode::could_not));  // a group of strangers
+    BOOST_TEST(contains(err, "others can write into the context '"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_dangling_link_is_packed_with_a_warning) {

@@ -166,6 +166,8 @@ constexpr Key site_keys[] = {
     {"default_aux_pool", pool_name, "", "pool for trials of 0 slots", into<&SiteFile::default_aux_pool>},
     {"pool_per_partition", boolean, "true", "false: only the pools of this file",
      into<&SiteFile::has_pool_per_partition>},
+    {"refuse_group_code", boolean, "false", "true: code that a group can write is refused, else warned of",
+     into<&SiteFile::refuses_group_code>},
     {"job_template", absolute_path, "", "path of a job template that replaces the built-in one",
      into<&SiteFile::job_template>},
     {"job_project_source", project_source, "", "the source of --wckey", into<&SiteFile::job_project_source>},

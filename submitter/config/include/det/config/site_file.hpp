@@ -55,6 +55,7 @@ struct SiteFile {
     bool has_pool_per_partition = true;
     std::optional<std::string> job_template;        // absolute
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
+    bool refuses_group_code = false;                // code that a group can write; false: a warning
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;

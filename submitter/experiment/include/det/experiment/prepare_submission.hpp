@@ -1,4 +1,5 @@
 #pragma once
+#include <det/experiment/code_owner.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/pack/tree.hpp>
@@ -34,6 +35,7 @@ struct SubmissionRequest {
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start
+    GroupAccess group_access = GroupAccess::warned;
 };
 
 /// Loads and checks everything before any file is written.
