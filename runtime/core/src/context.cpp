@@ -235,9 +235,9 @@ std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() co
 Status ContextData::acknowledge_preemption() {
     if (is_preemption_acknowledged || !reporter) return Ok{};
     auto const noticed = notice ? notice->raised_at() : std::nullopt;
-    // The record is not synced to disk, which would delay the last checkpoint. If the node loses power, the
-    // acknowledgement does not matter.
-    DET_TRY(reporter->append(PreemptionAcknowledged{clock.now(), noticed}));
+    // Synced: NFS may tell only then that the disk is full. The supervisor would take a run that ends with 0
+    // and without this record for a finished one.
+    DET_TRY(reporter->append(PreemptionAcknowledged{clock.now(), noticed}, Durability::power_loss));
     is_preemption_acknowledged = true;
     return Ok{};
 }
