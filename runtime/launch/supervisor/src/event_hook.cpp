@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/start_thread.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/supervisor/event_hook.hpp>
 #include <det/protocol/json.hpp>
@@ -7,6 +8,7 @@
 #include <cerrno>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace det::launch::supervisor {
@@ -53,7 +55,14 @@ void EventHook::notify(std::string_view event, JsonValue const& body) {
     }
     log_failures();
     auto text = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    running_.emplace_back([this, event = std::string(event), text = std::move(text)] { run(event, text); });
+    auto command = [this, event = std::string(event), text = std::move(text)](std::stop_token const&) {
+        run(event, text);
+    };
+    try {
+        running_.push_back(start_thread("event-hook", std::move(command)));
+    } catch (std::system_error const& error) {
+        log_(fmt::format("slurm.event_hook for '{}' was not started: {}", event, error.what()));
+    }
 }
 
 void EventHook::wait() {

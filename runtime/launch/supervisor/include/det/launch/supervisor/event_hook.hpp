@@ -48,7 +48,7 @@ private:
     std::chrono::milliseconds limit_;
     std::mutex mutex_;
     std::vector<std::string> failures_;  // guarded by mutex_
-    std::list<std::thread> running_;
+    std::list<std::jthread> running_;
 };
 
 }  // namespace det::launch::supervisor
