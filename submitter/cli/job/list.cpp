@@ -1,6 +1,8 @@
+#include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_jobs.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/explain_reason.hpp>
+#include <det/queue/job_level.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -43,18 +45,26 @@ public:
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot);
+        auto const kind = find_priority_kind(session);
         if (session.wants_json()) {
-            session.answer(as_json(rows));
+            session.answer(as_json(rows, kind));
         } else if (yaml_) {
-            session.out << to_yaml(as_json(rows));
+            session.out << to_yaml(as_json(rows, kind));
         } else {
-            auto const table = as_table(rows);
+            auto const table = as_table(rows, kind);
             session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
     }
 
 private:
+    /// How Slurm computes priorities. If it does not say so, as most sites do.
+    static queue::PriorityKind find_priority_kind(Session& session) {
+        auto const config = experiment::load_cluster_config(session, experiment::Freshness::recent);
+        bool const is_basic = config && config->find("PriorityType").value_or("").ends_with("basic");
+        return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
+    }
+
     std::vector<Row> select(experiment::JobsSnapshot const& snapshot) const {
         std::vector<Row> rows;
         for (std::size_t i = 0; i < snapshot.queue.jobs.size(); ++i) {
@@ -75,7 +85,7 @@ private:
         return time ? Json(format_utc(*time)) : Json(nullptr);
     }
 
-    static Json as_json(std::vector<Row> const& rows) {
+    static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind) {
         auto answer = Json::array();
         for (auto const& [place, shown, slots] : rows) {
             auto const& job = *shown;
@@ -84,6 +94,7 @@ private:
                               {"type", experiment::determined_type_of(job)},
                               {"name", job.name},
                               {"priority", job.priority},
+                              {"determined_priority", queue::level_of(job, kind)},
                               {"nice", job.nice},
                               {"submitted", time_or_null(job.submit_time)},
                               {"started", has_nodes ? time_or_null(job.start_time) : Json(nullptr)},
@@ -101,16 +112,16 @@ private:
         return answer;
     }
 
-    static Table as_table(std::vector<Row> const& rows) {
-        Table table({"#", "ID", "Type", "Job Name", "Priority", "Submitted", "Slots (acquired/needed)",
-                     "Status", "User", "Expected Start", "Waits Because"});
+    static Table as_table(std::vector<Row> const& rows, queue::PriorityKind kind) {
+        Table table({"#", "ID", "Type", "Job Name", "Priority", "Slurm Priority", "Submitted",
+                     "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"});
         for (auto const& [place, shown, slots] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
                        std::string(experiment::determined_type_of(job)), job.name,
-                       std::to_string(job.priority), short_time(job.submit_time),
-                       fmt::format("{}/{}", has_nodes ? slots : 0, slots),
+                       std::to_string(queue::level_of(job, kind)), std::to_string(job.priority),
+                       short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
                        std::string(experiment::determined_status_of(job)), job.user,
                        has_nodes ? "" : short_time(job.start_time),
                        has_nodes ? "" : queue::explain_reason(job.reason)});
