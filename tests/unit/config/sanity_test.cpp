@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(priorities_sizes_divisors_and_lengths_have_their_limits) { 
           "resources: {shm_size: 1.gb}", "resources: {shm_size: 1 gi}", "resources: {shm_size: 1 i}",
           "resources: {shm_size: -1}", "searcher: {name: adaptive_asha, divisor: 1}",
           "min_validation_period: {batches: 1, epochs: 1}", "min_validation_period: {}",
-          "min_validation_period: {batches: 1.0}", "searcher: {name: single, max_length: {batches: 0}}",
+          "min_validation_period: {batches: 1.5}", "searcher: {name: single, max_length: {batches: 0}}",
           "searcher: {name: single, max_length: -1}"}) {
         BOOST_TEST(to_int(check_sanity(layer(bad)).exit_code()) == 3, bad);
     }
