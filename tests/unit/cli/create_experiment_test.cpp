@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(when_lists_the_starts_of_several_sizes_and_submits_nothing)
     }
     BOOST_TEST(pools.size() == 2u);
     BOOST_TEST(answer[0]["time_limit_s"] == 3600);
-    BOOST_TEST(answer[0]["slots"] == 8);  // of the sizes that start then the largest
+    BOOST_TEST(answer[0]["slots"] == 32);  // of the sizes that start then the largest
     BOOST_TEST(answer.back()["nodes"] == 4);
 }
 
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(files_are_written_before_submission_and_the_job_id_before_r
             BOOST_TEST(must(journal::load_events(experiment(1).events())).size() == 1u);
     };
     BOOST_TEST(create() == 0, err);
-    BOOST_TEST(slurm.calls.size() == 4u);
+    BOOST_TEST(slurm.calls.size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {

@@ -55,6 +55,9 @@ BOOST_AUTO_TEST_CASE(the_login_node_creates_the_experiment_from_what_was_sent) {
         must(read_file(words)) ==
         "-p\n2222\n-T\n--\nlogin1\nexec bash -lc 'exec \"$0\" \"$@\"' det-submit experiment create --receive "
         "--template=mpi --config=max_restarts=2 --paused\n");
+    BOOST_TEST(remote_command({"ssh"}, "login1", {"--config=name=a b's"})
+                   .back()
+                   .ends_with(R"( --receive '--config=name=a b'\''s')"));
     BOOST_TEST(receive(" --paused") == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
     auto const spec = must(parse_spec(must(read_file(experiment(1).spec()))));
