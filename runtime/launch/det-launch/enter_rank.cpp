@@ -69,7 +69,9 @@ std::vector<FoundProcess> find_processes(std::string const& run_path, fs::path c
     return found;
 }
 
+/// The wrapper of a rank has its number too, but no DET_RUN_DIR: it sets that for the rank.
 bool has_rank(FoundProcess const& process, std::uint32_t rank) {
+    if (!process.environment.find_non_empty(variables::run_dir)) return false;
     for (auto const* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
         if (auto const value = process.environment.find_non_empty(name))
             return parse_integer<std::uint32_t>(*value) == rank;

@@ -59,6 +59,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(enter_rank_test, enter_rank_test::Fixture)
 
 BOOST_AUTO_TEST_CASE(a_command_gets_the_variables_and_the_directory_of_its_rank) {
+    add_process(9, {run(), "RANK=3", "X=wrapper"});
     add_process(10, {run(), dir(), "SLURM_PROCID=0"});
     add_process(11, {run(), dir(), "RANK=2", "X=two"});
     add_process(12, {run(), dir(), "RANK=3", "X=three=3", "odd", "=", "TERM=dumb"});
