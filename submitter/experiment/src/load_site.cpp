@@ -2,6 +2,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,20 @@ Status check_trusted_file(fs::path const& path, std::string_view what) {
     return check_trusted(real, fmt::format("the {} '{}'", what, real.string()));
 }
 
+/// Whether a limit of the cluster can be less than the memory that its trials would request.
+bool may_have_memory_limit(site::Pool const& pool) {
+    return pool.has_whole_memory && !pool.memory_max.exists() &&
+           std::ranges::any_of(pool.kinds, [](auto const& kind) { return kind.memory_mib > 0; });
+}
+
+/// Adds the cluster's memory limit to pools whose partition has none.
+Status add_memory_limits(site::Site& site, Context& context) {
+    if (std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
+    DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
+    for (auto& pool : site.pools) site::set_cluster_memory_limit(pool, config);
+    return Ok{};
+}
+
 }  // namespace
 
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment) {
@@ -73,7 +88,9 @@ Result<std::string> load_job_template(config::SiteFile const& file) {
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context& context,
                                           Freshness freshness) {
     DET_TRY_ASSIGN(auto const partitions, load_partitions(context, freshness));
-    return site::make_site(partitions, file);
+    auto site = site::make_site(partitions, file);
+    DET_TRY(add_memory_limits(site, context));
+    return site;
 }
 
 FindDefaultPools find_default_pools_of(config::SiteFile const& file, Context& context) {

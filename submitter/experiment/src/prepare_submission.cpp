@@ -65,34 +65,13 @@ std::vector<std::string> test_overrides(config::ExperimentConfig const& config) 
     return overrides;
 }
 
-/// Whether a limit of the cluster can be less than the memory that its trials would request.
-bool may_have_memory_limit(site::Pool const& pool) {
-    return pool.has_whole_memory && !pool.memory_max.exists() &&
-           std::ranges::any_of(pool.kinds, [](auto const& kind) { return kind.memory_mib > 0; });
-}
-
-/// Adds the cluster's memory limit to pools whose partition has none.
-Status add_memory_limits(site::Site& site, Context& context) {
-    if (std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
-    DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
-    for (auto& pool : site.pools) site::set_cluster_memory_limit(pool, config);
-    return Ok{};
-}
-
-Result<site::Site, Diagnostics> load_site_with_limits(config::SiteFile const& file, Context& context,
-                                                      Freshness freshness) {
-    DET_TRY_ASSIGN(auto site, load_site(file, context, freshness));
-    DET_TRY(add_memory_limits(site, context));
-    return site;
-}
-
 Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                    config::SiteFile const& file, Context& context) {
-    DET_TRY_ASSIGN(auto const recent, load_site_with_limits(file, context, Freshness::recent));
+    DET_TRY_ASSIGN(auto const recent, load_site(file, context, Freshness::recent));
     auto plan = plan::plan_submission(config, recent);
     if (plan || context.cache.empty()) return plan;
     // The plan may have failed because the cached partitions are out of date.
-    DET_TRY_ASSIGN(auto const current, load_site_with_limits(file, context, Freshness::current));
+    DET_TRY_ASSIGN(auto const current, load_site(file, context, Freshness::current));
     return plan::plan_submission(config, current);
 }
 

@@ -163,9 +163,10 @@ void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner c
 void report_job_limits(std::string const& whose, slurm::AccountingLimits const& limits,
                        std::vector<Finding>& found) {
     if (limits.submit_max)
-        add_once(found,
-                 {Severity::note, whose, fmt::format("MaxSubmitJobs is {}", *limits.submit_max),
-                  "each trial of an experiment counts: one that has more is not submitted at once", "", ""});
+        add_once(found, {Severity::note, whose, fmt::format("MaxSubmitJobs is {}", *limits.submit_max),
+                         "an experiment that has more trials is submitted as fewer jobs, which run one trial "
+                         "after the other",
+                         "", ""});
     if (limits.jobs_max)
         add_once(found, {Severity::note, whose, fmt::format("MaxJobs is {}", *limits.jobs_max),
                          "more trials wait", "", ""});

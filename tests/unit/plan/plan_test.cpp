@@ -172,7 +172,8 @@ BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_port_that_a_user_may_not_use_is_a_warning) {
     auto const warnings = [](std::string const& port) {
-        auto const config = config_of("environment: {ports: {http: " + port + "}}\nslurm: {exclusive: true}\n");
+        auto const config =
+            config_of("environment: {ports: {http: " + port + "}}\nslurm: {exclusive: true}\n");
         return explain(must(plan_submission(config, small_site())).warnings);
     };
     for (auto const* port : {"1024", "65535"}) BOOST_TEST(warnings(port) == "", port);
@@ -183,7 +184,9 @@ BOOST_AUTO_TEST_CASE(a_port_that_a_user_may_not_use_is_a_warning) {
 BOOST_AUTO_TEST_CASE(a_log_policy_that_matches_nothing_is_a_warning) {
     auto const warnings = [](std::string const& policies) {
         return explain(
-            must(plan_submission(config_of("log_policies: " + policies + "\nslurm: {exclusive: true}\n"), small_site())).warnings);
+            must(plan_submission(config_of("log_policies: " + policies + "\nslurm: {exclusive: true}\n"),
+                                 small_site()))
+                .warnings);
     };
     BOOST_TEST(
         warnings("[{name: CUDA OOM}, {name: ECC Error, action: exclude_node}, {name: a, pattern: b}]") == "");
