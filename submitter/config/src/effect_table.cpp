@@ -116,7 +116,8 @@ constexpr std::string_view shown = "cli/names_descriptions_and_labels_change_and
 constexpr std::string_view wckey = "plan/vector_70_the_project_is_the_wckey";
 constexpr std::string_view rungs = "search/brackets_are_those_of_determined";
 constexpr std::string_view image = "plan/an_image_becomes_a_container_of_the_pools_runtime";
-constexpr std::string_view variables_test = "launch/our_variables_override_the_users_which_override_the_jobs";
+constexpr std::string_view variables_test =
+    "launch/variables_of_det_submit_override_the_users_which_override_the_jobs";
 constexpr std::string_view credentials = "launch/credentials_are_a_file_in_the_runtimes_form";
 constexpr std::string_view warm_start =
     "launch/a_trial_starts_from_the_source_until_it_has_its_own_checkpoint";
@@ -201,6 +202,8 @@ constexpr KeyEffect rows[] = {
      "plan/slots_per_node_of_a_configuration_are_at_most_those_of_the_nodes"},
     {"slurm.gpu_type", us, "the type in --gres", "plan/vector_67_a_type_of_gpu_is_asked_for_by_name"},
     {"slurm.sbatch_args", us, "options of sbatch", "plan/the_users_options_come_last_each_in_one_word"},
+    {"slurm.exclusive", us, "whole nodes, or the slots of the trial only",
+     "plan/a_trial_on_a_shared_node_asks_for_its_slots_and_their_share"},
     {"slurm.launch", us, "one task per node or per slot",
      "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
     {"slurm.mpi", us, "srun's --mpi", "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},

@@ -1,6 +1,6 @@
 #include <det/queue/job_level.hpp>
 
-#include <cstdlib>
+#include <cmath>
 
 namespace det::queue {
 namespace {
@@ -9,8 +9,8 @@ namespace {
 int level_of_nice(std::int64_t nice) {
     int best = default_level;
     for (int level = most_urgent_level; level <= least_urgent_level; ++level) {
-        auto const distance = std::llabs(nice_of_level(level) - nice);
-        auto const best_distance = std::llabs(nice_of_level(best) - nice);
+        auto const distance = std::abs(nice_of_level(level) - nice);
+        auto const best_distance = std::abs(nice_of_level(best) - nice);
         bool const is_nearer =
             distance < best_distance ||
             (distance == best_distance && std::abs(level - default_level) < std::abs(best - default_level));

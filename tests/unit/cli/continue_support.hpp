@@ -13,7 +13,9 @@ namespace det::cli {
 
 /// Experiments whose runs are written as a supervisor does it, and a Slurm that shows the jobs that are said.
 struct ContinueFixture : CreateFixture {
-    ExperimentLayout current(std::uint32_t id = 1) const { return experiment(id).at_revision(spec(id).revision()); }
+    ExperimentLayout current(std::uint32_t id = 1) const {
+        return experiment(id).at_revision(spec(id).revision());
+    }
     ExperimentSpec spec(std::uint32_t id = 1) const {
         return must(parse_spec(must(read_file(experiment(id).spec()))));
     }
@@ -49,10 +51,11 @@ struct ContinueFixture : CreateFixture {
         run_trial(2, finish(7));
     }
 
-    void show_task(std::uint32_t job, std::uint32_t task, slurm::JobState state, std::string text) {
+    void show_task(std::uint32_t job, std::uint32_t task, slurm::JobState state, std::string text,
+                   std::uint32_t experiment_id = 1) {
         auto shown = job_of(1, state, std::move(text));
         shown.ref = {job, task};
-        shown.comment = experiment::job_comment(root, {1});
+        shown.comment = experiment::job_comment(root, {experiment_id});
         slurm.other_jobs.push_back(shown);
     }
 

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(only_ended_experiments_with_trials_left_are_continued) {
     refused("the code is gone");
 
     BOOST_REQUIRE(create() == 0);
-    show_task(4712, 0, slurm::JobState::running, "RUNNING");
+    show_task(4712, 0, slurm::JobState::running, "RUNNING", 2);
     BOOST_TEST(run("experiment continue 2") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "has not ended"), err);
     BOOST_TEST(run("experiment continue 77") == to_int(ExitCode::absent));

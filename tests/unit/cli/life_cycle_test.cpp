@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(task_list_shows_the_nodes_of_all_users) {
     theirs.name = "for\nged\x1b[1m";
     theirs.tres_per_node = "";
     theirs.partition = "cpu";
-    theirs.cpus = 16;
+    theirs.cpus = 32;
     auto waiting = mine;
     waiting.ref = {100, {}};
     waiting.state = slurm::JobState::pending;

@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(without_an_image_there_is_no_container) {
 BOOST_AUTO_TEST_CASE(only_podman_propagates_mounts) {
     auto const config = config_of(
         "environment: {image: i}\n"
+        "resources: {slots_per_trial: 4}\n"
         "bind_mounts: [{host_path: /d, container_path: /d, propagation: rshared}]\n");
     auto const with = [&](ContainerRuntime runtime) {
         return warnings(must(plan_submission(config, site_with(runtime))));

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(all_experiments_are_cleaned_once_a_day) {
     must(remove_expired_logs_daily(root, now));
     BOOST_TEST(!are_there(1));
     BOOST_TEST(are_there(2));
-    create(1, NextAction::stop, year_us);
+    for (auto const& log : logs(1)) write_log(log, year_us);
     write_log(directory / "logs-cleaned", 23 * hour_us);
     must(remove_expired_logs_daily(root, now));
     BOOST_TEST(are_there(1));
