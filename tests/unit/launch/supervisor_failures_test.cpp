@@ -154,6 +154,8 @@ BOOST_AUTO_TEST_CASE(all_trials_of_the_experiment_leave_out_a_bad_node) {
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     auto a = assignment();
     a.spec.trial_count = 4;
+    a.spec.searcher = {"random", "loss", true,
+                       Json{{"name", "random"}, {"metric", "loss"}, {"max_trials", 4}}};
     a.spec.excluded_nodes = "n7";
     a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
     BOOST_TEST(supervise(a) == 0);
