@@ -1,9 +1,8 @@
 # ddp_overhead.py: the row of ddp-overhead. It starts the ranks, which are this program with RANK set.
 import os
-import socket
-import subprocess
-import sys
 import time
+
+from local_ranks import start_ranks
 
 RANKS = 2
 STEPS = 100  # of one run of a pair, with one checkpoint
@@ -59,19 +58,4 @@ def run_rank():
         print_row("ddp-overhead", pairs, "s")
 
 
-def start_ranks():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    size = {"WORLD_SIZE": str(RANKS), "LOCAL_WORLD_SIZE": str(RANKS), "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1"}
-    fixed = {**os.environ, **size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, __file__],
-            env={**fixed, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-        )
-        for rank in range(RANKS)
-    ]
-    sys.exit(max(rank.wait() for rank in ranks))
-
-
-run_rank() if "RANK" in os.environ else start_ranks()
+run_rank() if "RANK" in os.environ else start_ranks(__file__, RANKS)

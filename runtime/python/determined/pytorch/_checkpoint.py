@@ -7,7 +7,7 @@ random state, and its gradients in the middle of an aggregation window.
 import logging
 import os
 import pathlib
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import torch
 
@@ -29,8 +29,9 @@ class Checkpoints:
         self._context = context
         self._callbacks = callbacks
         self._rank_state: Dict[str, Any] = {}
+        self._loaded: Dict[str, Any] = {}
         self._code_directory = os.getcwd()
-        self._code = files.list_code(self._code_directory) if self._is_chief() and context._core.info else []
+        self._code: Optional[List[str]] = None
 
     def _is_chief(self) -> bool:
         return bool(self._context.distributed.rank == 0)
@@ -60,6 +61,8 @@ class Checkpoints:
         torch.save(state, path / files.STATE_FILE)
         files.write_progress(path, progress)
         files.write_load_data(path, type(self._trial), context._hparams, context._exp_conf)
+        if self._code is None:
+            self._code = files.list_code(self._code_directory) if context._core.info else []
         files.copy_code(self._code_directory, self._code, path)
         self._callbacks.call("on_checkpoint_end", str(path))
         self._callbacks.call("on_checkpoint_write_end", str(path))
@@ -90,18 +93,24 @@ class Checkpoints:
 
     # Loading.
 
-    def load(self, storage_id: str, state_of_trial: bool) -> None:
-        """Loads models, optimizers, schedulers and callbacks. restore_rank() is called later.
+    def read(self, storage_id: str) -> files.Progress:
+        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had trained."""
+        with self._context._core.checkpoint.restore_path(storage_id) as path:
+            progress = files.load_progress(path)
+            self._loaded = files.load_state(path)
+            rank_file = path / _rank_file(self._context.distributed.rank)
+            self._rank_state = files.load_file(rank_file) if rank_file.exists() else {}
+        self._rank_state.setdefault("rng_state", self._loaded.get("rng_state"))
+        return progress
+
+    def load(self, state_of_trial: bool) -> None:
+        """Gives models, optimizers, schedulers and callbacks the state that was read.
 
         Args:
             state_of_trial: False: the checkpoint is another trial's, whose schedulers and callbacks are not taken over
         """
-        context = self._context
-        with context._core.checkpoint.restore_path(storage_id) as path:
-            state = files.load_state(path)
-            rank_file = path / _rank_file(context.distributed.rank)
-            self._rank_state = files.load_file(rank_file) if rank_file.exists() else {}
-        self._rank_state.setdefault("rng_state", state.get("rng_state"))
+        context, state = self._context, self._loaded
+        self._loaded = {}
         self._callbacks.call("on_checkpoint_load_start", state)
         context._tuned_bucket_mib = state.get("tensor_fusion_threshold")
         load_models(context.models, state)

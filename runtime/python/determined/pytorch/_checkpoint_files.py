@@ -22,6 +22,7 @@ CODE_DIRECTORY = "code"
 
 _CODE_SUFFIXES = (".py", ".yaml", ".yml", ".json", ".toml")
 _CODE_FILE_BYTES_MAX = 1 << 20
+_FILES_MAX = 10_000
 
 
 @dataclasses.dataclass
@@ -110,17 +111,21 @@ def _specify(trial_class: Any) -> str:
 
 def list_code(directory: str) -> List[str]:
     """The source files below the working directory, as relative paths. Environments, hidden directories and large files are
-    left out."""
+    left out, and what comes after the first 10,000 files of any kind."""
     return sorted(_walk_code(directory))
 
 
 def _walk_code(directory: str) -> Iterator[str]:
+    visited = 0
     for folder, directories, files in os.walk(directory):
         directories[:] = [
             name
             for name in directories
             if not name.startswith((".", "__pycache__")) and not os.path.exists(f"{folder}/{name}/pyvenv.cfg")
         ]
+        visited += len(files)
+        if visited > _FILES_MAX:
+            return
         for name in files:
             path = os.path.join(folder, name)
             if name.endswith(_CODE_SUFFIXES) and os.path.isfile(path) and os.path.getsize(path) < _CODE_FILE_BYTES_MAX:

@@ -62,8 +62,7 @@ class TrainingLoop:
         self._tensorboard = TensorboardMetrics(self._context, 0)
         if self._plan.latest_checkpoint is None:
             return self._progress, False
-        with self._core.checkpoint.restore_path(self._plan.latest_checkpoint) as path:
-            saved = files.load_progress(path)
+        saved = self._checkpoints.read(self._plan.latest_checkpoint)
         if self._context._trial_info() is not None and saved.trial_id != self._context.get_trial_id():
             logger.info("starting from a checkpoint of trial %s", saved.trial_id)
             return self._progress, False
@@ -81,7 +80,7 @@ class TrainingLoop:
         self._target = _plan.to_batches(self._plan.max_length, self._epoch_length)
         self._rungs = SearchRungs(self._core, self._length_in_batches)
         if self._plan.latest_checkpoint is not None:
-            self._checkpoints.load(self._plan.latest_checkpoint, is_continued)
+            self._checkpoints.load(is_continued)
         context._exchange.begin_training(context.models, context.optimizers)
         self._batches = BatchTraining(self._trial, context, self._training_loader)
         self._batches.start()
