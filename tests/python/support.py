@@ -46,12 +46,12 @@ def start_ranks(script, size, **more):
     ]
 
 
-def finish(processes):
+def finish(processes, limit_s=TIME_LIMIT_S):
     """Waits for processes. Returns (exit code, stdout, stderr) of each."""
     results = []
     try:
         for process in processes:
-            out, err = process.communicate(timeout=TIME_LIMIT_S)
+            out, err = process.communicate(timeout=limit_s)
             results.append((process.returncode, out, err))
     finally:
         for process in processes:

@@ -294,6 +294,15 @@ with pytorch.init(hparams=info.trial.hparams) as context:
     trainer.fit(max_length=pytorch.Epoch(1), latest_checkpoint=info.latest_checkpoint, checkpoint_policy="none")
 """
 
+BAD_HYPERPARAMETERS = """
+import determined as det
+from pytorch_trial import InterruptedTrial
+
+class Bad(InterruptedTrial):
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        raise det.InvalidHP("the batch size is odd")
+"""
+
 
 class InTrial(TrialCase):
     config = {
@@ -329,6 +338,18 @@ class InTrial(TrialCase):
         self.add_program("pytorch_trial.py")
         (chief, _) = self.train_to_failure("pytorch_trial:InterruptedTrial")
         self.assertIn("'accuracy' is missing; the validation metrics are: batches, epochs, mean_error", chief)
+
+    def test_hyperparameters_that_can_not_train_end_the_trial(self):
+        self.add_program("pytorch_trial.py")
+        self.add_program("model_def.py", BAD_HYPERPARAMETERS)
+        self.train("model_def:Bad")
+        self.assertEqual([record["reason"] for record in self.records(0, "early-exit")], ["INVALID_HP"])
+
+    def test_a_length_that_is_not_configured_is_an_error(self):
+        self.new_run(searcher={"name": "single", "metric": "validation_loss"})
+        self.add_program("pytorch_trial.py")
+        for output in self.train_to_failure("pytorch_trial:InterruptedTrial"):
+            self.assertIn("a trial class needs searcher.max_length", output)
 
     def test_a_class_that_is_no_trial_is_an_error(self):
         self.add_program("model_def.py", "class Model:\n    pass\n")

@@ -12,6 +12,7 @@ import torch
 
 from support import BUILD, RunCase, environment_of, finish
 
+LIMIT_S = 150  # torch takes long to start on a machine that does other work
 PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "cluster/programs"
 
 
@@ -82,7 +83,7 @@ class TrialCase(RunCase):
         return self.finish_ranks(self.start_ranks("-m", "determined.exec.harness", trial_class, **more))
 
     def finish_ranks(self, processes):
-        results = finish(processes)
+        results = finish(processes, LIMIT_S)
         for rank, (code, _, err) in enumerate(results):
             self.assertEqual(code, 0, f"rank {rank} of {self.slots}:\n{err}")
         return [out + err for _, out, err in results]
@@ -91,7 +92,7 @@ class TrialCase(RunCase):
         return self.fail_ranks(self.start_ranks("-m", "determined.exec.harness", trial_class, **more))
 
     def fail_ranks(self, processes):
-        results = finish(processes)
+        results = finish(processes, LIMIT_S)
         self.assertTrue(all(code != 0 for code, _, _ in results), results)
         return [out + err for _, out, err in results]
 

@@ -2,10 +2,10 @@
 
 import logging
 import sys
-import warnings
 from typing import Any, Dict, List, Optional
 
 import determined
+from determined import errors
 
 USAGE = "usage: python3 -m determined.exec.harness MODULE:CLASS"
 
@@ -52,22 +52,31 @@ def run(trial_class: Any, info: "determined.ClusterInfo") -> None:
         if context.distributed.rank != 0 and not info.trial._debug:
             logging.getLogger("determined").setLevel(logging.WARNING)
         trainer = pytorch.Trainer(trial_class(context), context)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # the length is that of the searcher here
-            trainer.fit(latest_checkpoint=info.latest_checkpoint, **fit_arguments(config, context))
+        trainer.fit(latest_checkpoint=info.latest_checkpoint, **fit_arguments(config, context))
 
 
 def fit_arguments(config: Dict[str, Any], context: Any) -> Dict[str, Any]:
-    """The arguments of Trainer.fit() for a configuration."""
-    from determined.pytorch._trainer import _find_global_batch_size
+    """The arguments of Trainer.fit() for a configuration.
+
+    Raises:
+        InvalidConfigurationException: the searcher does not say how long to train
+    """
+    from determined.pytorch._trainer import _find_global_batch_size, searcher_length
     from determined.pytorch._units import Batch, read_length
 
     records_per_epoch = config.get("records_per_epoch") or 0
+    global_batch_size = _find_global_batch_size(context)
+    max_length = searcher_length(config["searcher"], global_batch_size, records_per_epoch)
+    if max_length is None:
+        raise errors.InvalidConfigurationException(
+            config["searcher"], "a trial class needs searcher.max_length, or max_time with time_metric: batches or epochs"
+        )
 
     def period(name: str) -> Any:
-        return read_length(config.get(name), _find_global_batch_size(context), records_per_epoch)
+        return read_length(config.get(name), global_batch_size, records_per_epoch)
 
     return {
+        "max_length": max_length,
         "checkpoint_period": period("min_checkpoint_period"),
         "validation_period": period("min_validation_period"),
         "reporting_period": Batch(config.get("scheduling_unit") or 100),

@@ -24,6 +24,13 @@ class BatchTraining:
         """Makes the loader's iterator, which starts its workers and draws random numbers."""
         self._iterator = iter(self._loader)
         self._begin_tuning()
+        if self._context._torch_profiler is not None:
+            self._context._torch_profiler.start()
+
+    def stop(self) -> None:
+        """Ends the profiler that the trial has set."""
+        if self._context._torch_profiler is not None:
+            self._context._torch_profiler.stop()
 
     def _begin_tuning(self) -> None:
         """Uses the size of buckets that an earlier run of the trial has found, or begins to look for one."""

@@ -62,8 +62,6 @@ class PyTorchTrialContext(TrialValues):
         Returns:
             the model to use, and to make the optimizer from
         """
-        if self._steps.scaler_was_used:
-            raise errors.InvalidExperimentException("wrap_scaler() must be called before wrap_model()")
         model = model.to(self.device)
         wrapped = self._exchange.wrap_model(model, self.device, self._optimizations)
         self.models.append(wrapped)

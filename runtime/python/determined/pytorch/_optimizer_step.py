@@ -17,7 +17,6 @@ class OptimizerSteps:
     def __init__(self, exchange: GradientExchange, aggregation_frequency: int) -> None:
         self.scaler: Any = None
         self.scales_losses = False
-        self.scaler_was_used = False
         self._exchange = exchange
         self._frequency = aggregation_frequency
         self._averages: Dict[int, bool] = {}
@@ -36,7 +35,6 @@ class OptimizerSteps:
     def backward(self, loss: Any, gradient: Any, retain_graph: bool, create_graph: bool) -> None:
         if self.scales_losses:
             loss = self.scaler.scale(loss)
-            self.scaler_was_used = True
         loss.backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph)
 
     def step(

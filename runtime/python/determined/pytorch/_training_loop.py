@@ -51,6 +51,7 @@ class TrainingLoop:
         try:
             self._prepare(is_continued)
             self._train()
+            self._batches.stop()
         finally:
             self._callbacks.call("on_trial_shutdown")
             self._tensorboard.close()
