@@ -1,3 +1,4 @@
+#include <det/config/explain_config.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
@@ -5,7 +6,6 @@
 #include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
-#include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
@@ -13,25 +13,6 @@
 
 namespace det::cli {
 namespace {
-
-/// Renders the document as YAML with a comment on each value that names its origin: "exp.yaml:3",
-/// "template mpi:2", "--config max_restarts", "default". Pure.
-std::string explain_config(yaml::Node const& document, std::optional<std::string> const& template_name,
-                           std::optional<std::string> const& template_file) {
-    auto const origin = [&](yaml::Node const& value) -> std::string {
-        auto const& location = value.location();
-        if (!location.is_written() || location.source->name() == "defaults") return "default";
-        // Leaves out the value that was typed with --config: it may be a secret.
-        if (location.source->name() == "--config") {
-            auto const& typed = location.source->text();
-            return "--config " + typed.substr(0, typed.find('='));
-        }
-        bool const is_template = template_file && location.source->name() == *template_file;
-        auto const file = is_template ? "template " + template_name.value_or("") : location.source->name();
-        return fmt::format("{}:{}", file, location.line);
-    };
-    return yaml::render_yaml(document, origin);
-}
 
 class ConfigShow final : public Command {
 public:
@@ -66,8 +47,11 @@ private:
     Outcome show(yaml::Node const& document, std::optional<std::string> const& template_file,
                  Diagnostics const& warnings, Session& session) const {
         auto const shown = config::mask_secrets(document);
-        session.answer(yaml::to_json(shown), (explain_ ? explain_config(shown, template_, template_file)
-                                                       : yaml::render_yaml(shown)));
+        auto const used = template_file
+                              ? std::optional(config::NamedTemplate{*template_file, template_.value_or("")})
+                              : std::nullopt;
+        session.answer(yaml::to_json(shown),
+                       explain_ ? config::explain_config(shown, used) : yaml::render_yaml(shown));
         print(session.err, warnings, session.style);
         return ExitCode::done;
     }

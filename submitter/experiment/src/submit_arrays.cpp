@@ -1,3 +1,4 @@
+#include <det/config/explain_config.hpp>
 #include <det/config/layers.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
@@ -156,7 +157,8 @@ Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& req
 
 Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout) {
     DET_TRY(write_file(layout.submitted(), request.written));
-    DET_TRY(write_file(layout.config(), yaml::render_yaml(config::mask_secrets(request.config.effective))));
+    DET_TRY(
+        write_file(layout.config(), config::explain_config(config::mask_secrets(request.config.effective))));
     return write_secrets(layout, request.config);
 }
 

@@ -292,8 +292,10 @@ BOOST_AUTO_TEST_CASE(a_priority_is_a_move_in_the_queue) {
 BOOST_AUTO_TEST_CASE(the_configuration_is_shown_as_it_runs_and_as_it_was_written) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(run("experiment config 11") == 0, err);
-    BOOST_TEST(contains(out, "slots_per_trial: 8\n"), out);
-    BOOST_TEST(contains(out, "max_restarts: 5\n"), out);
+    BOOST_TEST(contains(out, "slots_per_trial: 8 "), out);  // and where it comes from
+    BOOST_TEST(contains(out, "exp.yaml:4\n"), out);
+    BOOST_TEST(contains(out, "max_restarts: 5 "), out);
+    BOOST_TEST(contains(out, "# default\n"), out);
     BOOST_TEST(run("experiment config 11 --as-written") == 0, err);
     BOOST_TEST(out == config_text());
     BOOST_TEST(ask("experiment config 11")["name"] == "example");

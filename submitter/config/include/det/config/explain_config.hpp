@@ -1,0 +1,19 @@
+#pragma once
+#include <det/yaml/node.hpp>
+
+#include <optional>
+#include <string>
+
+namespace det::config {
+
+/// A configuration template as error locations name it, and as its user does.
+struct NamedTemplate {
+    std::string file;
+    std::string name;
+};
+
+/// Renders the document as YAML with a comment on each value that names its origin: "exp.yaml:3",
+/// "template mpi:2", "--config max_restarts", "default". Pure.
+std::string explain_config(yaml::Node const& document, std::optional<NamedTemplate> const& used = {});
+
+}  // namespace det::config
