@@ -384,6 +384,24 @@ Status expect_series(HistoryTarget& target, std::string const& metric, Supersede
     return Ok{};
 }
 
+Status expect_metrics(HistoryTarget& target) {
+    JournalHistory journals(target.root);
+    DET_TRY_ASSIGN(auto const expected, journals.list_metrics(TrialId{{1}, 0}));
+    DET_TRY_ASSIGN(auto const found, target.history.list_metrics(TrialId{{1}, 0}));
+    DET_TRY(expect(!expected.empty() && found == expected, "the names of the metrics of a trial"));
+    DET_TRY_ASSIGN(auto const all, target.history.list_metrics(ExperimentId{1}, 1));
+    DET_TRY(expect(all == expected, "the names of the metrics of an experiment"));
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports_without_metrics({{1}, 0}));
+    DET_TRY_ASSIGN(auto const whole, journals.load_reports({{1}, 0}));
+    DET_TRY(expect(runs.size() == whole.size(), "an entry for each run"));
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+        DET_TRY(expect(runs[run].metrics.empty(), "no metrics"));
+        DET_TRY(expect(to_json_without_metrics(runs[run]) == to_json_without_metrics(whole[run]),
+                       "the other reports of a run"));
+    }
+    return Ok{};
+}
+
 std::string render(Curve const& curve) {
     std::vector<std::int64_t> times;
     for (auto const time : curve.times) times.push_back(time.microseconds);
@@ -411,6 +429,11 @@ Status expect_curves(HistoryTarget& target, std::string const& metric) {
             }
         }
     }
+    CurveQuery const query{"training", metric, 10};
+    DET_TRY_ASSIGN(auto const own, target.history.load_curves({{1}, 0}, query));
+    DET_TRY_ASSIGN(auto const all, target.history.load_trial_curves({1}, 1, query));
+    DET_TRY(expect(all.size() == 1 && render(all[0]) == render(own[0]), "the curve of each trial"));
+    DET_TRY(expect_metrics(target));
     return Ok{};
 }
 

@@ -47,9 +47,9 @@ public:
         auto const rows = select(snapshot);
         auto const kind = find_priority_kind(session);
         if (session.wants_json()) {
-            session.answer(as_json(rows, kind));
+            session.answer(as_json(rows, kind, experiment::job_id_scope_of(session)));
         } else if (yaml_) {
-            session.out << to_yaml(as_json(rows, kind));
+            session.out << to_yaml(as_json(rows, kind, experiment::job_id_scope_of(session)));
         } else {
             auto const table = as_table(rows, kind);
             session.out << (csv_ ? table.render_csv() : table.render());
@@ -85,11 +85,13 @@ private:
         return time ? Json(format_utc(*time)) : Json(nullptr);
     }
 
-    static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind) {
+    static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind,
+                        queue::JobIdScope const& naming) {
         auto answer = Json::array();
         for (auto const& [place, shown, slots] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
+            auto const own = queue::experiment_of(job, naming);
             answer.push_back({{"id", slurm::to_string(job.ref)},
                               {"type", experiment::determined_type_of(job)},
                               {"name", job.name},
@@ -107,6 +109,7 @@ private:
                               {"reason_in_words", has_nodes ? "" : queue::explain_reason(job.reason)},
                               {"resource_pool", job.partition},
                               {"user", job.user},
+                              {"experiment", own ? Json(*own) : Json(nullptr)},
                               {"comment", job.comment}});
         }
         return answer;

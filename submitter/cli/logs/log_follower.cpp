@@ -42,17 +42,49 @@ Result<std::vector<NodeLog>> LogFollower::find_logs(std::uint32_t run) {
     auto& known = runs_[run].nodes;
     for (auto const& name : names) {
         auto const node = node_of_log(name);
-        if (node && only_node.value_or(*node) == *node)
-            known.try_emplace(*node, NodeLog{directory / name, *node, resumed_offset(run, *node)});
+        if (!node || only_node.value_or(*node) != *node || known.contains(*node)) continue;
+        DET_TRY_ASSIGN(auto const offset, first_offset(run, *node, directory / name));
+        known.emplace(*node, NodeLog{directory / name, *node, offset});
+        starts_[{run, *node}] = offset;
     }
     std::vector<NodeLog> logs;
     for (auto const& [node, log] : known) logs.push_back(log);
     return logs;
 }
 
-std::size_t LogFollower::resumed_offset(std::uint32_t run, int node) const {
+Result<std::size_t> LogFollower::first_offset(std::uint32_t run, int node,
+                                              std::filesystem::path const& path) const {
     auto const found = resumed_.find({run, node});
-    return found == resumed_.end() ? 0 : found->second;
+    if (found != resumed_.end()) return found->second;
+    auto const time = choice_.filter.first_time();
+    return time.empty() ? Result<std::size_t>(0) : find_time(path, time);
+}
+
+std::vector<LogPosition> LogFollower::starts() const {
+    std::vector<LogPosition> starts;
+    for (auto const& [key, offset] : starts_) starts.push_back({key.first, key.second, offset});
+    return starts;
+}
+
+Result<std::optional<LogFollower::EarlierLogs>> LogFollower::find_earlier(std::size_t count) {
+    DET_TRY_ASSIGN(auto runs, list_runs());
+    std::reverse(runs.begin(), runs.end());
+    for (auto const run : runs) {
+        // The positions are of one run: later runs come after them, earlier ones before them as a whole.
+        if (!resumed_.empty() && run > resumed_.rbegin()->first.first) continue;
+        bool const is_whole = resumed_.empty() || run < resumed_.begin()->first.first;
+        DET_TRY_ASSIGN(auto logs, find_logs(run));
+        std::size_t lines = 0;
+        for (auto& log : logs) {
+            auto const position = resumed_.find({run, log.node});
+            if (!is_whole) log.end = position == resumed_.end() ? 0 : position->second;
+            DET_TRY_ASSIGN(auto const tail, find_tail(log.path, 0, count, choice_.filter, log.end));
+            log.offset = tail.offset;
+            lines += tail.count;
+        }
+        if (lines > 0) return std::optional(EarlierLogs{run, std::move(logs)});
+    }
+    return std::optional<EarlierLogs>();
 }
 
 std::vector<LogPosition> LogFollower::positions() const {
@@ -78,6 +110,7 @@ Status LogFollower::skip_to_tail(std::size_t count) {
         for (auto const& log : logs) {
             DET_TRY_ASSIGN(auto const tail, find_tail(log.path, 0, count, choice_.filter));
             runs_[run].nodes.at(log.node).offset = tail.offset;
+            starts_[{run, log.node}] = tail.offset;
             lines += tail.count;
         }
         // Up to `count` lines of each log remain; the caller's LogWindow drops the surplus of all logs

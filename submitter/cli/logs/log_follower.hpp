@@ -41,6 +41,17 @@ public:
     /// position is read from its beginning.
     std::vector<LogPosition> positions() const;
     void resume_at(std::vector<LogPosition> const& positions);
+    /// Where the reading of the logs that were found began.
+    std::vector<LogPosition> starts() const;
+
+    /// The last lines before a position, of one run: a page that ends where another one begins.
+    struct EarlierLogs {
+        std::uint32_t run = 0;
+        std::vector<NodeLog> logs;  // from the first of about `count` lines to the position
+    };
+    /// Looks for lines before the positions of resume_at(), in the latest run that has some. nullopt if there
+    /// are none.
+    Result<std::optional<EarlierLogs>> find_earlier(std::size_t count);
 
 private:
     struct RunLogs {
@@ -51,12 +62,13 @@ private:
     Result<std::vector<std::uint32_t>> list_runs() const;
     Result<std::vector<NodeLog>> find_logs(std::uint32_t run);
     Result<std::optional<int>> find_node(std::uint32_t run) const;
-    std::size_t resumed_offset(std::uint32_t run, int node) const;
+    Result<std::size_t> first_offset(std::uint32_t run, int node, std::filesystem::path const& path) const;
 
     TrialLayout trial_;
     LogChoice choice_;
     std::map<std::uint32_t, RunLogs> runs_;
     std::map<std::pair<std::uint32_t, int>, std::size_t> resumed_;  // offsets by run and node
+    std::map<std::pair<std::uint32_t, int>, std::size_t> starts_;
 };
 
 /// Passes the log lines of a trial to `sink` until the trial has ended or is interrupted, or the sink stops.

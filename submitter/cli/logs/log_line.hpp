@@ -29,6 +29,7 @@ struct LogLine {
     std::string_view text;
     int node = 0;
     std::uint32_t run = 0;
+    std::size_t offset = 0;  // of its first byte in the node's log
 };
 
 /// Splits a line. If the line begins without a time, all of it is text. Pure.
@@ -60,6 +61,8 @@ public:
     /// Selects lines whose text after time and rank contains a match of the POSIX extended regular
     /// expression.
     Status grep(std::string const& pattern);
+    /// The time of since(), as lines have it; empty without one.
+    std::string_view first_time() const { return since_; }
 
     /// Returns false only if matches() would return false. Only compares the rank label, without splitting
     /// the line.

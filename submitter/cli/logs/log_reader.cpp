@@ -46,9 +46,10 @@ bool is_later(Source const* a, Source const* b) {
 }  // namespace
 
 LogReader::LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size,
-                     LogFilter const& filter, TornLine torn)
+                     LogFilter const& filter, TornLine torn, std::size_t end)
     : path_(std::move(path)),
       buffer_size_(buffer_size),
+      file_end_(end),
       filter_(filter),
       torn_(torn),
       buffer_(std::make_unique_for_overwrite<char[]>(buffer_size)),
@@ -92,12 +93,12 @@ Result<bool> LogReader::fill() {
     at_ = buffer_.get();
     end_ = at_ + kept;
     DET_TRY_ASSIGN(auto const file, open_log(path_));
-    auto const free_bytes = buffer_size_ - kept;
+    auto const read_to = buffer_at_ + kept;
+    auto const free_bytes = std::min(buffer_size_ - kept, file_end_ - std::min(file_end_, read_to));
     ssize_t count = 0;
     do {
-        if (file)
-            count =
-                ::pread(file->get(), buffer_.get() + kept, free_bytes, static_cast<off_t>(buffer_at_ + kept));
+        if (file && free_bytes > 0)
+            count = ::pread(file->get(), buffer_.get() + kept, free_bytes, static_cast<off_t>(read_to));
     } while (count < 0 && errno == EINTR);
     if (count < 0) return cannot_read(path_);
     end_ += count;
@@ -106,17 +107,17 @@ Result<bool> LogReader::fill() {
 }
 
 Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, std::size_t count,
-                          LogFilter const& filter) {
+                          LogFilter const& filter, std::size_t end) {
     constexpr std::size_t buffer_size = std::size_t{256} << 10;
     DET_TRY_ASSIGN(auto const file, open_log(path));
     if (!file || count == 0) return LogTail{from, 0};
     struct stat info {};
     if (::fstat(file->get(), &info) != 0) return cannot_read(path);
-    auto const size = std::max(static_cast<std::size_t>(info.st_size), from);
+    auto const size = std::max(std::min(static_cast<std::size_t>(info.st_size), end), from);
     // Reads the end of the file. If it has too few matching lines, reads a larger window.
     for (std::size_t window = buffer_size;; window *= 8) {
         bool const is_all = size - from <= window;
-        LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show);
+        LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show, size);
         // A window may begin within a line, so its first line is skipped. A larger window contains it whole.
         std::deque<std::size_t> begins;
         for (;;) {
@@ -131,6 +132,38 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
     }
 }
 
+Result<std::size_t> find_time(std::filesystem::path const& path, std::string_view time) {
+    constexpr std::size_t near_bytes = std::size_t{64} << 10;
+    DET_TRY_ASSIGN(auto const file, open_log(path));
+    if (!file) return std::size_t{0};
+    struct stat info {};
+    if (::fstat(file->get(), &info) != 0) return cannot_read(path);
+    LogFilter const all;
+    std::size_t low = 0;  // all lines before it are earlier
+    auto high = static_cast<std::size_t>(info.st_size);
+    while (high - low > near_bytes) {
+        auto const middle = low + (high - low) / 2;
+        LogReader reader(path, middle, near_bytes, all, TornLine::leave, high);
+        // The first line found begins within another one.
+        DET_TRY_ASSIGN(bool has_line, reader.next());
+        do {
+            DET_TRY_ASSIGN(has_line, reader.next());
+        } while (has_line && reader.line().time.empty());
+        bool const is_earlier = has_line && reader.line().time < time;
+        if (is_earlier) {
+            low = reader.line_offset();
+        } else {
+            high = middle;
+        }
+    }
+    LogReader reader(path, low, near_bytes, all, TornLine::leave);
+    for (;;) {
+        DET_TRY_ASSIGN(bool const has_line, reader.next());
+        if (!has_line) return reader.offset();
+        if (!reader.line().time.empty() && reader.line().time >= time) return reader.line_offset();
+    }
+}
+
 Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
                            LogSink const& sink) {
     auto const buffer_size =
@@ -139,7 +172,8 @@ Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter
     sources.reserve(logs.size());
     std::vector<Source*> heap;
     for (auto& log : logs) {
-        auto& source = sources.emplace_back(Source{&log, {log.path, log.offset, buffer_size, filter, torn}});
+        auto& source =
+            sources.emplace_back(Source{&log, {log.path, log.offset, buffer_size, filter, torn, log.end}});
         DET_TRY_ASSIGN(bool const has_line, source.reader.next());
         log.offset = source.reader.offset();
         if (has_line) heap.push_back(&source);
@@ -151,6 +185,7 @@ Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter
         auto line = source.reader.line();
         line.run = run;
         line.node = source.log->node;
+        line.offset = source.reader.line_offset();
         if (sink(line) == Go::stop) {
             // The next lines of the other logs were read but not passed on.
             heap.pop_back();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -14,12 +15,12 @@ namespace det::cli {
 /// What to do with a last line that has no newline yet.
 enum class TornLine { leave, show };
 
-/// Reads the lines of a log that match a filter, from an offset to the present end of the file. Holds one
-/// buffer and no open file: it opens the file for each piece, because NFS revalidates on open.
+/// Reads the lines of a log that match a filter, from an offset to `end` or the present end of the file.
+/// Holds one buffer and no open file: it opens the file for each piece, because NFS revalidates on open.
 class LogReader {
 public:
     LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size, LogFilter const& filter,
-              TornLine torn);
+              TornLine torn, std::size_t end = std::numeric_limits<std::size_t>::max());
 
     /// Moves to the next matching line, which line() returns until the next call. Returns false at the end.
     Result<bool> next();
@@ -35,6 +36,7 @@ private:
 
     std::filesystem::path path_;
     std::size_t buffer_size_;
+    std::size_t file_end_;
     LogFilter const& filter_;
     TornLine torn_;
     std::unique_ptr<char[]> buffer_;
@@ -46,14 +48,18 @@ private:
     LogLine line_;
 };
 
-/// The result of find_tail, which looks for the last `count` matching lines after `from`: the offset at which
-/// they begin, and their number, which is less than `count` if there are fewer.
+/// The result of find_tail, which looks for the last `count` matching lines after `from` and before `end`:
+/// the offset at which they begin, and their number, which is less than `count` if there are fewer.
 struct LogTail {
     std::size_t offset = 0;
     std::size_t count = 0;
 };
 Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, std::size_t count,
-                          LogFilter const& filter);
+                          LogFilter const& filter, std::size_t end = std::numeric_limits<std::size_t>::max());
+
+/// The offset of the first line that is not earlier than `time`; the end of the last whole line if there is
+/// none. The times of a log ascend.
+Result<std::size_t> find_time(std::filesystem::path const& path, std::string_view time);
 
 /// The answer of a sink: `on` if it wants more lines.
 enum class Go { on, stop };
@@ -64,6 +70,7 @@ struct NodeLog {
     std::filesystem::path path;
     int node = 0;
     std::size_t offset = 0;
+    std::size_t end = std::numeric_limits<std::size_t>::max();  // where reading stops
 };
 
 /// Passes the lines of a run's node logs that match `filter` to `sink`, ordered by time. Reads each log from

@@ -75,7 +75,7 @@ public:
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(*experiment.history, trial));
-        DET_TRY_ASSIGN(auto const reports, experiment.history->load_reports(id));
+        DET_TRY_ASSIGN(auto const reports, experiment.history->load_reports_without_metrics(id));
         auto const report = last_report(reports);
         auto const waits = load_waits(experiment.layout.trial(id.index), trial, session);
         if (session.wants_json()) {

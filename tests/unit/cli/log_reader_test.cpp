@@ -57,6 +57,42 @@ void check_lines(std::vector<std::string> const& actual, std::vector<std::string
 
 BOOST_FIXTURE_TEST_SUITE(log_reader_test, Fixture)
 
+BOOST_AUTO_TEST_CASE(the_first_line_of_a_time_is_found) {
+    std::string text;
+    std::vector<std::size_t> offsets;
+    auto const time_of = [](int number) {
+        return format_utc(UtcTime{1'790'000'000'000'000 + std::int64_t{number} * 1'000'000});
+    };
+    constexpr int lines = 5000;
+    for (int number = 0; number < lines; ++number) {
+        offsets.push_back(text.size());
+        text +=
+            time_of(number) + " [rank=0] " + std::string(static_cast<std::size_t>(number % 200), 'x') + "\n";
+    }
+    auto const whole = text.size();
+    write(text + "torn");
+    for (int const number : {0, 1, 2, 17, 2499, 4998, 4999})
+        BOOST_TEST(must(find_time(path, time_of(number))) == offsets[static_cast<std::size_t>(number)],
+                   number);
+    BOOST_TEST(must(find_time(path, time_of(-5))) == 0u);
+    BOOST_TEST(must(find_time(path, time_of(lines))) == whole);
+    BOOST_TEST(must(find_time(directory / "absent", time_of(0))) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(reading_stops_at_a_given_end) {
+    write(line_of(0, "one") + line_of(0, "two") + line_of(0, "three"));
+    auto const end = 2 * line_of(0, "one").size();
+    LogReader reader(path, 0, 16384, filter, TornLine::leave, end);
+    BOOST_TEST(must(reader.next()));
+    BOOST_TEST(must(reader.next()));
+    BOOST_TEST(std::string(reader.line().text) == "two");
+    BOOST_TEST(!must(reader.next()));
+    auto const tail = must(find_tail(path, 0, 1, filter, end));
+    BOOST_TEST(tail.count == 1u);
+    BOOST_TEST(tail.offset == line_of(0, "one").size());
+    BOOST_TEST(must(find_tail(path, 0, 5, filter, 0)).count == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(lines_are_the_same_however_small_the_buffer_is) {
     std::string text;
     for (int i = 0; i < 300; ++i)

@@ -163,6 +163,8 @@ BOOST_AUTO_TEST_CASE(experiments_are_listed_and_filtered) {
     BOOST_TEST(get("/v1/experiments?archived=true&before=2").at("before").is_null());
     BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("trial_count") == 1);
     BOOST_TEST(!get("/v1/experiments").at("experiments")[0].contains("trials"));
+    BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("searcher").at("metric") == "loss");
+    BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("best").is_null());  // an index has it
     BOOST_TEST(ids("?name=irs") == Ids{1});
     BOOST_TEST(ids("?name=sec").empty());
     BOOST_TEST(ids("?owner=you").empty());
@@ -304,6 +306,106 @@ BOOST_AUTO_TEST_CASE(the_metrics_of_a_trial_are_listed) {
     BOOST_TEST(list[0].at("points") == 30);
     BOOST_TEST(list[0].at("last") == 230.0);
     BOOST_TEST(get("/v1/trials/1.0/metrics?all_runs=true").at("metrics")[0].at("points") == 40);
+}
+
+BOOST_AUTO_TEST_CASE(the_curves_of_all_trials_are_one_answer) {
+    auto const names = get("/v1/experiments/1/metrics").at("metrics");
+    BOOST_TEST(names == (Json{{{"group", "training"}, {"metric", "loss"}}}));
+    BOOST_TEST(get("/v1/experiments/1/metrics?trial=1.0").at("metrics") == names);
+    BOOST_TEST(status("/v1/experiments/1/metrics?trial=1.7") == 404);
+    for (auto const* trial : {"2.0", "x", "1"})
+        BOOST_TEST(status(std::string("/v1/experiments/1/metrics?trial=") + trial) == 400, trial);
+    auto const answer = get("/v1/experiments/1/series?group=training&metric=loss");
+    BOOST_TEST(answer.at("metric") == "loss");
+    BOOST_REQUIRE(answer.at("trials").size() == 1u);
+    auto const& curve = answer.at("trials")[0];
+    auto const own = get("/v1/trials/1.0/series?group=training&metric=loss").at("curves")[0];
+    BOOST_TEST(curve.at("trial") == "1.0");
+    BOOST_TEST(curve.at("points") == own.at("points"));
+    BOOST_TEST(curve.at("x") == own.at("steps"));
+    BOOST_TEST(curve.at("values") == own.at("values"));  // with a NaN
+    auto const times = get("/v1/experiments/1/series?group=training&metric=loss&axis=time&from=5000&to=7000");
+    BOOST_TEST(times.at("trials")[0].at("x") == (Json{5000, 6000, 7000}));
+    BOOST_TEST(get("/v1/experiments/1/series?group=g&metric=m").at("trials")[0].at("x").empty());
+    for (auto const* query : {"", "?group=g", "?group=g&metric=m&width=0", "?group=g&metric=m&all_runs=true"})
+        BOOST_TEST(status(std::string("/v1/experiments/1/series") + query) == 400, query);
+}
+
+BOOST_AUTO_TEST_CASE(the_configuration_is_sent_as_text) {
+    BOOST_TEST(status("/v1/experiments/1/config") == 404);
+    must(write_file(ExperimentLayout(root, {1}).config(), "name: first  # exp.yaml:1\n"));
+    BOOST_TEST(get("/v1/experiments/1/config").at("text") == "name: first  # exp.yaml:1\n");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_have_the_jobs_that_run_on_them) {
+    slurm::Node node;
+    node.name = "n1";
+    node.state = "mixed";
+    node.cpus = 8;
+    node.cpus_used = 4;
+    node.gres = "gpu:4";
+    node.gres_used = "gpu:2(IDX:0-1)";
+    for (auto const* partition : {"a", "b"}) {
+        node.partition = partition;
+        slurm.node_list.push_back(node);
+    }
+    node.name = "n2";
+    node.state = "drained";
+    slurm.node_list.push_back(node);
+    slurm::JobStatus running;
+    running.ref = *slurm::parse_job_ref("4711_0");
+    running.state = slurm::JobState::running;
+    running.node_list = "n[1-1]";
+    running.user = "someone";
+    slurm.job = running;
+    auto const nodes = get("/v1/nodes").at("nodes");
+    BOOST_REQUIRE(nodes.size() == 2u);
+    BOOST_TEST(nodes[0].at("partitions") == (Json{"a", "b"}));
+    BOOST_TEST(nodes[0].at("gpus_used") == 2);
+    BOOST_TEST(nodes[0].at("jobs").size() == 1u);
+    BOOST_TEST(nodes[0].at("jobs")[0].at("id") == "4711_0");
+    BOOST_TEST(nodes[0].at("jobs")[0].at("experiment").is_null());  // of another user
+    BOOST_TEST(nodes[1].at("jobs").empty());
+    BOOST_TEST(nodes[1].at("is_out") == true);
+    slurm.is_down = true;
+    BOOST_TEST(status("/v1/nodes") == 503);
+}
+
+BOOST_AUTO_TEST_CASE(logs_are_read_backwards_without_gap_or_repetition) {
+    Lines expected;
+    for (std::uint32_t run : {0u, 1u}) {
+        for (int line = 0; line < 25; ++line) {
+            auto const name = std::to_string(run) + "." + std::to_string(line);
+            write_log(run, line % 3,
+                      "2026-11-21T1" + std::to_string(run) + ":00:" + (line < 10 ? "0" : "") +
+                          std::to_string(line) + ".000000Z [rank=0] line " + name + "\n");
+            expected.push_back("line " + name);
+        }
+    }
+    for (int const first : {1, 4, 24, 40}) {
+        auto answer = get("/v1/trials/1.0/logs?tail=" + std::to_string(first));
+        auto all = messages(answer);
+        BOOST_TEST(all.size() == static_cast<std::size_t>(first));
+        for (int piece = 0; piece < 60; ++piece) {
+            auto const before = answer.at("before").get<std::string>();
+            answer = get("/v1/trials/1.0/logs?limit=4&before=" + http::percent_encode(before));
+            auto const earlier = messages(answer);
+            if (earlier.empty()) break;
+            BOOST_TEST(earlier.size() <= 4u);
+            all.insert(all.begin(), earlier.begin(), earlier.end());
+        }
+        BOOST_TEST(all == expected, boost::test_tools::per_element());
+    }
+    // From a time on, and what was before it.
+    auto const later = get("/v1/trials/1.0/logs?run=1&since=2026-11-21T11:00:20Z");
+    BOOST_TEST(messages(later).front() == "line 1.20");
+    auto const earlier = get("/v1/trials/1.0/logs?limit=2&before=" + later.at("before").get<std::string>());
+    BOOST_TEST(messages(earlier) == (Lines{"line 1.18", "line 1.19"}));
+    BOOST_TEST(messages(get("/v1/trials/1.0/logs?grep=7&limit=1&before=" +
+                            later.at("before").get<std::string>())) == Lines{"line 1.17"});
+    BOOST_TEST(status("/v1/trials/1.0/logs?before=0:0:0&after=0:0:0") == 400);
+    BOOST_TEST(status("/v1/trials/1.0/logs?before=0:0:0&tail=3") == 400);
+    BOOST_TEST(status("/v1/trials/1.0/logs?before=x") == 400);
 }
 
 BOOST_AUTO_TEST_CASE(system_metrics_of_a_node_are_curves_over_time) {

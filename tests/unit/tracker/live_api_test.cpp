@@ -68,6 +68,32 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(live_api_test, Fixture)
 
+BOOST_AUTO_TEST_CASE(a_list_has_the_best_trial_and_the_progress) {
+    example.create(1, 2);
+    for (std::uint32_t trial : {0u, 1u}) {
+        example.step({{1}, trial});
+        auto& run = example.run_of({{1}, trial});
+        for (std::uint64_t step = 1; step <= 3; ++step) {
+            Json const metrics{{"loss", 10.0 * (trial + 1) - static_cast<double>(step)}};
+            run.append(
+                MetricsReported{UtcTime{static_cast<std::int64_t>(step)}, "validation", step, metrics});
+        }
+    }
+    example.run_of({{1}, 0}).append(ProgressReported{UtcTime{9}, 0.5});
+    auto const running = get("/v1/experiments").at("experiments")[0];
+    BOOST_TEST(running.at("progress") == 0.25);
+    BOOST_TEST(running.at("best") == (Json{{"trial", "1.0"}, {"value", 7.0}, {"steps_completed", 3}}));
+    for (std::uint32_t trial : {0u, 1u}) example.finish({{1}, trial});
+    auto const ended = get("/v1/experiments").at("experiments")[0];
+    BOOST_TEST(ended.at("progress") == 1.0);
+    BOOST_TEST(ended.at("best").at("trial") == "1.0");
+    auto const names = get("/v1/experiments/1/metrics").at("metrics");
+    BOOST_TEST(names == (Json{{{"group", "validation"}, {"metric", "loss"}}}));
+    auto const curves = get("/v1/experiments/1/series?group=validation&metric=loss").at("trials");
+    BOOST_REQUIRE(curves.size() == 2u);
+    BOOST_TEST(curves[1].at("values") == (Json{19, 18, 17}));
+}
+
 BOOST_AUTO_TEST_CASE(a_commit_answers_the_request_that_waits_for_a_change) {
     example.create(1, 1);
     must(live->load_experiment({1}));
@@ -109,16 +135,33 @@ BOOST_AUTO_TEST_CASE(every_route_answers_from_the_index_as_from_the_journals) {
     example.create(1, 2);
     for (int step = 0; step < 40; ++step) example.step({{1}, static_cast<std::uint32_t>(step % 2)});
     for (std::uint32_t trial : {0, 1}) example.finish({{1}, trial});
-    for (auto const* path :
-         {"/v1/experiments", "/v1/experiments/1", "/v1/experiments/1/trials", "/v1/experiments/1/checkpoints",
-          "/v1/experiments/1/search", "/v1/trials/1.0", "/v1/trials/1.1", "/v1/trials/1.0/profile",
-          "/v1/trials/1.1/metrics", "/v1/trials/1.1/metrics?all_runs=true",
-          "/v1/trials/1.1/series?group=training&metric=m0",
-          "/v1/trials/1.1/series?group=validation&metric=loss",
-          "/v1/trials/1.0/series?group=training&metric=m0&all_runs=true&axis=time&width=7",
-          "/v1/records/experiments", "/v1/records/experiments/1", "/v1/records/trials/1.0/reports",
-          "/v1/records/trials/1.0/best-validation?metric=loss&smaller_is_better=true"})
+    for (auto const* path : {"/v1/experiments/1",
+                             "/v1/experiments/1/metrics",
+                             "/v1/experiments/1/metrics?trial=1.1",
+                             "/v1/experiments/1/series?group=validation&metric=loss&width=5",
+                             "/v1/experiments/1/series?group=training&metric=m0&axis=time",
+                             "/v1/experiments/1/trials",
+                             "/v1/experiments/1/checkpoints",
+                             "/v1/experiments/1/search",
+                             "/v1/trials/1.0",
+                             "/v1/trials/1.1",
+                             "/v1/trials/1.0/profile",
+                             "/v1/trials/1.1/metrics",
+                             "/v1/trials/1.1/metrics?all_runs=true",
+                             "/v1/trials/1.1/series?group=training&metric=m0",
+                             "/v1/trials/1.1/series?group=validation&metric=loss",
+                             "/v1/trials/1.0/series?group=training&metric=m0&all_runs=true&axis=time&width=7",
+                             "/v1/records/experiments",
+                             "/v1/records/experiments/1",
+                             "/v1/records/trials/1.0/reports",
+                             "/v1/records/trials/1.0/best-validation?metric=loss&smaller_is_better=true"})
         BOOST_TEST(get(path) == get(path, "j"), path);
+    auto list = get("/v1/experiments"), of_files = get("/v1/experiments", "j");
+    for (auto* answer : {&list, &of_files}) {
+        for (auto const* key : {"best", "progress"})
+            answer->at("experiments")[0].erase(key);  // only an index has them
+    }
+    BOOST_TEST(list == of_files);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

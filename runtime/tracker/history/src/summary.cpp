@@ -14,6 +14,14 @@ Json to_summary_json(ExperimentView const& view) {
     json["trial_count"] = view.trials.size();
     json["completed_trials"] =
         std::ranges::count(view.trials, lifecycle::State::completed, &TrialView::state);
+    if (auto const& spec = view.record.spec) {
+        json["searcher"] = {{"name", spec->searcher.name},
+                            {"metric", spec->searcher.metric},
+                            {"smaller_is_better", spec->searcher.smaller_is_better}};
+        json["hyperparameters"] = spec->config->is_object()
+                                      ? spec->config->value("hyperparameters", Json::object())
+                                      : Json::object();
+    }
     return json;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace det::tracker::index {
 namespace {
@@ -124,6 +125,23 @@ Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) 
         DET_TRY_ASSIGN(runs[i].metrics, index::load_reports(index_, journals[i].id));
     }
     return std::move(runs);
+}
+
+Result<std::vector<history::RunReports>> IndexHistory::load_reports_without_metrics(TrialId id) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto opened, open_trial(id));
+    return std::move(opened.runs);
+}
+
+Result<std::vector<history::MetricName>> IndexHistory::list_metrics(TrialId id) {
+    DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
+    DET_TRY_ASSIGN(auto const opened, open_trial(id));
+    std::set<history::MetricName> names;
+    for (auto const& journal : opened.journals) {
+        DET_TRY_ASSIGN(auto const series, list_series(index_, journal.id));
+        for (auto const& [group, name] : series) names.insert({group, name});
+    }
+    return std::vector(names.begin(), names.end());
 }
 
 Result<std::vector<history::RunSeries>> IndexHistory::load_series(TrialId id, std::string const& group,

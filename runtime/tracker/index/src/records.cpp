@@ -84,7 +84,8 @@ std::optional<Value> first_of(std::vector<Value> values) {
 constexpr std::uint64_t no_id = std::uint64_t{1} << 32;  // higher than all ids
 
 constexpr char select_summaries[] =
-    "SELECT experiment, summary, error FROM summaries WHERE experiment<?1 AND (error IS NOT NULL OR"
+    "SELECT experiment, summary, error, best_trial, best_value, best_steps, progress FROM summaries WHERE "
+    "experiment<?1 AND (error IS NOT NULL OR"
     " ((?2 OR NOT is_archived) AND (?3 IS NULL OR state IS NULL OR state=?3) AND"
     " (?4 IS NULL OR owner=?4) AND (?5 IS NULL OR instr(name, ?5)>0) AND"
     " (?6 IS NULL OR EXISTS(SELECT 1 FROM json_each(labels) WHERE value=?6))))"
@@ -135,7 +136,8 @@ Status remove_experiment(Database& index, ExperimentId id) {
     return Ok{};
 }
 
-Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error) {
+Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error,
+                   SummaryExtras const& extras) {
     auto const id = experiment.id;
     auto const now = history::attributes_of(experiment);
     auto const owner = experiment.spec ? std::optional(experiment.spec->owner) : std::nullopt;
@@ -146,8 +148,14 @@ Status put_summary(Database& index, history::ExperimentRecord experiment, std::o
         text = std::move(summary.text);
         if (decided) state = to_string(*decided);
     }
-    return index.run("INSERT OR REPLACE INTO summaries VALUES(?,?,?,?,?,?,?,?)", id.value, state, owner,
-                     now.name, to_line(Json(now.labels)), now.is_archived, text, render_error(error));
+    auto const& best = extras.best;
+    auto const trial = best ? std::optional<std::int64_t>(best->trial) : std::nullopt;
+    auto const steps =
+        best ? std::optional<std::int64_t>(static_cast<std::int64_t>(best->steps_completed)) : std::nullopt;
+    auto const value = best ? std::optional(best->value) : std::nullopt;
+    return index.run("INSERT OR REPLACE INTO summaries VALUES(?,?,?,?,?,?,?,?,?,?,?,?)", id.value, state,
+                     owner, now.name, to_line(Json(now.labels)), now.is_archived, text, render_error(error),
+                     trial, value, steps, extras.progress);
 }
 
 Result<history::ExperimentPage> list_summaries(Database& index, history::ExperimentFilter const& filter) {
@@ -162,8 +170,14 @@ Result<history::ExperimentPage> list_summaries(Database& index, history::Experim
         [&](Row const& row) {
             page.has_more = page.experiments.size() == filter.limit;
             if (page.has_more) return;
-            page.experiments.push_back(
-                {{static_cast<std::uint32_t>(row.integer(0))}, row.text(1), error_in(row, 2)});
+            history::ExperimentSummary found{
+                {static_cast<std::uint32_t>(row.integer(0))}, row.text(1), error_in(row, 2)};
+            if (!row.is_null(3)) {
+                found.best = history::BestTrial{static_cast<std::uint32_t>(row.integer(3)), row.real(4),
+                                                static_cast<std::uint64_t>(row.integer(5))};
+            }
+            if (!row.is_null(6)) found.progress = row.real(6);
+            page.experiments.push_back(std::move(found));
         },
         before, filter.with_archived, state, filter.owner, filter.name, filter.label, filter.limit + 1));
     return page;

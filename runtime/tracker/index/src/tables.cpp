@@ -13,7 +13,8 @@ CREATE TABLE experiments(
   changed_ns INTEGER NOT NULL);
 CREATE TABLE summaries(
   experiment INTEGER PRIMARY KEY, state TEXT, owner TEXT, name TEXT NOT NULL, labels TEXT NOT NULL,
-  is_archived INTEGER NOT NULL, summary TEXT NOT NULL, error TEXT);
+  is_archived INTEGER NOT NULL, summary TEXT NOT NULL, error TEXT, best_trial INTEGER, best_value REAL,
+  best_steps INTEGER, progress REAL);
 CREATE TABLE trials(
   experiment INTEGER NOT NULL, trial INTEGER NOT NULL, record TEXT NOT NULL, is_settled INTEGER NOT NULL,
   best_value REAL, best_steps INTEGER, PRIMARY KEY(experiment, trial)) WITHOUT ROWID;

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/record_json.hpp>
 #include <det/tracker/index/index_history.hpp>
@@ -188,12 +189,43 @@ Result<bool> ExperimentFollower::follow_rungs() {
     return has_changed;
 }
 
+/// How far a trial is: 1 once it has ended, else what the program reported last.
+double ExperimentFollower::progress_of(Trial const& trial) const {
+    auto const& record = trial.row.record;
+    if (record.runs.empty()) return 0;
+    if (auto const& end = record.runs.back().ended; end && end->next_action == NextAction::stop) return 1;
+    double progress = 0;
+    for (auto const& [key, journal] : trial.journals) {
+        if (key.node == index::JournalKey::chief)
+            progress = journal->row().records.progress.value_or(progress);
+    }
+    return std::clamp(progress, 0.0, 1.0);
+}
+
+index::SummaryExtras ExperimentFollower::summarise_trials() const {
+    index::SummaryExtras extras;
+    auto const& spec = experiment_.record.spec;
+    auto const count = experiment_.record.trial_count();
+    if (!spec || count == 0 || experiment_.error) return extras;
+    double sum = 0;
+    for (std::uint32_t trial = 0; trial < count; ++trial) {
+        auto const& row = trials_.at(trial).row;
+        sum += progress_of(trials_.at(trial));
+        bool const is_better_one = row.best && (!extras.best || is_better(row.best->value, extras.best->value,
+                                                                          spec->searcher.smaller_is_better));
+        if (is_better_one)
+            extras.best = history::BestTrial{trial, row.best->value, row.best->steps_completed};
+    }
+    extras.progress = sum / count;
+    return extras;
+}
+
 /// Stores what lists show of the experiment.
 Status ExperimentFollower::write_summary() {
     auto record = experiment_.record;
     for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)
         record.trials.push_back(trials_.at(index).row.record);
-    return index::put_summary(database_, std::move(record), experiment_.error);
+    return index::put_summary(database_, std::move(record), experiment_.error, summarise_trials());
 }
 
 Result<FollowResult> ExperimentFollower::follow() {

@@ -231,6 +231,27 @@ Result<std::vector<history::Curve>> LiveIndex::load_curves(TrialId id, history::
     return read([&](history::History& history) { return history.load_curves(id, query); });
 }
 
+Result<std::vector<history::Curve>> LiveIndex::load_trial_curves(ExperimentId id, std::uint32_t count,
+                                                                 history::CurveQuery const& query) {
+    state_->wait_for(id);
+    return read([&](history::History& history) { return history.load_trial_curves(id, count, query); });
+}
+
+Result<std::vector<history::MetricName>> LiveIndex::list_metrics(TrialId id) {
+    state_->wait_for(id.experiment);
+    return read([&](history::History& history) { return history.list_metrics(id); });
+}
+
+Result<std::vector<history::MetricName>> LiveIndex::list_metrics(ExperimentId id, std::uint32_t count) {
+    state_->wait_for(id);
+    return read([&](history::History& history) { return history.list_metrics(id, count); });
+}
+
+Result<std::vector<history::RunReports>> LiveIndex::load_reports_without_metrics(TrialId id) {
+    state_->wait_for(id.experiment);
+    return read([&](history::History& history) { return history.load_reports_without_metrics(id); });
+}
+
 Result<std::vector<search::RungEntry>> LiveIndex::load_rung(ExperimentId id, std::uint32_t bracket,
                                                             std::uint32_t rung) {
     state_->wait_for(id);

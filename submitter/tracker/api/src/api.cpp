@@ -2,8 +2,10 @@
 
 #include "changes.hpp"
 #include "commands.hpp"
+#include "experiment_metrics.hpp"
 #include "experiments.hpp"
 #include "logs.hpp"
+#include "nodes.hpp"
 #include "records.hpp"
 #include "series.hpp"
 #include "state.hpp"
@@ -24,8 +26,10 @@ std::vector<http::Route> Api::routes() {
     }));
     add_change_routes(routes, state_->sources, state_->waiters);
     add_command_routes(routes, state_->sources, state_->services);
+    add_experiment_metric_routes(routes, state_->sources);
     add_experiment_routes(routes, state_->sources, state_->services);
     add_log_routes(routes, state_->sources, state_->waiters);
+    add_node_routes(routes, state_->sources, state_->services);
     add_record_routes(routes, state_->sources);
     add_series_routes(routes, state_->sources);
     return routes;

@@ -29,6 +29,7 @@ std::vector<CommandRoute> const& command_routes() {
         {"/v1/experiments/{experiment}/checkpoints",
          {"experiment", "list-checkpoints", "{experiment}"},
          {{"best", "--best"}}},
+        {"/v1/experiments/{experiment}/report", {"experiment", "report", "{experiment}"}, {}},
         {"/v1/experiments/{experiment}/search", {"experiment", "describe", "{experiment}", "--search"}, {}},
         {"/v1/experiments/{experiment}/trials", {"experiment", "list-trials", "{experiment}"}, {}},
         {"/v1/jobs",

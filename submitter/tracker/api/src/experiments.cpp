@@ -7,13 +7,15 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <sstream>
+
+#include "quiet_context.hpp"
 
 namespace det::tracker::api {
 namespace {
 
 using history::ExperimentFilter;
 using history::ExperimentPage;
+using history::ExperimentSummary;
 
 constexpr std::size_t limit_max = 10000;
 
@@ -37,20 +39,6 @@ Result<ExperimentFilter> parse_filter(Request const& request) {
     return filter;
 }
 
-/// Collects what the use cases warn of.
-class QuietContext final : public experiment::Context {
-public:
-    explicit QuietContext(Sources const& sources)
-        : Context(sources.environment, sources.clock, sources.slurm, sources.cache) {}
-    void on_warnings(Diagnostics const& found) const override {
-        std::ostringstream text;
-        print(text, found, {});
-        warnings += text.str();
-    }
-    void on_message(std::string const&) const override {}
-    mutable std::string warnings;
-};
-
 /// Whether the page is all that the answer takes: neither Slurm's queue nor further experiments in place of
 /// those that can't be read.
 bool is_complete(ExperimentPage const& page) {
@@ -64,12 +52,15 @@ class Answer {
 public:
     void reserve(ExperimentPage const& page) {
         std::size_t bytes = body_.size();
-        for (auto const& experiment : page.experiments) bytes += experiment.text.size() + 1;
+        for (auto const& experiment : page.experiments) bytes += experiment.text.size() + 128;
         body_.reserve(bytes + 256);
     }
-    void add(std::string_view experiment) {
+    /// \param text the JSON of its summary
+    void add(std::string_view text, ExperimentSummary const& experiment) {
         if (count_++ > 0) body_ += ',';
-        body_ += experiment;
+        body_ += text.substr(0, text.rfind('}'));
+        body_ += fmt::format(",\"best\":{},\"progress\":{}}}", best_text(experiment),
+                             experiment.progress ? fmt::format("{:.4g}", *experiment.progress) : "null");
     }
     std::size_t size() const { return count_; }
     Response finish(std::string_view warnings, ExperimentPage const& last_page) && {
@@ -80,6 +71,14 @@ public:
     }
 
 private:
+    static std::string best_text(ExperimentSummary const& experiment) {
+        auto const& best = experiment.best;
+        if (!best) return "null";
+        TrialId const trial{experiment.id, best->trial};
+        return to_line(Json{
+            {"trial", to_string(trial)}, {"value", best->value}, {"steps_completed", best->steps_completed}});
+    }
+
     std::string body_ = "{\"experiments\":[";
     std::size_t count_ = 0;
 };
@@ -117,9 +116,9 @@ void add_page(Answer& answer, ExperimentPage const& page, std::map<ExperimentId,
         if (found.error) {
             context.warn(Error(*found.error).while_doing("reading experiment " + to_string(found.id)));
         } else if (!found.text.empty()) {
-            answer.add(found.text);
+            answer.add(found.text, found);
         } else if (auto const other = others.find(found.id); other != others.end()) {
-            answer.add(other->second);
+            answer.add(other->second, found);
         }
     }
 }

@@ -6,6 +6,9 @@
 #include <deque>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "changes.hpp"
 #include "logs/log_follower.hpp"
@@ -19,6 +22,7 @@ struct LogQuery {
     std::vector<cli::LogPosition> cursor;
     std::size_t limit = 1000;
     std::optional<std::size_t> tail;
+    bool is_backwards = false;  // the cursor is where the lines end
     std::chrono::milliseconds wait{0};
 };
 
@@ -76,7 +80,7 @@ Status choose_lines(cli::LogFilter& filter, Request const& request, UtcTime now)
 
 Result<LogQuery> parse_log_query(Sources const& sources, Request const& request) {
     DET_TRY(allow_parameters(request, {"rank", "node", "run", "since", "until", "level", "grep", "tail",
-                                       "limit", "after", "wait"}));
+                                       "limit", "after", "before", "wait"}));
     DET_TRY_ASSIGN(auto const id, trial_of(request));
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id.experiment));
     if (id.index >= record.trials.size())
@@ -93,40 +97,121 @@ Result<LogQuery> parse_log_query(Sources const& sources, Request const& request)
     if (query.limit == 0 || query.limit > lines_max || query.tail.value_or(1) > lines_max)
         return bad("the parameters 'limit' and 'tail' are numbers of lines up to 10000");
     auto const after = text_parameter(request, "after");
-    if (after && query.tail) return bad("the parameters 'after' and 'tail' exclude each other");
-    DET_TRY_ASSIGN(query.cursor, parse_cursor(after.value_or("")));
+    auto const before = text_parameter(request, "before");
+    if ((after ? 1 : 0) + (before ? 1 : 0) + (query.tail ? 1 : 0) > 1)
+        return bad("the parameters 'after', 'before' and 'tail' exclude each other");
+    query.is_backwards = before.has_value();
+    DET_TRY_ASSIGN(query.cursor, parse_cursor(before.value_or(after.value_or(""))));
     DET_TRY_ASSIGN(query.wait, wait_parameter(request));
     return query;
 }
 
+/// Lines of logs, of which the earliest are dropped if there are more than wanted, and where the rest begins.
+class LastLines {
+public:
+    explicit LastLines(std::size_t limit) : limit_(limit) {}
+
+    void add(cli::LogLine const& line) {
+        lines_.push_back({cli::to_json(line), {line.run, line.node, line.offset}});
+        if (lines_.size() <= limit_) return;
+        auto const& dropped = lines_.front().position;
+        dropped_.insert({dropped.run, dropped.node});
+        lines_.pop_front();
+    }
+    std::size_t size() const { return lines_.size(); }
+    std::deque<Json> take_json() {
+        std::deque<Json> texts;
+        for (auto& line : lines_) texts.push_back(std::move(line.json));
+        return texts;
+    }
+
+    /// Where an earlier page ends: at the first line of each log, in the first run that has lines.
+    /// \param starts where the reading began, \param ends where it ended
+    std::vector<cli::LogPosition> begins(std::vector<cli::LogPosition> const& starts,
+                                         std::vector<cli::LogPosition> const& ends) const {
+        std::map<std::pair<std::uint32_t, int>, std::size_t> at;
+        for (auto const& start : starts) at[{start.run, start.node}] = start.offset;
+        for (auto const& end : ends) {
+            if (dropped_.contains({end.run, end.node})) at[{end.run, end.node}] = end.offset;
+        }
+        for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
+            auto const& [run, node, offset] = line->position;
+            if (dropped_.contains({run, node})) at[{run, node}] = offset;
+        }
+        std::vector<cli::LogPosition> begins;
+        auto const first_run = lines_.empty() ? std::optional<std::uint32_t>() : lines_.front().position.run;
+        for (auto const& [key, offset] : at) {
+            if (key.first == first_run.value_or(key.first)) begins.push_back({key.first, key.second, offset});
+        }
+        return begins;
+    }
+
+private:
+    struct Line {
+        Json json;
+        cli::LogPosition position;
+    };
+    std::size_t limit_;
+    std::deque<Line> lines_;
+    std::set<std::pair<std::uint32_t, int>> dropped_;
+};
+
 struct LogPiece {
     std::deque<Json> lines;
-    std::string cursor;
+    std::string after;        // the cursor of the next lines
+    std::string before;       // the cursor of the earlier lines
     bool is_complete = true;  // false: there are more lines now
 };
 
+/// Reads the lines before the cursor.
+Result<LogPiece> read_earlier_piece(LogQuery const& query) {
+    cli::LogFollower follower(query.trial, query.choice);
+    follower.resume_at(query.cursor);
+    LogPiece piece{{}, render_cursor(query.cursor), render_cursor(query.cursor)};
+    DET_TRY_ASSIGN(auto found, follower.find_earlier(query.limit));
+    if (!found) return piece;
+    std::vector<cli::LogPosition> starts, ends;
+    for (auto const& log : found->logs) starts.push_back({found->run, log.node, log.offset});
+    LastLines lines(query.limit);
+    DET_TRY(cli::merge_node_logs(found->logs, found->run, query.choice.filter, cli::TornLine::leave,
+                                 [&](cli::LogLine const& line) {
+                                     lines.add(line);
+                                     return cli::Go::on;
+                                 }));
+    for (auto const& log : found->logs) ends.push_back({found->run, log.node, log.offset});
+    piece.before = render_cursor(lines.begins(starts, ends));
+    piece.lines = lines.take_json();
+    return piece;
+}
+
 /// Reads from the cursor. A last line without newline is left for the next piece.
 Result<LogPiece> read_piece(LogQuery const& query) {
+    if (query.is_backwards) return read_earlier_piece(query);
     cli::LogFollower follower(query.trial, query.choice);
     follower.resume_at(query.cursor);
     // One more: a last line without newline counts, and is not sent.
     if (query.tail) DET_TRY(follower.skip_to_tail(*query.tail + 1));
-    LogPiece piece;
+    // The logs of several nodes together may have more lines than were asked for.
+    LastLines lines(query.tail ? *query.tail : std::numeric_limits<std::size_t>::max());
     auto const limit = query.tail ? std::numeric_limits<std::size_t>::max() : query.limit;
     DET_TRY_ASSIGN(auto const go, follower.read_news(cli::TornLine::leave, [&](cli::LogLine const& line) {
-        piece.lines.push_back(cli::to_json(line));
-        // The logs of several nodes together may have more lines than were asked for.
-        if (query.tail && piece.lines.size() > *query.tail) piece.lines.pop_front();
-        return piece.lines.size() < limit ? cli::Go::on : cli::Go::stop;
+        lines.add(line);
+        return lines.size() < limit ? cli::Go::on : cli::Go::stop;
     }));
+    LogPiece piece;
     piece.is_complete = go == cli::Go::on;
-    piece.cursor = render_cursor(follower.positions());
+    auto const positions = follower.positions();
+    piece.after = render_cursor(positions);
+    piece.before = render_cursor(lines.begins(follower.starts(), positions));
+    piece.lines = lines.take_json();
     return piece;
 }
 
 Response piece_response(LogPiece const& piece) {
-    return json_response(
-        Json{{"lines", piece.lines}, {"after", piece.cursor}, {"complete", piece.is_complete}});
+    return json_response(Json{{"lines", piece.lines},
+                              {"after", piece.after},
+                              {"before", piece.before},
+                              {"complete", piece.is_complete}});
 }
 
 void answer_logs(Request const& request, http::Responder const& responder, Sources const& sources,

@@ -19,25 +19,6 @@ using history::CurveQuery;
 
 constexpr std::size_t width_max = 10000;
 
-Result<CurveQuery> parse_series_query(Request const& request, Axis default_axis) {
-    CurveQuery query;
-    query.axis = default_axis;
-    DET_TRY_ASSIGN(query.group, require_parameter(request, "group"));
-    DET_TRY_ASSIGN(query.metric, require_parameter(request, "metric"));
-    DET_TRY_ASSIGN(auto const width, integer_parameter(request, "width"));
-    if (width && (*width == 0 || *width > width_max))
-        return Error{codes::bad_request, "the parameter 'width' is not between 1 and 10000"};
-    query.width = width.value_or(query.width);
-    auto const axis = text_parameter(request, "axis");
-    if (axis && *axis != "steps" && *axis != "time")
-        return Error{codes::bad_request, "the parameter 'axis' is not 'steps' or 'time'"};
-    if (axis) query.axis = *axis == "time" ? Axis::time : Axis::steps;
-    DET_TRY_ASSIGN(query.from, number_parameter(request, "from"));
-    DET_TRY_ASSIGN(query.to, number_parameter(request, "to"));
-    DET_TRY_ASSIGN(query.all_runs, flag_parameter(request, "all_runs"));
-    return query;
-}
-
 void add(history::RunSeries& series, MetricsReported const& report, std::string const& metric) {
     auto const found = report.metrics->find(metric);
     if (found == report.metrics->end()) return;
@@ -165,6 +146,25 @@ Result<Json> node_metrics(Sources const& sources, Request const& request) {
 }
 
 }  // namespace
+
+Result<CurveQuery> parse_series_query(Request const& request, Axis default_axis) {
+    CurveQuery query;
+    query.axis = default_axis;
+    DET_TRY_ASSIGN(query.group, require_parameter(request, "group"));
+    DET_TRY_ASSIGN(query.metric, require_parameter(request, "metric"));
+    DET_TRY_ASSIGN(auto const width, integer_parameter(request, "width"));
+    if (width && (*width == 0 || *width > width_max))
+        return Error{codes::bad_request, "the parameter 'width' is not between 1 and 10000"};
+    query.width = width.value_or(query.width);
+    auto const axis = text_parameter(request, "axis");
+    if (axis && *axis != "steps" && *axis != "time")
+        return Error{codes::bad_request, "the parameter 'axis' is not 'steps' or 'time'"};
+    if (axis) query.axis = *axis == "time" ? Axis::time : Axis::steps;
+    DET_TRY_ASSIGN(query.from, number_parameter(request, "from"));
+    DET_TRY_ASSIGN(query.to, number_parameter(request, "to"));
+    DET_TRY_ASSIGN(query.all_runs, flag_parameter(request, "all_runs"));
+    return query;
+}
 
 void add_series_routes(Routes& routes, Sources& sources) {
     auto& history = sources.history;

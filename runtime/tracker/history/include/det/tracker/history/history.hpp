@@ -93,6 +93,13 @@ struct RunSeries {
 
 enum class SupersededReports { left_out, included };
 
+/// A metric by its group and name.
+struct MetricName {
+    std::string group;
+    std::string metric;
+    friend auto operator<=>(MetricName const&, MetricName const&) = default;
+};
+
 /// The numbers of one metric in the reports of a run. Pure.
 RunSeries series_of(RunReports const& run, std::string_view group, std::string_view metric,
                     SupersededReports superseded);
@@ -131,6 +138,17 @@ public:
     /// The same reduced to what a plot can show. The implementation here uses load_series(); an index has a
     /// faster one.
     virtual Result<std::vector<Curve>> load_curves(TrialId id, CurveQuery const& query);
+    /// The same for each of the first `count` trials of an experiment, in order; the query must not ask for
+    /// all runs.
+    virtual Result<std::vector<Curve>> load_trial_curves(ExperimentId id, std::uint32_t count,
+                                                         CurveQuery const& query);
+    /// The metrics with numbers that a trial has reported, sorted. Here they are looked for in
+    /// load_reports(); an index has a faster way.
+    virtual Result<std::vector<MetricName>> list_metrics(TrialId id);
+    /// The metrics of the first `count` trials of an experiment, sorted.
+    virtual Result<std::vector<MetricName>> list_metrics(ExperimentId id, std::uint32_t count);
+    /// load_reports() without the metrics. An index has a faster way than to load and drop them.
+    virtual Result<std::vector<RunReports>> load_reports_without_metrics(TrialId id);
 };
 
 }  // namespace det::tracker::history

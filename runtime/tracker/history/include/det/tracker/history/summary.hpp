@@ -17,13 +17,23 @@ struct ExperimentRecord;
 struct ExperimentView;
 struct TrialRecord;
 
+/// The trial of an experiment with the best validation.
+struct BestTrial {
+    std::uint32_t trial = 0;
+    double value = 0;
+    std::uint64_t steps_completed = 0;
+    friend bool operator==(BestTrial const&, BestTrial const&) = default;
+};
+
 /// An experiment in a list.
 struct ExperimentSummary {
     ExperimentId id;
     /// The JSON of to_summary_json(), on one line. Empty if Slurm's queue can change the state: then
     /// view_experiment() of the record and the queue gives it.
     std::string text;
-    std::optional<Error> error;  // why it can't be read; `text` is empty then
+    std::optional<Error> error;           // why it can't be read; `text` is empty then
+    std::optional<BestTrial> best = {};   // by the searcher's metric, if the History keeps it ready
+    std::optional<double> progress = {};  // 0 to 1, if the History keeps it ready
 };
 
 struct ExperimentFilter {
@@ -44,8 +54,9 @@ struct ExperimentPage {
     bool has_more = false;  // beyond the limit
 };
 
-/// What lists show of an experiment: the fields of to_json(view) without `trials`, with `trial_count` and
-/// `completed_trials`. Pure.
+/// What lists show of an experiment: the fields of to_json(view) without `trials`, with `trial_count`,
+/// `completed_trials`, `searcher` and `hyperparameters` (as configured: values and what they are drawn from).
+/// Pure.
 Json to_summary_json(ExperimentView const& view);
 
 /// Whether the state of a trial follows from the records alone, whatever Slurm's queue shows. Pure.

@@ -22,6 +22,9 @@ public:
     Result<history::ExperimentRecord> load_experiment(ExperimentId id) override;
     Result<history::ExperimentPage> list_summaries(history::ExperimentFilter const& filter) override;
     Result<std::vector<history::RunReports>> load_reports(TrialId id) override;
+    Result<std::vector<history::RunReports>> load_reports_without_metrics(TrialId id) override;
+    using history::History::list_metrics;
+    Result<std::vector<history::MetricName>> list_metrics(TrialId id) override;
     Result<std::vector<search::RungEntry>> load_rung(ExperimentId id, std::uint32_t bracket,
                                                      std::uint32_t rung) override;
     /// Takes the stored value if `spec` has the metric and the first run of the experiment's own

@@ -55,9 +55,16 @@ Result<std::vector<ExperimentId>> list_experiments(Database& index);
 /// Removes it with all that belongs to it.
 Status remove_experiment(Database& index, ExperimentId id);
 
+/// What lists show of an experiment beside its records.
+struct SummaryExtras {
+    std::optional<history::BestTrial> best = {};
+    std::optional<double> progress = {};
+};
+
 /// Stores what lists show of an experiment.
 /// \param error why it can't be read; the record then has the id only
-Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error);
+Status put_summary(Database& index, history::ExperimentRecord experiment, std::optional<Error> const& error,
+                   SummaryExtras const& extras = {});
 Result<history::ExperimentPage> list_summaries(Database& index, history::ExperimentFilter const& filter);
 
 Status put_trial(Database& index, TrialRow const& trial);

@@ -46,6 +46,8 @@ private:
     Result<bool> follow_rungs();
     Result<bool> keep_error(Error error);
     Status write_summary();
+    index::SummaryExtras summarise_trials() const;
+    double progress_of(Trial const& trial) const;
     TrialLayout trial_layout(TrialId id) const;
 
     index::Database& database_;

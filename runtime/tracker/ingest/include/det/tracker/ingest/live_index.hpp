@@ -45,6 +45,11 @@ public:
                                                         history::SupersededReports superseded) override;
 
     Result<std::vector<history::Curve>> load_curves(TrialId id, history::CurveQuery const& query) override;
+    Result<std::vector<history::Curve>> load_trial_curves(ExperimentId id, std::uint32_t count,
+                                                          history::CurveQuery const& query) override;
+    Result<std::vector<history::MetricName>> list_metrics(TrialId id) override;
+    Result<std::vector<history::MetricName>> list_metrics(ExperimentId id, std::uint32_t count) override;
+    Result<std::vector<history::RunReports>> load_reports_without_metrics(TrialId id) override;
 
     /// Calls `read(IndexHistory&)` with a connection that no other thread uses and returns its Result.
     template <class Read>
