@@ -71,6 +71,7 @@ std::unique_ptr<Command> make_experiment_archive();
 std::unique_ptr<Command> make_experiment_best();
 std::unique_ptr<Command> make_experiment_cancel();
 std::unique_ptr<Command> make_experiment_compare();
+std::unique_ptr<Command> make_experiment_export();
 std::unique_ptr<Command> make_experiment_pause();
 std::unique_ptr<Command> make_experiment_config();
 std::unique_ptr<Command> make_experiment_continue();
@@ -121,5 +122,6 @@ std::unique_ptr<Command> make_trial_logs();
 std::unique_ptr<Command> make_trial_metrics();
 std::unique_ptr<Command> make_trial_profile();
 std::unique_ptr<Command> make_trial_shell();
+std::unique_ptr<Command> make_web();
 
 }  // namespace det::cli

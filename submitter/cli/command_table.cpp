@@ -17,6 +17,7 @@ constexpr CommandEntry entries[] = {
     {"experiment", "best", "its best trials, with hyperparameters and checkpoint", make_experiment_best},
     {"experiment", "compare", "experiments side by side", make_experiment_compare},
     {"experiment", "report", "what the slots of its jobs were used for", make_experiment_report},
+    {"experiment", "export", "its page as one file that needs no server", make_experiment_export},
     {"experiment", "list-checkpoints", "the checkpoints of its trials", make_experiment_list_checkpoints},
     {"experiment", "logs", "the output of its first trial", make_experiment_logs},
     {"experiment", "wait", "wait for the end of an experiment", make_experiment_wait},
@@ -76,6 +77,7 @@ constexpr CommandEntry entries[] = {
     {"template", "set-value", "change one value of a template", make_template_set_value},
     {"template", "set-value config", "replace a template by a file", make_template_set_value_config},
     {"template", "remove", "remove a template of yours", make_template_remove},
+    {"", "web", "look at your experiments in a browser", make_web},
     {"", "dump", "print any file of det-submit in readable form", make_dump},
 };
 

@@ -23,7 +23,9 @@ std::vector<SourceFile> read_sources() {
     std::vector<SourceFile> files;
     std::set<fs::path> const extensions{".cpp", ".hpp", ".c", ".h"};
     for (auto const* folder : {"runtime", "submitter", "spank-plugin", "templates"}) {
-        for (auto const& entry : fs::recursive_directory_iterator(top / folder)) {
+        fs::recursive_directory_iterator entries(top / folder);
+        for (auto const& entry : entries) {
+            if (entry.path().filename() == "node_modules") entries.disable_recursion_pending();
             if (!extensions.contains(entry.path().extension())) continue;
             SourceFile file{fs::relative(entry.path(), top).string(), {}};
             auto const text = det::must(det::read_file(entry.path()));
@@ -47,7 +49,13 @@ std::vector<std::string> texts_of_the_project() {
     std::set<fs::path> const extensions{".cpp", ".hpp", ".c", ".h", ".md", ".txt", ".cmake", ".py", ""};
     for (auto const* folder :
          {"runtime", "submitter", "spank-plugin", "templates", "site-configs", "tests"}) {
-        for (auto const& entry : fs::recursive_directory_iterator(top / folder)) {
+        fs::recursive_directory_iterator entries(top / folder);
+        for (auto const& entry : entries) {
+            if (entry.path().filename() ==
+                "node_modules") {  // packages that npm has installed for the web page
+                entries.disable_recursion_pending();
+                continue;
+            }
             auto const path = fs::relative(entry.path(), top).string();
             if (!entry.is_regular_file() || !extensions.contains(entry.path().extension())) continue;
             if (path.starts_with("tests/golden/") || path.starts_with("tests/fuzz/corpus/")) continue;

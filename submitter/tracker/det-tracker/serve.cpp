@@ -6,6 +6,7 @@
 #include <det/tracker/api/api.hpp>
 #include <det/tracker/http/server.hpp>
 #include <det/tracker/ingest/live_index.hpp>
+#include <det/tracker/web/page_routes.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -72,6 +73,7 @@ public:
                  command_line::Need::optional,
                  {},
                  std::pair(0, 65535)},
+                {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
                 {"--idle-limit", &idle_limit_, "end after this time without requests"},
                 {"--ready-fd", &ready_fd_, "write 'ready' to this descriptor once requests are answered"}};
     }
@@ -124,13 +126,14 @@ private:
         http::ServerSettings settings;
         settings.unix_socket = tracker.paths.socket();
         settings.access.owner = ::geteuid();
+        settings.access.host_names = host_names_;
         if (port_) {
             settings.port = static_cast<std::uint16_t>(*port_);
             settings.access.token = make_uuid() + make_uuid();
         }
         auto const token = settings.access.token;
         DET_TRY_ASSIGN(auto const server,
-                       http::Server::start(std::move(settings), http::RouteTable(routes.routes())));
+                       http::Server::start(std::move(settings), http::RouteTable(all_routes(routes))));
         state.port = server->port();
         state.token = token;
         port = server->port();
@@ -138,6 +141,13 @@ private:
         announce(state, tracker.paths, session);
         wait_for_end(signals, *server, std::chrono::duration<double>(*idle_limit_s));
         return Ok{};
+    }
+
+    /// The page's and those of the interface from which it gets its data.
+    static std::vector<http::Route> all_routes(api::Api& api) {
+        auto routes = web::page_routes();
+        for (auto& route : api.routes()) routes.push_back(std::move(route));
+        return routes;
     }
 
     void announce(client::TrackerState const& state, client::TrackerPaths const& paths,
@@ -169,6 +179,7 @@ private:
     }
 
     std::optional<int> port_;
+    std::vector<std::string> host_names_;
     std::string idle_limit_ = "1h";
     std::optional<int> ready_fd_;
 };

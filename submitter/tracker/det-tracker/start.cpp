@@ -46,6 +46,7 @@ public:
                  command_line::Need::optional,
                  {},
                  std::pair(0, 65535)},
+                {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
                 {"--idle-limit", &idle_limit_, "end after this time without requests"}};
     }
 
@@ -82,6 +83,7 @@ private:
         settings.connect(ready.write_end, ready_fd);
         std::vector<std::string> argv{own_executable().string(), "serve",        "--ready-fd",
                                       std::to_string(ready_fd),  "--idle-limit", idle_limit_};
+        for (auto const& name : host_names_) argv.insert(argv.end(), {"--host-name", name});
         if (port_) argv.insert(argv.end(), {"--port", std::to_string(*port_)});
         DET_TRY(spawn(argv, session.environment, settings));
         ready.write_end.reset();
@@ -107,6 +109,7 @@ private:
     }
 
     std::optional<int> port_;
+    std::vector<std::string> host_names_;
     std::string idle_limit_ = "1h";
 };
 

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_comm
     BOOST_TEST(refusal({"experimnt", "list"}).hint == "use 'det-submit experiment'");
     BOOST_TEST(refusal({"frobnicate"}).hint ==
                "commands: checkpoint, config, dump, experiment, job, resource-pool, search, site, task, "
-               "template, trial");
+               "template, trial, web");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
     BOOST_TEST(refusal({"trial", "frobnicate"}).hint ==
                "it has: describe, download, kill, logs, metrics, profile, shell");

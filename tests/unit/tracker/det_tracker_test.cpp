@@ -158,6 +158,100 @@ BOOST_AUTO_TEST_CASE(directories_that_others_can_enter_are_not_used) {
     BOOST_TEST(!client::parse_state("\xff").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_page_is_for_anyone_and_its_data_for_the_owner) {
+    BOOST_REQUIRE(run({"start", "--port", "0", "--host-name", "portal.example"}).exit_code == 0);
+    auto const state = must(client::find_state(paths())).value();
+    auto const stranger = http::Client::make(http::LoopbackEndpoint{state.port, ""});
+    auto const page = must(stranger->send({"GET", "/"}));
+    BOOST_TEST(page.status == 200);
+    BOOST_TEST(page.body.find("<title>det-tracker</title>") != std::string::npos);
+    BOOST_TEST(must(stranger->send({"GET", "/v1/experiments"})).status == 401);
+    BOOST_TEST(must(stranger->send({"GET", "/", {{"Host", "portal.example"}}})).status == 200);
+    BOOST_TEST(must(stranger->send({"GET", "/", {{"Host", "evil.example"}}})).status == 403);
+}
+
+BOOST_AUTO_TEST_CASE(det_submit_web_starts_a_tracker_and_says_where_its_page_is) {
+    auto const web = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {test::built_path("bin/det-submit"), "web", "--no-browser"});
+        return must(runner.run({std::move(words), environment, 60s}));
+    };
+    auto const first = web({"--json", "--laptop-port", "9000"});
+    BOOST_REQUIRE_MESSAGE(first.exit_code == 0, first.err);
+    auto const shown = Json::parse(first.out);
+    auto const state = must(client::find_state(paths())).value();
+    BOOST_TEST(state.port != 0);
+    BOOST_TEST(shown["address"] ==
+               "http://localhost:" + std::to_string(state.port) + "/#token=" + state.token);
+    BOOST_TEST(shown["socket"] == paths().socket().string());
+    BOOST_TEST(shown["browser"] == false);
+    BOOST_TEST(shown["address_through_ssh"] == "http://localhost:9000/");
+    BOOST_TEST(shown["ssh"].get<std::string>().starts_with("ssh -N -L 9000:" + paths().socket().string()));
+    BOOST_TEST(Json::parse(web({"--json"}).out)["address"] == shown["address"]);  // the same tracker
+    BOOST_REQUIRE(run({"stop"}).exit_code == 0);
+    BOOST_REQUIRE(run({"start"}).exit_code == 0);
+    auto const without_port = web({});
+    BOOST_TEST(without_port.exit_code == 0);
+    BOOST_TEST(without_port.err.find("det-tracker stop") != std::string::npos, without_port.err);
+    BOOST_TEST(without_port.out.find("ssh -N -L 8080:") != std::string::npos, without_port.out);
+    BOOST_TEST(web({"--port", "65536"}).exit_code == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_browser_is_opened_by_a_file_that_only_its_user_reads) {
+    auto const programs = directory / "programs";
+    must(make_directory(programs));
+    auto const note = directory / "opened";
+    must(write_file(programs / "xdg-open", "#!/bin/sh\necho \"$1\" > '" + note.string() + "'\n", 0755));
+    auto with_screen = environment;
+    with_screen.set("PATH", programs.string() + ":/usr/bin:/bin");
+    with_screen.set("DISPLAY", ":0");
+    with_screen.unset("SSH_CONNECTION");
+    auto const output =
+        must(runner.run({{test::built_path("bin/det-submit"), "web", "--json"}, with_screen, 60s}));
+    BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
+    auto const shown = Json::parse(output.out);
+    BOOST_TEST(shown["browser"] == true);
+    auto const entry = paths().entry_page();
+    struct stat found {};
+    BOOST_REQUIRE(::stat(entry.c_str(), &found) == 0);
+    BOOST_TEST((found.st_mode & 0777) == 0600u);
+    BOOST_TEST(must(read_file(entry)).find(shown["address"].get<std::string>()) != std::string::npos);
+    auto const deadline = SteadyClock::now() + 30s;
+    while (!path_exists(note) && SteadyClock::now() < deadline) std::this_thread::sleep_for(5ms);
+    // The file is written after it is made.
+    while (must(read_file(note)).empty() && SteadyClock::now() < deadline) std::this_thread::sleep_for(5ms);
+    BOOST_TEST(must(read_file(note)) == entry.string() + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_an_experiment_is_exported_as_one_file) {
+    ExampleRoot example(root.path());
+    example.create(1, 2);
+    for (int step = 0; step < 40; ++step) example.step({{1}, static_cast<std::uint32_t>(step % 2)});
+    auto const export_page = [&](std::string const& id, std::filesystem::path const& file) {
+        return must(runner.run({{test::built_path("bin/det-submit"), "experiment", "export", id, "--html",
+                                 file.string(), "--json"},
+                                environment,
+                                60s}));
+    };
+    auto const file = directory / "page.html";
+    auto const done = export_page("1", file);
+    BOOST_REQUIRE_MESSAGE(done.exit_code == 0, done.err);
+    auto const html = must(read_file(file));
+    BOOST_TEST(Json::parse(done.out)["size_bytes"] == html.size());
+    auto const begin = html.find("id=\"snapshot\">") + std::string("id=\"snapshot\">").size();
+    auto const data = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+    BOOST_TEST(data["experiment"] == 1);
+    auto const& answers = data["answers"];
+    for (auto const* address :
+         {"experiments/1", "experiments/1/trials", "experiments/1/metrics", "experiments/1/report",
+          "trials/1.0", "trials/1.1", "experiments/1/series?group=validation&metric=loss&axis=steps",
+          "experiments/1/series?group=validation&metric=loss&axis=time"})
+        BOOST_TEST(answers.contains(address), address);
+    BOOST_TEST(export_page("9", file).exit_code == 4);
+    BOOST_TEST(export_page("x", file).exit_code == 2);
+    BOOST_TEST(export_page("1", directory / "absent" / "page.html").exit_code == 1);
+    BOOST_TEST(must(read_file(file)) == html);
+}
+
 BOOST_AUTO_TEST_CASE(every_command_has_a_page) {
     for (auto const* name : {"serve", "start", "status", "stop"}) {
         auto const page = run({name, "--help"});

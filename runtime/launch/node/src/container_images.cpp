@@ -1,3 +1,4 @@
+#include <det/foundation/base64.hpp>
 #include <det/launch/node/container_call.hpp>
 #include <det/protocol/json.hpp>
 
@@ -25,22 +26,6 @@ std::string enroot_image(std::string image) {
     std::ranges::replace_if(
         image, [](char c) { return c == '/' || c == ':'; }, '+');
     return image;
-}
-
-std::string base64(string_view bytes) {
-    constexpr string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        auto const group = bytes.substr(i, 3);
-        unsigned bits = 0;
-        for (std::size_t k = 0; k < 3; ++k) {
-            bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0u);
-        }
-        for (std::size_t k = 0; k < 4; ++k) {
-            text += k <= group.size() ? digits[bits >> (18 - 6 * k) & 63u] : '=';
-        }
-    }
-    return text;
 }
 
 }  // namespace
@@ -71,7 +56,7 @@ std::optional<CredentialsFile> render_credentials(ContainerRuntime runtime, Json
     if (!given.empty()) {
         entry["auth"] = given;
     } else if (!text("username").empty()) {
-        entry["auth"] = base64(text("username") + ":" + text("password"));
+        entry["auth"] = encode_base64(text("username") + ":" + text("password"));
     }
     for (auto const* key : {"identitytoken", "registrytoken"}) {
         if (!text(key).empty()) entry[key] = text(key);

@@ -44,6 +44,21 @@ std::string allow_header(std::vector<Method> const& methods) {
     return join(names, ", ");
 }
 
+bool is_of_other_site(RawRequest const& request) {
+    auto const site = single_header(request.headers, "Sec-Fetch-Site");
+    return !site || (!site->empty() && *site != "same-origin" && *site != "none");
+}
+
+/// Whether the request only opens a page in a tab or window of its own, as by a click on a link.
+bool opens_page(RawRequest const& request) {
+    return request.method == "GET" && single_header(request.headers, "Sec-Fetch-Mode") == "navigate" &&
+           single_header(request.headers, "Sec-Fetch-Dest") == "document";
+}
+
+Response refuse_other_site() {
+    return forbidden("another web site sent this request", "type the address into the browser");
+}
+
 Response refuse_stranger(Peer const& peer) {
     if (peer.kind == Peer::Kind::unix_socket) return forbidden("this server serves the user who runs it");
     auto response = error_response(Error{codes::unauthorized, "this request needs the server's token",
@@ -68,11 +83,8 @@ std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRul
     }
     auto const origin = single_header(request.headers, "Origin");
     if (!origin) return bad_request("the request has two Origin headers");
-    if (!origin->empty() && to_lower(*origin) != "http://" + to_lower(*host))
-        return forbidden("another web site sent this request");
-    auto const site = single_header(request.headers, "Sec-Fetch-Site");
-    if (!site || (!site->empty() && *site != "same-origin" && *site != "none"))
-        return forbidden("another web site sent this request");
+    if (!origin->empty() && to_lower(*origin) != "http://" + to_lower(*host)) return refuse_other_site();
+    if (is_of_other_site(request) && !opens_page(request)) return refuse_other_site();
     return std::nullopt;
 }
 
@@ -93,10 +105,14 @@ std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer con
     bool const is_sent_by_owner = is_owner(request, peer, rules);
     if (!is_sent_by_owner && peer.kind == Peer::Kind::unix_socket) return refuse_stranger(peer);
     auto target = parse_target(request.target);
+    // A link on another site may open the page, which holds no data.
+    bool const is_link = is_of_other_site(request);
+    if (is_link && !target) return refuse_other_site();
     if (!target) return is_sent_by_owner ? error_response(target.error()) : refuse_stranger(peer);
     auto const method = parse_method(request.method);
     auto match = routes.find(method, target->segments);
     bool const is_open = match.route && match.route->auth == AuthClass::anyone;
+    if (is_link && !is_open) return refuse_other_site();
     if (!is_open && !is_sent_by_owner) return refuse_stranger(peer);
     if (!match.route && match.allowed.empty()) {
         return error_response(404, Error{codes::no_such_route, "there is nothing at this path",

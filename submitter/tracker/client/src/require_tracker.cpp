@@ -16,9 +16,10 @@ Result<std::unique_ptr<http::Client>> require_tracker(Environment const& environ
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     auto its_environment = environment;
     its_environment.set("DET_ROOT", root.path().string());
-    DET_TRY_ASSIGN(
-        auto const output,
-        runner.run({{settings.program.string(), "start"}, std::move(its_environment), settings.timeout}));
+    std::vector<std::string> argv{settings.program.string(), "start"};
+    if (settings.port) argv.insert(argv.end(), {"--port", std::to_string(*settings.port)});
+    DET_TRY_ASSIGN(auto const output,
+                   runner.run({std::move(argv), std::move(its_environment), settings.timeout}));
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     return Error{codes::process,
                  fmt::format("the tracker did not start: {}", escape_control(trim(output.err))),

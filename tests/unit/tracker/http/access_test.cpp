@@ -140,6 +140,24 @@ BOOST_AUTO_TEST_CASE(the_servers_own_pages_may_send_requests) {
     BOOST_TEST(status(request("GET", "/", {{"Sec-Fetch-Site", "none"}})) == 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_link_of_another_site_opens_open_routes_only) {
+    auto const from = [](std::string method, std::string target, std::string mode, std::string destination) {
+        return request(std::move(method), std::move(target),
+                       {{"Sec-Fetch-Site", "cross-site"},
+                        {"Sec-Fetch-Mode", std::move(mode)},
+                        {"Sec-Fetch-Dest", std::move(destination)}});
+    };
+    BOOST_TEST(status(from("GET", "/open", "navigate", "document")) == 200);
+    BOOST_TEST(status(from("GET", "/open", "navigate", "document"), remote) == 200);
+    BOOST_TEST(status(from("GET", "/open", "navigate", "document"), foreign) == 403);
+    BOOST_TEST(status(from("GET", "/open", "navigate", "iframe")) == 403);
+    BOOST_TEST(status(from("GET", "/open", "no-cors", "script")) == 403);
+    BOOST_TEST(status(from("POST", "/open", "navigate", "document")) == 403);
+    BOOST_TEST(status(from("GET", "/things", "navigate", "document")) == 403);
+    BOOST_TEST(status(from("GET", "/absent", "navigate", "document")) == 403);
+    BOOST_TEST(status(from("GET", "/%2f", "navigate", "document")) == 403);
+}
+
 BOOST_AUTO_TEST_CASE(the_number_of_headers_is_limited) {
     Headers headers(rules.header_count_max - 1, {"X", "y"});
     BOOST_TEST(status(request("GET", "/", headers)) == 200);

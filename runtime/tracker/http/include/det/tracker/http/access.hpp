@@ -25,7 +25,8 @@ struct AccessRules {
 };
 
 /// Checks what holds for every request, whatever its route: the number of headers, one valid Host, and that
-/// no other web site made a browser send it (Origin, Sec-Fetch-Site). Pure.
+/// no other web site made a browser send it (Origin, Sec-Fetch-Site), except that a link of another site may
+/// open a page, which route_request() allows for open routes only. Pure.
 /// \return the refusal, or nullopt
 std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRules const& rules);
 

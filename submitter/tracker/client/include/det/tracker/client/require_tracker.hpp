@@ -4,14 +4,17 @@
 #include <det/tracker/http/client.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace det::tracker::client {
 
 struct StartSettings {
     std::filesystem::path program;  // det-tracker
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
+    std::optional<std::uint16_t> port = {};  // a tracker that is started listens there too; 0: any free port
 };
 
 /// A client of the tracker of this root that runs on this host; nullptr if none answers.

@@ -24,6 +24,8 @@ struct TrackerPaths {
     std::filesystem::path state() const { return directory / (name + ".json"); }
     std::filesystem::path index() const { return index_directory / (name + ".index"); }
     std::filesystem::path log() const { return directory / (name + ".log"); }
+    /// Sends a browser to the tracker's page, with the token.
+    std::filesystem::path entry_page() const { return directory / (name + ".html"); }
 };
 
 /// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, else /tmp/det-UID. Each is created if it

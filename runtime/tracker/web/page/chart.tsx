@@ -1,0 +1,297 @@
+// A chart of lines: axes and zooming by uPlot, lines drawn here, because each has its own x.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
+import { download, duration, integer, localTime, number, toCsv, utcTime } from './format';
+import { goTo } from './route';
+
+export interface ChartProps {
+  title: string;
+  lines: readonly Line[];
+  /** What the x are: steps, times in seconds since 1970, or seconds since a beginning. */
+  axis: 'steps' | 'time' | 'seconds';
+  isLog?: boolean;
+  unit?: string;
+  range: Range | null;
+  onZoom: (range: Range | null) => void;
+  height?: number;
+  /** Points before the reduction. */
+  points?: number;
+  isLoading?: boolean;
+}
+
+interface Shown { line: number; point: number }
+
+const tickFont = '11px system-ui, sans-serif';
+
+/** Times for an axis, as exact as the distance of its ticks asks for. */
+function clockTexts(_: uPlot, ticks: number[], __: number, ___: number, seconds: number): string[] {
+  const parts: Intl.DateTimeFormatOptions = seconds < 60 ? { hour: '2-digit', minute: '2-digit', second: '2-digit' }
+    : seconds < 86400 ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' };
+  const format = new Intl.DateTimeFormat(undefined, { ...parts, hourCycle: 'h23' });
+  return ticks.map((tick) => format.format(tick * 1000));
+}
+
+/** A colour of the theme for a canvas, which does not know CSS variables. */
+function resolveColor(color: string, style: CSSStyleDeclaration): string {
+  const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];
+  return name ? style.getPropertyValue(name).trim() : color;
+}
+
+/** Changes when the theme does. */
+export function useTheme(): string {
+  const name = () => document.documentElement.dataset['theme'] ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+  const [theme, setTheme] = useState(name);
+  useEffect(() => {
+    const update = () => setTheme(name());
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    query.addEventListener('change', update);
+    document.addEventListener('themechange', update);
+    return () => {
+      query.removeEventListener('change', update);
+      document.removeEventListener('themechange', update);
+    };
+  }, []);
+  return theme;
+}
+
+function pathOf(u: uPlot, line: Line): Path2D {
+  const path = new Path2D();
+  let isDown = false;
+  for (let i = 0; i < line.x.length; ++i) {
+    const value = line.y[i]!;
+    if (!Number.isFinite(value) || (u.scales['y']!.distr === 3 && value <= 0)) {
+      isDown = false;
+      continue;
+    }
+    const x = u.valToPos(line.x[i]!, 'x', true), y = u.valToPos(value, 'y', true);
+    if (isDown) path.lineTo(x, y);
+    else {
+      path.moveTo(x, y);
+      // A point without neighbours is a dot.
+      const next = line.y[i + 1];
+      if (next === undefined || !Number.isFinite(next)) path.arc(x, y, 1.5 * devicePixelRatio, 0, 2 * Math.PI);
+    }
+    isDown = true;
+  }
+  return path;
+}
+
+function drawLines(u: uPlot, lines: readonly Line[], style: CSSStyleDeclaration): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.lineJoin = 'round';
+  for (const line of [...lines.filter((l) => l.isPale), ...lines.filter((l) => !l.isPale)]) {
+    ctx.globalAlpha = line.isPale ? 0.25 : 1;
+    ctx.strokeStyle = resolveColor(line.color, style);
+    ctx.lineWidth = (line.width ?? 1.5) * devicePixelRatio;
+    ctx.setLineDash((line.dash ?? []).map((length) => length * devicePixelRatio));
+    ctx.stroke(pathOf(u, line));
+  }
+  ctx.restore();
+}
+
+function makePlot(box: HTMLElement, props: ChartProps, lines: readonly Line[], x: Range, y: Range, onSelect: (range: Range) => void): uPlot {
+  const style = getComputedStyle(box);
+  const axis: uPlot.Axis = {
+    stroke: style.getPropertyValue('--dim').trim(), font: tickFont,
+    grid: { stroke: style.getPropertyValue('--grid').trim(), width: 1 }, ticks: { show: false }, gap: 4,
+  };
+  const byNumber = (_: uPlot, ticks: number[]) => ticks.map((tick) => (tick === null ? '' : number(tick, 4)));
+  const isTime = props.axis === 'time';
+  return new uPlot({
+    width: Math.max(120, box.clientWidth), height: props.height ?? 240,
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    // A selection is a zoom to be asked from the tracker, so uPlot does not change the scale itself.
+    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
+    scales: {
+      x: { time: isTime, range: () => [x.min, x.max] },
+      y: { distr: props.isLog ? 3 : 1, range: () => [y.min, y.max] },
+    },
+    axes: [
+      { ...axis, label: isTime ? 'time' : props.axis === 'seconds' ? 'since the first report' : 'steps', labelFont: tickFont, labelSize: 16, labelGap: 0, ...(isTime ? { values: clockTexts } : { values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (props.axis === 'seconds' ? duration(tick) : tick % 1 === 0 ? integer(tick) : '')) }), size: 24 },
+      { ...axis, size: (_u, values) => 14 + 6.2 * Math.max(2, ...(values ?? []).map((v) => v.length)), ...(props.isLog ? {} : { values: byNumber }) },
+    ],
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    hooks: {
+      draw: [(u) => drawLines(u, lines, style)],
+      setSelect: [(u) => {
+        if (u.select.width < 4) return;
+        onSelect({ min: u.posToVal(u.select.left, 'x'), max: u.posToVal(u.select.left + u.select.width, 'x') });
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      }],
+    },
+  }, [[x.min, x.max], [null, null]], box);
+}
+
+/** The line and the point nearest to a position in the plot, not farther than 40 pixels. */
+function findNear(u: uPlot, lines: readonly Line[], left: number, top: number): Shown | null {
+  const x = u.posToVal(left, 'x');
+  let best: Shown | null = null, least = 40 * 40;
+  lines.forEach((line, at) => {
+    if (line.isPale || line.x.length === 0) return;
+    const point = nearestIndex(line.x, x);
+    if (!Number.isFinite(line.y[point]!)) return;
+    const dx = u.valToPos(line.x[point]!, 'x') - left, dy = u.valToPos(line.y[point]!, 'y') - top;
+    if (dx * dx + dy * dy < least) {
+      least = dx * dx + dy * dy;
+      best = { line: at, point };
+    }
+  });
+  return best;
+}
+
+export function Chart(props: ChartProps) {
+  const { title, lines, axis, isLog = false, range, onZoom, unit } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const mark = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const theme = useTheme();
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [width, setWidth] = useState(0);
+  const full = useMemo(() => rangeOfX(lines), [lines]);
+  const x = widen(range ?? full ?? { min: 0, max: 1 });
+  const y = useMemo(() => rangeOfY(lines, x, isLog), [lines, x.min, x.max, isLog]);
+  const pressedAt = useRef(0);  // a drag is a zoom, not a click
+  const zoom = useRef(onZoom);
+  zoom.current = onZoom;
+
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    const observer = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 0));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [full === null]);
+
+  useLayoutEffect(() => {
+    if (!box.current || full === null || width === 0) return;
+    const u = makePlot(box.current, props, lines, x, y, (to) => zoom.current(to));
+    plot.current = u;
+    const onMove = (event: MouseEvent) => {
+      const frame = u.over.getBoundingClientRect();
+      setShown(findNear(u, lines, event.clientX - frame.left, event.clientY - frame.top));
+    };
+    const onLeave = () => setShown(null);
+    const onDouble = () => zoom.current(null);
+    u.over.addEventListener('mousemove', onMove);
+    u.over.addEventListener('mouseleave', onLeave);
+    u.over.addEventListener('dblclick', onDouble);
+    return () => {
+      plot.current = null;
+      u.destroy();
+    };
+  }, [lines, x.min, x.max, y, theme, width, axis, isLog, full === null]);
+
+  const at = shown && lines[shown.line] && shown.point < lines[shown.line]!.x.length ? shown : null;
+  const near = at ? lines[at.line]! : null;
+  useLayoutEffect(() => {
+    const u = plot.current, element = mark.current;
+    if (!u || !element || !at || !near) return;
+    const left = u.valToPos(near.x[at.point]!, 'x') + u.over.offsetLeft;
+    const top = u.valToPos(near.y[at.point]!, 'y') + u.over.offsetTop;
+    element.style.left = left + 'px';
+    element.style.top = top + 'px';
+    element.classList.toggle('left', left > u.width / 2);
+  });
+
+  const xText = (value: number) => (axis === 'time' ? localTime(new Date(value * 1000).toISOString()) : axis === 'seconds' ? duration(value) : 'step ' + integer(value));
+  const say = at && near ? `${near.label}, ${xText(near.x[at.point]!)}: ${number(near.y[at.point]!, 6)}${unit ? ' ' + unit : ''}` : '';
+
+  const move = (by: number) => {
+    const line = at?.line ?? lines.findIndex((l) => !l.isPale && l.x.length > 0);
+    if (line < 0) return;
+    const points = lines[line]!.x.length;
+    setShown({ line, point: Math.max(0, Math.min(points - 1, (at?.point ?? (by > 0 ? -1 : points)) + by)) });
+  };
+  const changeLine = (by: number) => {
+    const usable = lines.map((line, i) => (line.isPale || line.x.length === 0 ? -1 : i)).filter((i) => i >= 0);
+    if (usable.length === 0) return;
+    const now = usable.indexOf(at?.line ?? -1);
+    const line = usable[(now + by + usable.length) % usable.length]!;
+    setShown({ line, point: at && near ? nearestIndex(lines[line]!.x, near.x[at.point]!) : 0 });
+  };
+  const zoomBy = (factor: number) => {
+    const middle = at && near ? near.x[at.point]! : (x.min + x.max) / 2;
+    const half = (x.max - x.min) * factor / 2;
+    onZoom({ min: middle - half, max: middle + half });
+  };
+  const keys: { [key: string]: () => void } = {
+    ArrowRight: () => move(1), ArrowLeft: () => move(-1), PageDown: () => move(10), PageUp: () => move(-10),
+    ArrowDown: () => changeLine(1), ArrowUp: () => changeLine(-1), Home: () => move(-1e9), End: () => move(1e9),
+    '+': () => zoomBy(0.5), '-': () => zoomBy(2), '0': () => onZoom(null), Escape: () => { setShown(null); if (range) onZoom(null); },
+    Enter: () => { if (near?.href) goTo(near.href); },
+  };
+  const named = lines.filter((line) => !line.isPale);
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span class="title">{title}{unit ? <span class="unit"> [{unit}]</span> : null}</span>
+        {range && <button type="button" class="small" onClick={() => onZoom(null)}>whole range</button>}
+      </figcaption>
+      {full === null ? <p class={props.isLoading ? 'loading' : 'empty'} style={{ minHeight: (props.height ?? 240) + 'px' }}>{props.isLoading ? 'Loading …' : `No points${range ? ' in this range' : ' yet'}.`}</p> : (
+        <div class="plot" ref={box} tabIndex={0} role="group" style={{ minHeight: (props.height ?? 240) + 'px' }}
+          aria-label={`${title}: ${named.length} lines by ${axis}. Arrow keys move along the lines, plus and minus zoom, 0 shows all.`}
+          onKeyDown={(event) => {
+            const action = keys[event.key];
+            if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+            event.preventDefault();
+            event.stopPropagation();
+            action();
+          }}
+          onMouseDown={(event) => { pressedAt.current = event.clientX; }}
+          onClick={(event) => { if (near?.href && Math.abs(event.clientX - pressedAt.current) < 4) goTo(near.href); }}>
+          {at && near && <div class="pointer" ref={mark} style={{ color: near.color }}><span class="dot" /><span class="label">{say}</span></div>}
+          <span class="unseen" role="status">{say}</span>
+        </div>
+      )}
+      {named.length > 1 && named.length <= 14 && (
+        <ul class="legend">{named.map((line) => (
+          <li><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" stroke-width="2" stroke={line.color} stroke-dasharray={line.dash?.join(' ')} /></svg>
+            {line.href ? <a href={line.href}>{line.label}</a> : line.label}</li>
+        ))}</ul>
+      )}
+      {full !== null && <ChartData {...props} lines={named} />}
+    </figure>
+  );
+}
+
+const rowsMax = 300;
+
+/** The points of a chart as a table and as CSV. */
+function ChartData({ title, lines, axis, points }: ChartProps) {
+  const [isOpen, setOpen] = useState(false);
+  const rows = function* () {
+    for (const line of lines)
+      for (let i = 0; i < line.x.length; ++i)
+        yield [line.label, axis === 'time' ? utcTime(new Date(line.x[i]! * 1000).toISOString()) : line.x[i]!, line.y[i]!] as [string, string | number, number];
+  };
+  const firstRows = () => {
+    const found: [string, string | number, number][] = [];
+    for (const row of rows()) {
+      if (found.length === rowsMax) break;
+      found.push(row);
+    }
+    return found;
+  };
+  const shown = lines.reduce((sum, line) => sum + line.x.length, 0);
+  const isReduced = points !== undefined && points > shown;
+  return (
+    <details class="data" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Data <span class="dim">{isReduced ? `${integer(points)} points, reduced to ${integer(shown)} that look the same` : `${integer(shown)} points`}</span></summary>
+      {isOpen && <>
+        <button type="button" class="small" onClick={() => download(title + '.csv', 'text/csv', toCsv([['line', axis, 'value'], ...rows()]))}>CSV</button>
+        <div class="scroll short" tabIndex={0} role="region" aria-label={'Data of ' + title}>
+          <table><caption class="unseen">{title}</caption>
+            <thead><tr><th scope="col">Line</th><th scope="col" class="number">{axis === 'time' ? 'Time (UTC)' : axis === 'seconds' ? 'Seconds' : 'Step'}</th><th scope="col" class="number">Value</th></tr></thead>
+            <tbody>{firstRows().map(([label, at, value]) => <tr><td>{label}</td><td class="number">{typeof at === 'number' ? integer(at) : at}</td><td class="number">{number(value, 6)}</td></tr>)}</tbody>
+          </table>
+        </div>
+        {shown > rowsMax && <p class="dim">The first {rowsMax} points; all are in the CSV.</p>}
+      </>}
+    </details>
+  );
+}

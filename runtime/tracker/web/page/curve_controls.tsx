@@ -1,0 +1,51 @@
+// How curves are drawn: the same controls, in the address, for all views with curves.
+import type { Range } from './curves';
+import { setQuery, type Query } from './route';
+import { Check, Choice } from './ui';
+
+export interface CurveLook { axis: 'steps' | 'time'; isLog: boolean; smoothing: number; range: Range | null }
+
+/** Reads what the controls have written into the address. */
+export function lookIn(query: Query): CurveLook {
+  const smoothing = Number(query['smooth'] ?? 0);
+  const [from, to] = (query['zoom'] ?? '').split(',').map(Number);
+  const hasRange = from !== undefined && to !== undefined && Number.isFinite(from) && Number.isFinite(to) && from < to;
+  return {
+    axis: query['axis'] === 'time' ? 'time' : 'steps',
+    isLog: query['log'] === '1',
+    smoothing: smoothing >= 0 && smoothing < 1 ? smoothing : 0,
+    range: hasRange ? { min: from, max: to } : null,
+  };
+}
+
+export function zoomTo(range: Range | null): void {
+  setQuery({ zoom: range ? `${Number(range.min.toPrecision(16))},${Number(range.max.toPrecision(16))}` : null });
+}
+
+/** The parameters of a series for what is shown; times are asked for in microseconds. */
+export function rangeParameters({ axis, range }: CurveLook): { axis: string; from?: number; to?: number } {
+  if (!range) return { axis };
+  const unit = axis === 'time' ? 1e6 : 1;
+  return { axis, from: range.min * unit, to: range.max * unit };
+}
+
+export function CurveControls({ look }: { look: CurveLook }) {
+  return (
+    <>
+      <Choice label="X axis" value={look.axis} onChange={(axis) => setQuery({ axis: axis === 'steps' ? null : axis, zoom: null })} options={[['steps', 'steps'], ['time', 'time']]} />
+      <label class="choice"><span>Smoothing</span>
+        <input type="range" min="0" max="0.99" step="0.01" value={look.smoothing} onInput={(event) => setQuery({ smooth: event.currentTarget.value === '0' ? null : event.currentTarget.value })} />
+        <output>{look.smoothing.toFixed(2)}</output>
+      </label>
+      <Check label="log scale" isOn={look.isLog} onChange={(on) => setQuery({ log: on ? '1' : null })} />
+    </>
+  );
+}
+
+/** The width that is asked for: in steps, so that viewers with similar windows ask for the same. */
+export function plotWidth(lines: number): number {
+  const pixels = Math.min(2000, Math.max(300, document.documentElement.clientWidth));
+  // Many lines cover each other: less of each is enough, and zooming in shows all.
+  const share = lines > 100 ? 0.2 : lines > 20 ? 0.4 : 1;
+  return Math.ceil(pixels * share / 100) * 100;
+}

@@ -1,0 +1,18 @@
+// Keys of the whole page.
+import { useEffect, useRef } from 'preact/hooks';
+import { isForField } from './ui';
+
+/** Calls `action` when a key is pressed that is not meant for a field. */
+export function useKey(key: string, action: () => void): void {
+  const latest = useRef(action);
+  latest.current = action;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== key || isForField(event) || event.defaultPrevented) return;
+      event.preventDefault();
+      latest.current();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [key]);
+}

@@ -1,0 +1,63 @@
+// The address of the page: everything that is shown follows from the part after '#', so that an address can be sent to a
+// colleague. "#/experiments/7?tab=trials" has the path [experiments, 7] and the query {tab: trials}.
+import { useEffect, useState } from 'preact/hooks';
+import { snapshot } from './snapshot';
+
+export interface Route { path: string[]; query: Query }
+export type Query = { readonly [name: string]: string };
+export type QueryChange = { [name: string]: string | null | undefined };
+
+export function parseRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#/, '').split(/\?(.*)/s);
+  const values: { [name: string]: string } = {};
+  for (const [name, value] of new URLSearchParams(query)) values[name] = value;
+  return { path: path.split('/').filter((part) => part !== '').map(decode), query: values };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** The address of a view; values that are empty are left out. */
+export function link(path: readonly (string | number)[], query: QueryChange = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') parameters.set(name, value);
+  }
+  const text = parameters.toString();
+  return '#/' + path.map((part) => encodeURIComponent(String(part))).join('/') + (text ? '?' + text : '');
+}
+
+const listeners = new Set<() => void>();
+window.addEventListener('hashchange', () => listeners.forEach((notify) => notify()));
+
+export function currentRoute(): Route {
+  const route = parseRoute(location.hash);
+  return snapshot && route.path.length === 0 ? { ...route, path: ['experiments', String(snapshot.experiment)] } : route;
+}
+
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute);
+  useEffect(() => {
+    const update = () => setRoute(currentRoute());
+    listeners.add(update);
+    return () => void listeners.delete(update);
+  }, []);
+  return route;
+}
+
+/** Shows another view, as a new entry of the browser's history. */
+export function goTo(address: string): void {
+  location.hash = address;
+}
+
+/** Changes parameters of the address without a new entry of the history. */
+export function setQuery(change: QueryChange): void {
+  const { path, query } = currentRoute();
+  history.replaceState(null, '', location.pathname + location.search + link(path, { ...query, ...change }));
+  listeners.forEach((notify) => notify());
+}

@@ -1,0 +1,286 @@
+// The answers of the tracker's HTTP interface (submitter/tracker/API.md), as far as the page uses them.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+/** A number; NaN and infinities are written as strings. */
+export type WireNumber = number | 'NaN' | 'Infinity' | '-Infinity' | null;
+
+export interface Answer<T> { answer: T; warnings: string }
+
+export interface Searcher { name: string; metric: string; smaller_is_better: boolean }
+
+export interface BestTrial { trial: string; value: number; steps_completed: number }
+
+interface ExperimentHead {
+  id: number;
+  state: string;
+  desired: string;
+  job_id: string | null;
+  job_ids: string[];
+  started: string | null;
+  ended: string | null;
+  name?: string;
+  description?: string;
+  labels?: string[];
+  archived?: boolean;
+  owner?: string;
+  parent_id?: number | null;
+  created?: string;
+  resource_pool?: string;
+  nodes?: number;
+  slots_per_node?: number;
+  max_slots?: number | null;
+  max_concurrent_trials?: number | null;
+}
+
+export interface ExperimentSummary extends ExperimentHead {
+  trial_count: number;
+  completed_trials: number;
+  searcher?: Searcher;
+  hyperparameters?: JsonObject;
+  best: BestTrial | null;
+  progress: number | null;
+}
+
+export interface Change { key: string; from: Json; to: Json }
+export interface Continuation { time: string; by: string; revision: Json; trials: Json; changes: Change[] | null }
+
+export interface Experiment extends ExperimentHead {
+  trials: Trial[];
+  config?: JsonObject;
+  continuations: Continuation[];
+}
+
+export interface Run {
+  run: number;
+  started: string | null;
+  hosts: string | null;
+  job: string | null;
+  restart_count: number | null;
+  latest_checkpoint: string | null;
+  steps_completed: number | null;
+  ended: string | null;
+  cause: string | null;
+  follow: string | null;
+  exit_code: number | null;
+  message: string | null;
+  first_failure?: RankFailure | null;
+}
+
+export interface RankFailure {
+  time: string;
+  rank: number | null;
+  host: string;
+  exit_code: number;
+  signal: number | null;
+  setup: string | null;
+  lost_peer: string | null;
+  last_words: string;
+}
+
+export interface Trial {
+  id: number;
+  name: string;
+  state: string;
+  runs: Run[];
+}
+
+export interface TrialRow extends Trial {
+  hyperparameters?: JsonObject;
+  best_validation: { value: number; steps_completed: number } | null;
+  bracket: number | null;
+  rung: number | null;
+}
+
+export interface Interruption {
+  run: number;
+  noticed: string | null;
+  acknowledged: string | null;
+  saved: string | null;
+  ended: string | null;
+  queued: string | null;
+  started: string | null;
+  trained: string | null;
+}
+
+export interface RankWait {
+  rank: number;
+  host: string | null;
+  operations: number;
+  seconds: number;
+  seconds_in: { [operation: string]: number };
+  waited_for: { rank: number; seconds: number }[];
+}
+
+export interface Waits {
+  run: number;
+  period_s: number;
+  straggler: {
+    rank: number; host: string | null; operation: string; waiting_ranks: number; seconds: number; share: number;
+  } | null;
+  ranks: RankWait[];
+}
+
+export interface Alert { time: string; level: string; title: string; description: string }
+
+export interface TrialDescription extends Trial {
+  progress: number | null;
+  status: string | null;
+  dropped_reports: number;
+  alerts: Alert[];
+  waits: Waits | null;
+  interruptions: Interruption[];
+  hyperparameters: JsonObject;
+  experiment_id: number;
+  ends: { [cause: string]: number };
+}
+
+export interface MetricName { group: string; metric: string }
+
+export interface Curve {
+  run: number | null;
+  points: number;
+  steps: number[];
+  times_us: number[];
+  values: WireNumber[];
+}
+export interface Series { group: string; metric: string; curves: Curve[] }
+
+export interface TrialCurve { trial: string; points: number; x: number[]; values: WireNumber[] }
+export interface ExperimentSeries { group: string; metric: string; trials: TrialCurve[] }
+
+export interface Checkpoint {
+  trial_id: number;
+  trial: string;
+  run: number;
+  steps_completed: number;
+  time: string;
+  state: string;
+  metric: number | null;
+  uuid: string;
+  resources: { [file: string]: number };
+  metadata: JsonObject;
+}
+
+export interface RungView {
+  length: number;
+  entries: { trial: number; metric: number | null }[];
+  kept_trials: number;
+  cut_off: number | null;
+  stopped_trials: number;
+}
+export interface SearchView {
+  id: number;
+  state: string;
+  searcher: string;
+  metric: string;
+  best_trial: { id: number; name: string; value: number; steps_completed: number } | null;
+  progress: number | null;
+  brackets: { trials: number; progress: number; rungs: RungView[] }[];
+  decisions: {
+    trial: number; bracket: number; rung: number; steps_completed: number; decision: string; entry: string;
+    trials: string; time: string;
+  }[];
+}
+
+export interface LogLine {
+  run: number;
+  node: number;
+  rank: number | null;
+  time: string | null;
+  level: string | null;
+  message: string;
+}
+export interface LogPiece { lines: LogLine[]; after: string; before: string; complete: boolean }
+
+export interface NodeMetric { group: string; metric: string; points: number; last: WireNumber }
+
+export interface ProfiledRun {
+  run: number;
+  nodes: {
+    node: number; host: string;
+    metrics: { group: string; name: string; device: string | null; unit: string; mean: number; max: number }[];
+  }[];
+  timings: { name: string; count: number; total_s: number; max_s: number }[];
+}
+
+export interface UsageReport {
+  id: number;
+  state: string;
+  allocated_slot_s: number;
+  uses: { [use: string]: number };
+  causes: { use: string; cause: string; slot_s: number }[];
+  queued_s: number | null;
+  checkpoints: { count: number; size_bytes: number; blocked_s: number };
+  utilisation: { [name: string]: number | null };
+  allocations: {
+    job: string; restart_count: number; submitted: string | null; started: string; ended: string;
+    end_known_from: string; nodes: number; slots: number; slot_s: number; uses: { [use: string]: number };
+    runs: string[];
+  }[];
+}
+
+export interface Job {
+  id: string;
+  type: string;
+  name: string;
+  priority: number;
+  nice: number;
+  submitted: string | null;
+  started: string | null;
+  start_estimate: string | null;
+  slots_acquired: number;
+  slots_needed: number;
+  state: string;
+  slurm_state: string;
+  reason: string;
+  reason_in_words: string;
+  resource_pool: string;
+  user: string;
+  comment: string;
+  experiment?: number | null;
+}
+
+export interface Pool {
+  name: string;
+  description: string;
+  partition: string;
+  is_up: boolean;
+  default_compute: boolean;
+  default_aux: boolean;
+  slot_type: string;
+  slots_per_node: number;
+  slots: number;
+  slots_used: number;
+  slots_out: number;
+  nodes: number;
+  nodes_free: number;
+  nodes_out: number;
+  preempt_mode: string;
+  grace_time_seconds: number;
+  jobs_waiting: number;
+  jobs_running: number;
+}
+
+export interface ClusterNode {
+  name: string;
+  partitions: string[];
+  state: string;
+  is_free: boolean;
+  is_out: boolean;
+  cpus: number;
+  cpus_used: number;
+  gpus: number;
+  gpus_used: number;
+  jobs: { id: string; user: string; name: string; experiment: number | null }[];
+}
+
+export interface TrackerInfo {
+  version?: string;
+  host?: string;
+  root?: string;
+  started?: string;
+  index_error?: string | null;
+}
+
+export interface ConfigOrigins { text: string }

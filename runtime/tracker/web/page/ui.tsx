@@ -1,0 +1,173 @@
+// Small parts that all views use.
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError, Data } from './api';
+import { duration, localTime, secondsBetween, utcTime, visible } from './format';
+import { link, type QueryChange } from './route';
+
+/** What a state means: its colour, and a mark for those who do not see the colour. */
+const stateLooks: { [state: string]: [string, string] } = {
+  RUNNING: ['running', '▶'], STARTING: ['running', '▷'], SUBMITTING: ['waiting', '…'], QUEUED: ['waiting', '…'],
+  PAUSED: ['waiting', 'Ⅱ'], COMPLETED: ['good', '✓'], ERROR: ['bad', '✗'], INTERRUPTED: ['bad', '!'], CANCELED: ['off', '⊘'],
+  STOPPING_CANCELED: ['off', '⊘'], STOPPING_KILLED: ['off', '⊘'],
+};
+
+export function State({ state }: { state: string }) {
+  const [look, mark] = stateLooks[state] ?? ['off', '?'];
+  return <span class={'state ' + look}><span class="mark" aria-hidden="true">{mark}</span>{state.toLowerCase().replace(/_/g, ' ')}</span>;
+}
+
+export function isOver(state: string): boolean {
+  return ['COMPLETED', 'CANCELED', 'ERROR'].includes(state);
+}
+
+/** Text of a job, which is never markup; control characters are shown as such. */
+export function Text({ children }: { children: string | null | undefined }) {
+  return <bdi>{visible(children ?? '')}</bdi>;
+}
+
+export function Time({ utc, none = '' }: { utc: string | null | undefined; none?: string }) {
+  return utc ? <time dateTime={utc} title={utcTime(utc)}>{localTime(utc)}</time> : <>{none}</>;
+}
+
+/** How long something took; what has not ended counts up. */
+export function Elapsed({ from, to, isRunning }: { from: string | null | undefined; to: string | null | undefined; isRunning: boolean }) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return <>{!from || (!to && !isRunning) ? '' : duration(secondsBetween(from, to))}</>;
+}
+
+export function Progress({ share }: { share: number | null }) {
+  if (share === null) return null;
+  const value = Math.round(100 * Math.min(1, Math.max(0, share)));
+  return (
+    <span class="progress" role="img" aria-label={value + ' percent'}>
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="8" /><rect class="done" width={value} height="8" /></svg>
+      <span aria-hidden="true">{value} %</span>
+    </span>
+  );
+}
+
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A command to paste into a terminal: the page itself changes nothing. */
+export function CommandLine({ text }: { text: string }) {
+  const [said, say] = useState('');
+  const code = useRef<HTMLElement>(null);
+  const copy = async () => {
+    const is_done = await copyText(text);
+    if (!is_done && code.current) getSelection()?.selectAllChildren(code.current);
+    say(is_done ? 'copied' : 'selected');
+    setTimeout(() => say(''), 1500);
+  };
+  return (
+    <span class="command">
+      <code ref={code}>{text}</code>
+      <button type="button" class="small" onClick={() => void copy()} aria-label={'Copy ' + text}>{said || 'copy'}</button>
+      <span class="unseen" role="status">{said}</span>
+    </span>
+  );
+}
+
+export function Tabs({ path, tabs, active, query = {} }: { path: (string | number)[]; tabs: [string, string][]; active: string; query?: QueryChange }) {
+  return (
+    <nav class="tabs" aria-label="Parts of this view">
+      {tabs.map(([key, title]) => (
+        <a href={link(path, { ...query, tab: key === tabs[0]![0] ? null : key })} aria-current={key === active ? 'page' : undefined}>{title}</a>
+      ))}
+    </nav>
+  );
+}
+
+export function Failure({ error }: { error: ApiError }) {
+  if (error.status === 401) return null;  // the whole page asks for the token
+  return (
+    <div class="note bad" role="alert">
+      <strong>{error.status === 404 ? 'Not found. ' : 'That did not work. '}</strong>
+      <Text>{error.message}</Text> {error.code && <code>[{error.code}]</code>}
+      {error.hint && <div><Text>{'Hint: ' + error.hint}</Text></div>}
+    </div>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+export function Loading({ what }: { what: string }) {
+  return <p class="loading" role="status">Loading {what} …</p>;
+}
+
+/** Shows what was loaded, or why there is nothing. */
+export function Loaded<T>({ data, what, children }: { data: Data<T>; what: string; children: (value: T) => ComponentChildren }): VNode {
+  return (
+    <>
+      {data.error && data.error.status !== 0 && <Failure error={data.error} />}
+      {data.value !== undefined ? children(data.value) : !data.error || data.error.status === 0 ? <Loading what={what} /> : null}
+    </>
+  );
+}
+
+export function Warnings({ text }: { text: string | undefined }) {
+  return text?.trim() ? <pre class="note warn" role="status">{visible(text.trim())}</pre> : null;
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return children === '' || children === null || children === undefined ? null : <div class="fact"><dt>{name}</dt><dd>{children}</dd></div>;
+}
+
+export function Choice({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map(([key, title]) => <option value={key} selected={key === value}>{title}</option>)}
+      </select>
+    </label>
+  );
+}
+
+export function Check({ label, isOn, onChange }: { label: string; isOn: boolean; onChange: (isOn: boolean) => void }) {
+  return <label class="check"><input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />{label}</label>;
+}
+
+/** A text field that tells its value when the user has stopped typing. */
+export function Field({ label, value, placeholder, onChange, id, size = 18 }: {
+  label: string; value: string; placeholder?: string; onChange: (value: string) => void; id?: string; size?: number;
+}) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => setText(value), [value]);
+  const tell = (next: string, delay: number) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => onChange(next), delay);
+  };
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <input id={id} type="search" size={size} value={text} placeholder={placeholder} spellcheck={false} autocomplete="off"
+        onInput={(event) => { setText(event.currentTarget.value); tell(event.currentTarget.value, 200); }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') tell(event.currentTarget.value, 0);
+          if (event.key === 'Escape') { setText(''); tell('', 0); event.currentTarget.blur(); }
+        }} />
+    </label>
+  );
+}
+
+/** Whether a key press is meant for what has the focus, not for the page. */
+export function isForField(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement | null;
+  return event.ctrlKey || event.metaKey || event.altKey || !!target?.closest('input, select, textarea, [contenteditable], dialog');
+}

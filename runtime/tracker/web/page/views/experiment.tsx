@@ -1,0 +1,117 @@
+// One experiment: its head, why trials failed, and its parts as tabs.
+import { useData } from '../api';
+import { plural, valueText } from '../format';
+import { link, type Query } from '../route';
+import type { Answer, Experiment, Json, JsonObject, Trial } from '../types';
+import { CommandLine, Elapsed, Fact, isOver, Loaded, State, Tabs, Text, Time, Warnings } from '../ui';
+import { ExperimentCurves } from './experiment_curves';
+import { ExperimentTrials } from './experiment_trials';
+import { experimentTabs } from './experiment_tabs';
+
+/** The searcher of an experiment's configuration. */
+export function searcherOf(config: JsonObject | undefined): { name: string; metric: string; isSmallerBetter: boolean } {
+  const searcher = (config?.['searcher'] ?? {}) as JsonObject;
+  return {
+    name: valueText(searcher['name'] as Json), metric: valueText(searcher['metric'] as Json),
+    isSmallerBetter: searcher['smaller_is_better'] !== false,
+  };
+}
+
+export function ExperimentPage({ id, query }: { id: string; query: Query }) {
+  const data = useData<Answer<Experiment>>('experiments/' + encodeURIComponent(id), {}, 'experiment ' + id, 15000);
+  return (
+    <>
+      <nav class="trail" aria-label="Where this is"><a href={link(['experiments'])}>Experiments</a> / <span>{id}</span></nav>
+      <Loaded data={data} what={'experiment ' + id}>{({ answer, warnings }) => (
+        <>
+          <Head experiment={answer} />
+          <Warnings text={warnings} />
+          <FailedTrials experiment={answer} />
+          <Body experiment={answer} query={query} />
+        </>
+      )}</Loaded>
+    </>
+  );
+}
+
+function Head({ experiment: e }: { experiment: Experiment }) {
+  const searcher = searcherOf(e.config);
+  const ended = e.trials.filter((trial) => isOver(trial.state)).length;
+  const slots = e.nodes && e.slots_per_node ? `${e.nodes} × ${e.slots_per_node}` : '';
+  return (
+    <header class="head">
+      <h1><span class="dim">Experiment {e.id}</span> <Text>{e.name ?? ''}</Text> <State state={e.state} /></h1>
+      {e.description && <p><Text>{e.description}</Text></p>}
+      <dl class="facts">
+        <Fact name="Trials">{e.trials.length > 1 ? `${ended} of ${e.trials.length} ended` : '1'}</Fact>
+        <Fact name="Searcher">{searcher.name && <>{searcher.name}, {searcher.isSmallerBetter ? 'smallest' : 'largest'} <Text>{searcher.metric}</Text></>}</Fact>
+        <Fact name="Started"><Time utc={e.started} none="not yet" /></Fact>
+        <Fact name="Duration"><Elapsed from={e.started} to={e.ended} isRunning={!e.ended && !isOver(e.state)} /></Fact>
+        <Fact name="Pool"><Text>{e.resource_pool ?? ''}</Text></Fact>
+        <Fact name="Nodes × slots">{slots}</Fact>
+        <Fact name="Owner"><Text>{e.owner ?? ''}</Text></Fact>
+        <Fact name={e.job_ids.length > 1 ? 'Jobs' : 'Job'}>{e.job_ids.join(', ')}</Fact>
+        <Fact name="Parent">{e.parent_id ? <a href={link(['experiments', e.parent_id])}>{e.parent_id}</a> : null}</Fact>
+        <Fact name="Labels">{e.labels?.length ? e.labels.map((label) => <span class="label"><Text>{label}</Text></span>) : null}</Fact>
+      </dl>
+      <Commands experiment={e} />
+    </header>
+  );
+}
+
+/** What may be done with it, as commands: the page itself only reads. */
+function Commands({ experiment: e }: { experiment: Experiment }) {
+  const commands = isOver(e.state)
+    ? [`det-submit experiment continue ${e.id}`, `det-submit experiment ${e.archived ? 'unarchive' : 'archive'} ${e.id}`]
+    : e.state === 'PAUSED' || e.state === 'INTERRUPTED'
+      ? [`det-submit experiment activate ${e.id}`, `det-submit experiment cancel ${e.id}`]
+      : [`det-submit experiment pause ${e.id}`, `det-submit experiment cancel ${e.id}`];
+  return (
+    <details class="commands"><summary>Commands</summary>
+      {commands.map((text) => <div><CommandLine text={text} /></div>)}
+      <div><CommandLine text={`det-submit experiment fork ${e.id} --config KEY=VALUE`} /></div>
+      <div><CommandLine text={`det-submit experiment export ${e.id} --html experiment-${e.id}.html`} /></div>
+    </details>
+  );
+}
+
+const failuresShown = 5;
+
+function lastEnd(trial: Trial) {
+  return [...trial.runs].reverse().find((run) => run.ended);
+}
+
+/** The trials that failed, with the reason and the way to their logs. */
+function FailedTrials({ experiment }: { experiment: Experiment }) {
+  const failed = experiment.trials.filter((trial) => trial.state === 'ERROR' || trial.state === 'INTERRUPTED');
+  if (failed.length === 0) return null;
+  return (
+    <section class="note bad" aria-label="Failed trials">
+      <strong>{plural(failed.length, 'trial')} failed</strong>
+      <ul>{failed.slice(0, failuresShown).map((trial) => {
+        const run = lastEnd(trial);
+        return (
+          <li>
+            <a href={link(['trials', trial.name])}>Trial {trial.name}</a>: <Text>{run?.message ?? 'its end is not recorded'}</Text>
+            {run?.cause && <span class="dim"> ({run.cause})</span>} <a href={link(['trials', trial.name], { tab: 'logs', run: run ? String(run.run) : null })}>log</a>
+          </li>
+        );
+      })}</ul>
+      {failed.length > failuresShown && <a href={link(['experiments', experiment.id], { tab: 'trials', sort: 'state' })}>and {failed.length - failuresShown} more</a>}
+    </section>
+  );
+}
+
+function Body({ experiment, query }: { experiment: Experiment; query: Query }) {
+  const tabs: [string, string][] = [['curves', 'Curves'], ['trials', 'Trials'], ...experimentTabs.map(({ key, title }): [string, string] => [key, title])];
+  const active = tabs.some(([key]) => key === query['tab']) ? query['tab']! : 'curves';
+  const Tab = experimentTabs.find(({ key }) => key === active)?.View;
+  return (
+    <>
+      <Tabs path={['experiments', experiment.id]} tabs={tabs} active={active} />
+      {active === 'curves' && <ExperimentCurves experiment={experiment} query={query} />}
+      {active === 'trials' && <ExperimentTrials experiment={experiment} query={query} />}
+      {Tab && <Tab experiment={experiment} query={query} />}
+    </>
+  );
+}

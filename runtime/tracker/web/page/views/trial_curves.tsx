@@ -1,0 +1,80 @@
+// The curves of one trial: a chart for each metric, with validation beside training.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useData } from '../api';
+import { Chart } from '../chart';
+import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLook } from '../curve_controls';
+import { lookOf, smooth, type Line } from '../curves';
+import { toNumber } from '../format';
+import { setQuery, type Query } from '../route';
+import type { MetricName, Series, TrialDescription } from '../types';
+import { Check, Empty, Loaded } from '../ui';
+
+/** The metrics of one chart: those with the same name in all groups. */
+interface Panel { title: string; names: MetricName[] }
+
+const groupOrder = ['training', 'validation'];
+
+export function panelsOf(metrics: readonly MetricName[]): Panel[] {
+  const panels = new Map<string, MetricName[]>();
+  for (const name of metrics) {
+    // Timings are not results of training and never share a chart with them.
+    const title = groupOrder.includes(name.group) ? name.metric.replace(/^(val|validation|train|training)_/, '') : `${name.metric} (${name.group})`;
+    panels.set(title, [...(panels.get(title) ?? []), name]);
+  }
+  const order = (name: MetricName) => (groupOrder.indexOf(name.group) + 1 || 9);
+  return [...panels].map(([title, names]) => ({ title, names: names.sort((a, b) => order(a) - order(b)) }))
+    .sort((a, b) => Number(order(a.names[0]!) === 9) - Number(order(b.names[0]!) === 9) || b.names.length - a.names.length);
+}
+
+export function TrialCurves({ trial, query }: { trial: TrialDescription; query: Query }) {
+  const names = useData<{ metrics: MetricName[] }>(`experiments/${trial.experiment_id}/metrics`, { trial: trial.name });
+  const look = lookIn(query);
+  return (
+    <section aria-label="Curves">
+      <div class="tools">
+        <CurveControls look={look} />
+        <Check label="superseded steps too" isOn={query['all_runs'] === '1'} onChange={(on) => setQuery({ all_runs: on ? '1' : null })} />
+      </div>
+      <Loaded data={names} what="metrics">{({ metrics }) => (metrics.length === 0
+        ? <Empty>This trial has not reported a metric yet.</Empty>
+        : <div class="charts">{panelsOf(metrics).map((panel) => <PanelChart key={panel.title} trial={trial.name} panel={panel} look={look} isAllRuns={query['all_runs'] === '1'} />)}</div>)}</Loaded>
+    </section>
+  );
+}
+
+export function linesOfSeries(series: Series, name: string, look: CurveLook, first: number): Line[] {
+  return series.curves.flatMap((curve, i): Line[] => {
+    const label = name + (curve.run === null ? '' : ', run ' + curve.run);
+    const x = look.axis === 'time' ? curve.times_us.map((us) => us / 1e6) : curve.steps;
+    const raw = Float64Array.from(curve.values, (value) => toNumber(value) ?? NaN);
+    const line: Line = { key: label, label, x, y: raw, ...lookOf(first + i) };
+    if (look.smoothing === 0) return [line];
+    return [{ ...line, key: label + ' raw', isPale: true, width: 1 }, { ...line, y: smooth(raw, look.smoothing) }];
+  });
+}
+
+/** One metric of a trial; a component of its own, so that each is one request. */
+function PanelChart({ trial, panel, look, isAllRuns }: { trial: string; panel: Panel; look: CurveLook; isAllRuns: boolean }) {
+  const [parts, setParts] = useState<{ [key: string]: Series }>({});
+  const zoom = look.range ? `${look.range.min},${look.range.max}` : '';
+  const lines = useMemo(() => panel.names.flatMap((name, i) => {
+    const series = parts[name.group + '.' + name.metric];
+    return series ? linesOfSeries(series, panel.names.length > 1 ? name.group : name.metric, look, i * 3) : [];
+  }), [parts, look.axis, look.smoothing, panel]);
+  const points = Object.values(parts).reduce((sum, series) => sum + series.curves.reduce((n, curve) => n + curve.points, 0), 0);
+  return (
+    <div>
+      {panel.names.map((name) => <Fetch key={name.group + '.' + name.metric + look.axis} trial={trial} name={name} look={look} isAllRuns={isAllRuns} zoom={zoom}
+        onData={(series) => setParts((old) => (old[name.group + '.' + name.metric] === series ? old : { ...old, [name.group + '.' + name.metric]: series }))} />)}
+      <Chart title={panel.title} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} points={points} isLoading={Object.keys(parts).length < panel.names.length}
+        {...(panel.names[0]!.group === 'timing' ? { unit: 's' } : {})} />
+    </div>
+  );
+}
+
+function Fetch({ trial, name, look, isAllRuns, onData }: { trial: string; name: MetricName; look: CurveLook; isAllRuns: boolean; zoom: string; onData: (series: Series) => void }) {
+  const data = useData<Series>(`trials/${trial}/series`, { ...name, width: plotWidth(1), ...rangeParameters(look), ...(isAllRuns ? { all_runs: true } : {}) }, `${trial} ${name.group} ${name.metric} ${look.axis}`);
+  useEffect(() => { if (data.value) onData(data.value); }, [data.value]);
+  return null;
+}
+

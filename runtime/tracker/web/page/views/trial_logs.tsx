@@ -1,0 +1,163 @@
+// The logs of a trial: a window of lines that moves over logs of any length.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ApiError, get, type Parameters } from '../api';
+import { integer, localClock, utcTime, visible } from '../format';
+import { setQuery, type Query } from '../route';
+import type { LogLine, LogPiece, TrialDescription } from '../types';
+import { Check, Choice, CommandLine, Empty, Failure, Field } from '../ui';
+
+const lineHeight = 18;
+const pieceLines = 1000;
+const piecesMax = 40;      // kept in the page; others are loaded again when they are scrolled to
+const nearEnd = 60;        // lines from the end of the window at which more are loaded
+
+/** The part of the logs that the page has: answers that follow each other. */
+interface Window { pieces: LogPiece[]; hasBefore: boolean; hasAfter: boolean }
+
+const levels = ['debug', 'info', 'warning', 'error', 'critical'];
+
+function filterOf(query: Query): Parameters {
+  return {
+    ...(query['run'] ? { run: query['run'] } : {}), ...(query['node'] ? { node: query['node'] } : {}), ...(query['rank'] ? { rank: query['rank'] } : {}),
+    ...(query['level'] ? { level: query['level'] } : {}), ...(query['grep'] ? { grep: query['grep'] } : {}),
+  };
+}
+
+export function TrialLogs({ trial, query }: { trial: TrialDescription; query: Query }) {
+  const isFollowing = query['follow'] === '1';
+  const runs = trial.runs.map((run): [string, string] => [String(run.run), 'run ' + run.run]);
+  const command = ['det-submit trial logs', trial.name, query['run'] ? '--run ' + query['run'] : '', query['rank'] ? '--rank ' + query['rank'] : '', isFollowing ? '-f' : ''].filter(Boolean).join(' ');
+  return (
+    <section aria-label="Logs">
+      <form class="tools" role="search" onSubmit={(event) => event.preventDefault()}>
+        <Choice label="Run" value={query['run'] ?? ''} onChange={(run) => setQuery({ run, since: null })} options={[['', 'all'], ...runs]} />
+        <Field label="Rank" size={4} value={query['rank'] ?? ''} onChange={(rank) => setQuery({ rank: /^\d+$/.test(rank) ? rank : null })} />
+        <Field label="Node" size={10} value={query['node'] ?? ''} onChange={(node) => setQuery({ node })} />
+        <Choice label="Level" value={query['level'] ?? ''} onChange={(level) => setQuery({ level })} options={[['', 'all'], ...levels.map((level): [string, string] => [level, level + (level === 'critical' ? '' : ' and above')])]} />
+        <Field label="Text" id="search" size={18} value={query['grep'] ?? ''} placeholder="regular expression" onChange={(grep) => setQuery({ grep })} />
+        <Check label="follow" isOn={isFollowing} onChange={(on) => setQuery({ follow: on ? '1' : null, since: null })} />
+      </form>
+      <LogWindow key={[trial.name, query['run'], query['node'], query['rank'], query['level'], query['grep'], query['since']].join('\n')} trial={trial} filter={filterOf(query)} since={query['since']} isFollowing={isFollowing} />
+      <p><CommandLine text={command} /></p>
+    </section>
+  );
+}
+
+function LogWindow({ trial, filter, since, isFollowing }: { trial: TrialDescription; filter: Parameters; since: string | undefined; isFollowing: boolean }) {
+  const [shown, setShown] = useState<Window | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [round, setRound] = useState(0);  // of following
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const isBusy = useRef(false);
+  const isAtEnd = useRef(true);
+  const keep = useRef<number | null>(null);  // the scroll position that the next drawing sets
+  const path = `trials/${trial.name}/logs`;
+  const lines = useMemo(() => shown?.pieces.flatMap((piece) => piece.lines) ?? [], [shown?.pieces]);
+
+  const guard = async (work: () => Promise<void>) => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    try {
+      await work();
+      setError(null);
+    } catch (problem) {
+      if (problem instanceof ApiError && problem.status !== 0) setError(problem);
+    }
+    isBusy.current = false;
+  };
+
+  useEffect(() => void guard(async () => {
+    const piece = await get<LogPiece>(path, { ...filter, ...(since ? { since, limit: pieceLines } : { tail: pieceLines }) });
+    keep.current = since ? 0 : Infinity;
+    setShown({ pieces: [piece], hasBefore: true, hasAfter: !piece.complete });
+  }), []);
+
+  const loadBefore = () => guard(async () => {
+    if (!shown?.hasBefore) return;
+    const piece = await get<LogPiece>(path, { ...filter, before: shown.pieces[0]!.before, limit: pieceLines });
+    if (piece.lines.length === 0) return setShown({ ...shown, hasBefore: false });
+    keep.current = (box.current?.scrollTop ?? 0) + piece.lines.length * lineHeight;
+    const pieces = [piece, ...shown.pieces];
+    setShown({ pieces: pieces.slice(0, piecesMax), hasBefore: true, hasAfter: shown.hasAfter || pieces.length > piecesMax });
+  });
+
+  const loadAfter = (wait: number) => guard(async () => {
+    if (!shown) return;
+    const piece = await get<LogPiece>(path, { ...filter, after: shown.pieces[shown.pieces.length - 1]!.after, limit: pieceLines, ...(wait > 0 ? { wait } : {}) });
+    if (piece.lines.length === 0) return setShown({ ...shown, hasAfter: !piece.complete });
+    const pieces = [...shown.pieces, piece];
+    const cut = pieces.slice(0, Math.max(0, pieces.length - piecesMax));
+    if (wait > 0 && isAtEnd.current) keep.current = Infinity;
+    else if (cut.length > 0) keep.current = (box.current?.scrollTop ?? 0) - lineHeight * cut.reduce((sum, { lines: { length } }) => sum + length, 0);
+    setShown({ pieces: pieces.slice(cut.length), hasBefore: shown.hasBefore || cut.length > 0, hasAfter: !piece.complete });
+  });
+
+  // Follows with one waiting request at a time.
+  useEffect(() => {
+    if (!isFollowing || !shown) return;
+    const timer = setTimeout(() => void loadAfter(20).then(() => setRound((n) => n + 1)), 500);
+    return () => clearTimeout(timer);
+  }, [isFollowing, round, shown === null]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    setHeight(element.clientHeight);
+    if (keep.current === null) return;
+    element.scrollTop = keep.current === Infinity ? element.scrollHeight : keep.current;
+    keep.current = null;
+    setTop(element.scrollTop);
+  }, [shown]);
+
+  const onScroll = () => {
+    const element = box.current;
+    if (!element || !shown) return;
+    setTop(element.scrollTop);
+    isAtEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - lineHeight;
+    const first = element.scrollTop / lineHeight;
+    if (first < nearEnd) void loadBefore();
+    if (first + element.clientHeight / lineHeight > lines.length - nearEnd && shown.hasAfter) void loadAfter(0);
+  };
+
+  if (error && !shown) return <Failure error={error} />;
+  if (!shown) return <p class="loading" role="status">Loading the log …</p>;
+  if (lines.length === 0) {
+    return Object.keys(filter).length > 0 || since
+      ? <Empty>No line of the log matches.</Empty>
+      : <Empty>The trial has written nothing yet.</Empty>;
+  }
+  const first = Math.max(0, Math.floor(top / lineHeight) - 20);
+  const last = Math.min(lines.length, Math.ceil((top + height) / lineHeight) + 20);
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <div class="log" ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-label="Log lines" aria-live="off">
+        <div style={{ height: lines.length * lineHeight + 'px' }}>
+          <div class="lines" style={{ transform: `translateY(${first * lineHeight}px)` }}>
+            {lines.slice(first, last).map((line, i) => <Line key={first + i} line={line} />)}
+          </div>
+        </div>
+      </div>
+      <p class="dim" role="status">{integer(lines.length)} lines loaded{shown.hasBefore ? '; earlier ones when you scroll up' : ', from the beginning'}{isFollowing ? '; new ones appear here' : ''}.</p>
+    </>
+  );
+}
+
+/** One line as text; colours come from its level, never from the line itself. */
+function Line({ line }: { line: LogLine }) {
+  const text = useMemo(() => visible(withoutColours(line.message)), [line.message]);
+  return (
+    <div class={'line ' + (line.level ?? '')}>
+      <span class="when" title={line.time ? utcTime(line.time) : undefined}>{line.time ? localClock(line.time) : ''}</span>
+      <span class="rank" title={`run ${line.run}, node ${line.node}`}>{line.rank === null ? '–' : line.rank}</span>
+      <span class="text">{text}</span>
+    </div>
+  );
+}
+
+/** Removes the escape sequences that colour text in a terminal. */
+export function withoutColours(text: string): string {
+  return text.replace(/\u001b\[[0-9;:]*m/g, '');
+}

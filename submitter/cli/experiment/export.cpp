@@ -1,0 +1,113 @@
+#include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/web/snapshot.hpp>
+
+#include <fmt/format.h>
+#include <ostream>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+constexpr std::size_t trials_max = 100;
+constexpr std::size_t metrics_max = 60;
+constexpr int width = 800;  // pixels of a curve
+
+/// The answers of the tracker that the page asks for, by the addresses under which the page looks for them.
+class Answers {
+public:
+    explicit Answers(tracker::http::Client& client) : client_(client) {}
+
+    /// \param parameters that the page does not name, because the file has one answer for all of their values
+    Result<Json> add(std::string const& address, std::string const& parameters = {}) {
+        DET_TRY_ASSIGN(auto const text, client_.get("/v1/" + address + parameters));
+        auto json = Json::parse(text, nullptr, false);
+        if (json.is_discarded()) return Error{codes::transport, "the tracker's answer is not JSON"};
+        answers_[address] = json;
+        return Result<Json>(std::move(json));
+    }
+    /// The page says that such an answer is not there.
+    void add_if_there(std::string const& address) { (void)add(address); }
+    Json take() && { return std::move(answers_); }
+
+private:
+    tracker::http::Client& client_;
+    Json answers_ = Json::object();
+};
+
+Status add_curves(Answers& answers, std::string const& experiment) {
+    DET_TRY_ASSIGN(auto const names, answers.add(experiment + "/metrics"));
+    std::size_t count = 0;
+    for (auto const& name : names.at("metrics")) {
+        if (++count > metrics_max) break;
+        for (auto const* axis : {"steps", "time"}) {
+            auto const address =
+                fmt::format("{}/series?group={}&metric={}&axis={}", experiment,
+                            tracker::http::percent_encode(name.at("group").get<std::string>()),
+                            tracker::http::percent_encode(name.at("metric").get<std::string>()), axis);
+            DET_TRY(answers.add(address, fmt::format("&width={}", width)));
+        }
+    }
+    return Ok{};
+}
+
+Status add_trials(Answers& answers, std::string const& experiment) {
+    DET_TRY_ASSIGN(auto const trials, answers.add(experiment + "/trials"));
+    auto const& rows = trials.at("answer");
+    if (rows.size() > trials_max) return Ok{};
+    for (auto const& row : rows) answers.add_if_there("trials/" + row.at("name").get<std::string>());
+    return Ok{};
+}
+
+class ExperimentExport final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--html", &file_, "the file to write"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (file_.empty())
+            return Error{codes::usage, "the option --html is missing", "it names the file to write"};
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
+        SystemProcessRunner runner;
+        DET_TRY_ASSIGN(auto const client,
+                       tracker::client::require_tracker(session.environment, root,
+                                                        {sibling_program("det-tracker")}, runner));
+        DET_TRY_ASSIGN(auto const data, collect(*client, id, session.clock.now()));
+        auto const html = tracker::web::render_snapshot("experiment " + to_string(id), to_line(data));
+        DET_TRY(write_file(file_, html));
+        session.answer(Json{{"file", file_}, {"size_bytes", html.size()}},
+                       fmt::format("wrote '{}', {} bytes\n", file_, html.size()));
+        return ExitCode::done;
+    }
+
+private:
+    static Result<Json> collect(tracker::http::Client& client, ExperimentId id, UtcTime now) {
+        Answers answers(client);
+        auto const experiment = "experiments/" + to_string(id);
+        DET_TRY(answers.add(experiment));
+        DET_TRY(add_curves(answers, experiment));
+        DET_TRY(add_trials(answers, experiment));
+        for (auto const* part : {"/search", "/checkpoints", "/report", "/config"})
+            answers.add_if_there(experiment + part);
+        return Result<Json>(Json{
+            {"made", format_utc(now)}, {"experiment", id.value}, {"answers", std::move(answers).take()}});
+    }
+
+    std::string id_;
+    std::string file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_experiment_export() { return std::make_unique<ExperimentExport>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,148 @@
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
+#include <det/protocol/json.hpp>
+#include <det/tracker/client/require_tracker.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ostream>
+#include <unistd.h>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+using tracker::client::TrackerPaths;
+using tracker::client::TrackerState;
+
+/// Where the page of a running tracker is.
+struct PageAddress {
+    TrackerPaths paths;
+    TrackerState state;
+    std::uint16_t laptop_port;
+
+    /// On this host; nullopt if the tracker has no port.
+    std::optional<std::string> here() const {
+        if (state.port == 0) return std::nullopt;
+        return fmt::format("http://localhost:{}/#token={}", state.port, state.token);
+    }
+    /// Forwards a port of another computer to the tracker's socket, which needs no token.
+    std::string ssh_command() const {
+        return fmt::format("ssh -N -L {}:{} {}", laptop_port, paths.socket().string(), state.host);
+    }
+    std::string on_laptop() const { return fmt::format("http://localhost:{}/", laptop_port); }
+};
+
+/// Whether a browser that is started here shows its window to the user: not over ssh.
+bool has_screen(Environment const& environment) {
+    bool const has_display =
+        environment.find_non_empty("DISPLAY") || environment.find_non_empty("WAYLAND_DISPLAY");
+    return has_display && !environment.find_non_empty("SSH_CONNECTION");
+}
+
+bool is_program(std::filesystem::path const& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+bool is_in_path(std::string const& program, Environment const& environment) {
+    auto const directories = environment.find("PATH").value_or("");
+    for (std::size_t at = 0; at <= directories.size();) {
+        auto const end = std::min(directories.find(':', at), directories.size());
+        auto const directory = directories.substr(at, end - at);
+        if (!directory.empty() && is_program(std::filesystem::path(directory) / program)) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+/// Opens the page by a file that leads to it: other users see the arguments of a program, but not this file.
+Status open_browser(PageAddress const& address, std::string const& url, Environment const& environment) {
+    auto const text = fmt::format(
+        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={}\">\n", url);
+    DET_TRY(write_file(address.paths.entry_page(), text, 0600));
+    UniqueFd const nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!nothing) return os_error("open '/dev/null'", errno);
+    SpawnSettings settings;
+    settings.without_input();
+    settings.connect(nothing, STDOUT_FILENO);
+    settings.connect(nothing, STDERR_FILENO);
+    settings.in_own_group();
+    DET_TRY(spawn({"xdg-open", address.paths.entry_page().string()}, environment, settings));
+    return Ok{};
+}
+
+class Web final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"--no-browser", &no_browser_, "only print the addresses"},
+                {"--port",
+                 &port_,
+                 "of the tracker on this host; 0: any free one",
+                 Need::optional,
+                 {},
+                 std::pair(0, 65535)},
+                {"--laptop-port",
+                 &laptop_port_,
+                 "of your own computer, in the ssh command",
+                 Need::optional,
+                 {},
+                 std::pair(1, 65535)}};
+    }
+
+    Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto const address, find_page(session));
+        auto const url = address.here();
+        bool const is_opened = url && !no_browser_ && has_screen(session.environment) &&
+                               is_in_path("xdg-open", session.environment);
+        session.answer(as_json(address, is_opened), as_text(address));
+        if (is_opened) DET_TRY(open_browser(address, *url, session.environment));
+        if (!url) {
+            session.say(
+                "The tracker runs without a port. For a browser on this host: 'det-tracker stop', then this "
+                "command again.");
+        }
+        return ExitCode::done;
+    }
+
+private:
+    Result<PageAddress> find_page(Session const& session) const {
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        SystemProcessRunner runner;
+        tracker::client::StartSettings settings{sibling_program("det-tracker")};
+        settings.port = static_cast<std::uint16_t>(port_);
+        DET_TRY(tracker::client::require_tracker(session.environment, root, settings, runner));
+        DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(session.environment, root));
+        DET_TRY_ASSIGN(auto state, tracker::client::find_state(paths));
+        if (!state) return Error{codes::process, "the tracker has just ended", "run this command again"};
+        return PageAddress{std::move(paths), *std::move(state), static_cast<std::uint16_t>(laptop_port_)};
+    }
+
+    static Json as_json(PageAddress const& address, bool is_opened) {
+        auto const url = address.here();
+        return {{"address", url ? Json(*url) : Json(nullptr)},
+                {"socket", address.paths.socket().string()},
+                {"host", address.state.host},
+                {"ssh", address.ssh_command()},
+                {"address_through_ssh", address.on_laptop()},
+                {"browser", is_opened}};
+    }
+
+    static std::string as_text(PageAddress const& address) {
+        auto text = fmt::format("Experiments of '{}':\n", address.state.root);
+        if (auto const url = address.here()) text += fmt::format("  on this host    {}\n", *url);
+        return text + fmt::format("  from elsewhere  {}\n                  and then {}\n",
+                                  address.ssh_command(), address.on_laptop());
+    }
+
+    bool no_browser_ = false;
+    int port_ = 0;
+    int laptop_port_ = 8080;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_web() { return std::make_unique<Web>(); }
+
+}  // namespace det::cli

@@ -1,0 +1,126 @@
+// The figures of tests/bench/web: bench.mjs DIRECTORY, which has the roots runs, million, list and logs.
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { startBrowser, Tracker } from './support.mjs';
+
+const directory = process.argv[2];
+const repetitions = 20;
+const bundle = join(import.meta.dirname, '../../runtime/tracker/web/bundle');
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const percentile95 = (values) => values.sort((a, b) => a - b)[Math.floor(values.length * 0.95)];
+
+function printRow(name, ours, peer, unit) {
+  console.log(JSON.stringify({ name: 'web-' + name, ours: Number(ours.toPrecision(4)), peer: Number(peer.toPrecision(4)), ratio: Number((ours / peer).toPrecision(4)), unit, better: 'lower' }));
+}
+
+/** Runs work with the page of a tracker of one of the roots, after its index was made. */
+async function withTracker(root, work) {
+  const tracker = new Tracker();
+  tracker.environment.DET_ROOT = join(directory, root);
+  chmodSync(tracker.environment.DET_ROOT, 0o700);
+  await tracker.program('det-tracker', 'rebuild');
+  await tracker.start();
+  const browser = await startBrowser(tracker.directory);
+  browser.setDefaultTimeout(60_000);
+  try {
+    const page = await browser.newPage();
+    // Milliseconds from the start of the navigation until the frame with such an element was drawn.
+    await page.addInitScript(() => {
+      window.drawn = (selector) => new Promise((resolve) => {
+        const check = () => (document.querySelector(selector) ? requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now()))) : requestAnimationFrame(check));
+        check();
+      });
+    });
+    await page.goto(tracker.address);
+    await page.locator('.connection.live').waitFor();
+    await work(page, tracker);
+  } finally {
+    await browser.close();
+    await tracker.end();
+  }
+}
+
+async function timeLoads(page, hash, selector) {
+  const times = [];
+  for (let i = 0; i < repetitions; ++i) {
+    await page.evaluate((next) => { location.hash = next; }, hash);
+    await page.reload({ waitUntil: 'commit' });
+    times.push(await page.evaluate((wanted) => window.drawn(wanted), selector));
+  }
+  return median(times) / 1000;
+}
+
+await withTracker('runs', async (page) => {
+  printRow('first-paint-200x10k', await timeLoads(page, '#/experiments/1?metric=training.loss', '.plot canvas'), 1, 's');
+});
+
+await withTracker('million', async (page) => {
+  await page.evaluate(() => { location.hash = '#/experiments/1?metric=training.loss'; });
+  await page.locator('.plot canvas').waitFor();
+  const times = [];
+  for (let i = 0; i < repetitions; ++i) {
+    times.push(await page.evaluate(async (begin) => {
+      const before = performance.now();
+      const answered = new Promise((resolve) => {
+        const original = window.fetch;
+        window.fetch = async (...request) => {
+          const response = await original(...request);
+          if (String(request[0]).includes('from=')) { window.fetch = original; response.clone().text().then(resolve); }
+          return response;
+        };
+      });
+      location.hash = `#/experiments/1?metric=training.loss&zoom=${begin},${begin + 100000}`;
+      await answered;
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+      return performance.now() - before;
+    }, 20000 * (i + 1)));
+  }
+  printRow('zoom-million', median(times) / 1000, 0.1, 's');
+});
+
+await withTracker('list', async (page) => {
+  printRow('list-10k', await timeLoads(page, '#/experiments', 'tr[data-row="20"]'), 0.3, 's');
+});
+
+/** Scrolls an element a little each frame; the times between frames. */
+const scroll = (page, selector) => page.evaluate(async (wanted) => {
+  const element = document.querySelector(wanted);
+  const times = [];
+  let last = await new Promise(requestAnimationFrame);
+  for (let frame = 0; frame < 400; ++frame) {
+    element.scrollTop -= 90;
+    const now = await new Promise(requestAnimationFrame);
+    times.push(now - last);
+    last = now;
+  }
+  return times;
+}, selector);
+
+await withTracker('logs', async (page) => {
+  const ours = [], peer = [];
+  for (let i = 0; i < 5; ++i) {
+    await page.evaluate(() => { location.hash = '#/experiments'; });
+    await page.evaluate(() => { location.hash = '#/trials/1.0?tab=logs'; });
+    await page.locator('.log .line').first().waitFor();
+    ours.push(percentile95(await scroll(page, '.log')));
+    // A static page of the same look: as many lines as are in view, in a box of the same height.
+    await page.evaluate(() => {
+      const copy = document.querySelector('.log').cloneNode(true);
+      copy.id = 'static';
+      const lines = copy.querySelector('.lines');
+      lines.style.transform = 'none';
+      copy.firstElementChild.style.height = '';
+      for (const line of [...lines.children]) for (let n = 0; n < 30; ++n) lines.append(line.cloneNode(true));
+      document.querySelector('.log').replaceWith(copy);
+      copy.scrollTop = copy.scrollHeight;
+    });
+    peer.push(percentile95(await scroll(page, '#static')));
+    await page.reload();
+  }
+  printRow('log-frame-p95', median(ours), median(peer), 'ms');
+});
+
+const size = readdirSync(bundle).reduce((sum, name) => sum + gzipSync(readFileSync(join(bundle, name)), { level: 9 }).length, 0);
+printRow('bundle', size / 1024, 70, 'KB');

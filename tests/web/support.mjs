@@ -1,0 +1,144 @@
+// What the tests of the page share: a tracker of its own with experiments, a proxy in front of it, a browser.
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, mkdirSync, rmSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+
+export const build = process.env.DET_BUILD_DIR ?? join(import.meta.dirname, '../../build/dev');
+const run = promisify(execFile);
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A tracker with a root below a directory of its own; without Slurm. */
+export class Tracker {
+  constructor() {
+    // On the disk that holds the build: the index is kept on a local disk only.
+    this.directory = mkdtempSync(join(build, 'web-'));
+    const runtime = join(this.directory, 'runtime');
+    mkdirSync(runtime, { mode: 0o700 });
+    this.environment = {
+      ...process.env, DET_ROOT: join(this.directory, 'root'), XDG_RUNTIME_DIR: runtime, DET_INDEX_DIR: join(this.directory, 'index'),
+      SLURM_CONF: join(this.directory, 'no-slurm.conf'), TZ: 'UTC',
+    };
+    delete this.environment.DET_SITE;
+  }
+  async makeExamples() {
+    await run(join(build, 'tests/web-root'), [this.directory], { env: this.environment });
+    await run('chmod', ['700', this.environment.DET_ROOT]);
+  }
+  program(name, ...words) {
+    return run(join(build, 'bin', name), words, { env: this.environment, maxBuffer: 1 << 28 });
+  }
+  /** Starts it; afterwards `address` has the token. */
+  async start() {
+    const { stdout } = await this.program('det-submit', 'web', '--no-browser', '--json');
+    Object.assign(this, JSON.parse(stdout));
+    this.port = Number(new URL(this.address).port);
+  }
+  stop() {
+    return this.program('det-tracker', 'stop');
+  }
+  async end() {
+    await this.stop().catch(() => {});
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+  runsFile(trial, runNumber, name) {
+    const [experiment, index] = trial.split('.');
+    return join(this.environment.DET_ROOT, 'experiments', experiment, 'trials', index, 'runs', String(runNumber), name);
+  }
+}
+
+/** Passes requests to the tracker's socket, as `ssh -L` does, or below a prefix, as Open OnDemand does. */
+export async function startProxy(socket, prefix = '') {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 50 });
+  const server = http.createServer((request, response) => {
+    if (!request.url.startsWith(prefix + '/')) {
+      response.writeHead(404).end();
+      return;
+    }
+    const forwarded = http.request({ socketPath: socket, agent, path: request.url.slice(prefix.length), method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `http://127.0.0.1:${server.address().port}${prefix}/`,
+    stop: () => {
+      agent.destroy();
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A browser with a profile of its own. */
+export async function startBrowser(directory, options = {}) {
+  return await chromium.launchPersistentContext(mkdtempSync(join(directory, 'chromium-')), {
+    executablePath: '/usr/bin/chromium', headless: true, viewport: { width: 1280, height: 860 }, timezoneId: 'Europe/Berlin', locale: 'en-GB', ...options,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+}
+
+/** A page that records what must not happen: errors of its scripts, and requests to other servers. */
+export async function openPage(browser, address, options = {}) {
+  const page = await browser.newPage();
+  page.problems = [];
+  page.on('pageerror', (error) => page.problems.push('error: ' + error.message));
+  page.on('console', (message) => {
+    // A refused request is shown by the page itself.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) page.problems.push('console: ' + message.text());
+  });
+  const origin = new URL(address).origin;
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith('data:') && !request.url().startsWith('blob:')) page.problems.push('foreign request: ' + request.url());
+  });
+  if (options.theme) await page.emulateMedia({ colorScheme: options.theme });
+  if (options.width) await page.setViewportSize({ width: options.width, height: 800 });
+  await page.goto(address);
+  return page;
+}
+
+/** The findings of axe, as short lines. */
+export async function findAccessibilityProblems(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n').slice(1, 3).join(' ') ?? ''}`));
+}
+
+/** All views, by the text that shows that the view has its data. */
+export const views = [
+  { name: 'experiments', hash: '#/experiments', ready: 'table a:has-text("digits baseline")' },
+  { name: 'experiment-curves', hash: '#/experiments/2', ready: '.plot canvas' },
+  { name: 'experiment-trials', hash: '#/experiments/2?tab=trials', ready: 'table a:text-is("2.3")' },
+  { name: 'experiment-hyperparameters', hash: '#/experiments/3?tab=hyperparameters', ready: 'svg.parallel' },
+  { name: 'experiment-search', hash: '#/experiments/2?tab=search', ready: '.bracket svg' },
+  { name: 'experiment-checkpoints', hash: '#/experiments/1?tab=checkpoints', ready: 'text=checkpoint download' },
+  { name: 'experiment-config', hash: '#/experiments/1?tab=config', ready: 'text=max_restarts' },
+  { name: 'experiment-usage', hash: '#/experiments/5?tab=usage', ready: '.bar-chart' },
+  { name: 'experiment-failed', hash: '#/experiments/4', ready: '.note.bad' },
+  { name: 'trial-curves', hash: '#/trials/1.0', ready: '.plot canvas' },
+  { name: 'trial-runs', hash: '#/trials/5.0?tab=runs', ready: 'svg.time-line rect.training' },
+  { name: 'trial-system', hash: '#/trials/1.0?tab=system', ready: '.plot canvas' },
+  { name: 'trial-clusterinfo', hash: '#/trials/1.0?tab=info', ready: 'text=allocation_id' },
+  { name: 'trial-logs', hash: '#/trials/1.0?tab=logs', ready: '.log .line' },
+  { name: 'trial-failed', hash: '#/trials/4.0', ready: '.note.bad pre' },
+  { name: 'compare', hash: '#/compare?ids=1,2,5', ready: '.plot canvas' },
+  { name: 'queue', hash: '#/queue', ready: 'main h1' },
+  { name: 'pools', hash: '#/pools', ready: 'main h1' },
+  { name: 'hostile', hash: '#/experiments/6', ready: '.plot canvas' },
+];
+
+/** Opens a view in a page that is open already. */
+export async function show(page, view) {
+  await page.evaluate((hash) => { location.hash = hash; }, view.hash);
+  await page.locator(view.ready).first().waitFor();
+  await page.waitForFunction(() => document.querySelectorAll('.loading').length === 0);
+}
+
+export { run, spawn };
