@@ -1,17 +1,46 @@
-"""python3 -m determined.launch.autohorovod: horovodrun if there are several slots."""
+"""python3 -m determined.launch.autohorovod: ranks by horovodrun if there are several slots. The entrypoint `module:Class` is
+started by it.
 
+A trial class needs no horovodrun on one slot, and none in a job whose ranks Slurm has started (`slurm: {launch: rank}`). Where
+the job's Python has no Horovod, its ranks are started by torch.distributed.run.
+"""
+
+import importlib.util
+import os
 import sys
 from typing import List, NoReturn, Optional
 
-from determined.launch import horovod
+from determined.launch import horovod, torch_distributed
+from determined.launch.horovod import has_one_slot, run_alone
+
+
+def _train_alone(trial: str) -> NoReturn:
+    run_alone([sys.executable, "-m", "determined.exec.harness", trial])
+
+
+def _find_trial(words: List[str]) -> Optional[str]:
+    """The trial class of `[--trial] MODULE:CLASS` or `--trial=MODULE:CLASS`; None for a script."""
+    if len(words) == 2 and words[0] == "--trial":
+        return words[1]
+    if len(words) != 1:
+        return None
+    if words[0].startswith("--trial="):
+        return words[0][len("--trial=") :]
+    return None if words[0].startswith("-") else words[0]
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
     """As determined.launch.horovod. A single argument that is no option is the name of a trial class."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) == 1 and not words[0].startswith("-"):
-        words.insert(0, "--trial")
-    horovod.main(["--autohorovod", *words])
+    trial = _find_trial(words[words.index("--") + 1 :] if "--" in words else words)
+    if trial is None:
+        horovod.main(["--autohorovod", *words])
+    if "LOCAL_RANK" in os.environ or has_one_slot():
+        _train_alone(trial)
+    if importlib.util.find_spec("horovod") is None:
+        print("Horovod is not installed: the ranks are started by torch.distributed.run", flush=True)
+        torch_distributed.main(["--trial", trial])
+    horovod.main(["--trial", trial] if "--" not in words else words)
 
 
 if __name__ == "__main__":

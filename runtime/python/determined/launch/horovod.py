@@ -12,12 +12,13 @@ USAGE = """usage: python3 -m determined.launch.horovod [[HOROVODRUN_OPTION...] -
 Starts a rank of SCRIPT per slot by horovodrun. `det-launch horovod --help` says more."""
 
 
-def _has_one_slot() -> bool:
+def has_one_slot() -> bool:
+    """Whether the task has one slot, or is off the cluster."""
     info = determined.get_cluster_info()
     return info is None or (len(info.container_addrs) == 1 and len(info.slot_ids) <= 1)
 
 
-def _run_alone(command: List[str]) -> NoReturn:
+def run_alone(command: List[str]) -> NoReturn:
     """Becomes the script itself."""
     sys.stdout.flush()
     try:
@@ -33,8 +34,8 @@ def main(arguments: Optional[List[str]] = None) -> NoReturn:
     if words[:1] == ["--autohorovod"]:
         del words[0]
         command = words[words.index("--") + 1 :] if "--" in words else words
-        if command and not command[0].startswith("-") and _has_one_slot():
-            _run_alone(command)
+        if command and not command[0].startswith("-") and has_one_slot():
+            run_alone(command)
     launch("horovod", words, USAGE)
 
 

@@ -6,7 +6,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 import torch.distributed as dist
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 import determined
 from determined.core import DistributedContext
@@ -28,6 +27,8 @@ class WrappedModel(torch.nn.parallel.DistributedDataParallel):
         """Exchanges gradients as numbers of 16 bits from now on. Before the first step."""
         model, device_ids, compresses = self._wrapped_with
         if not compresses:
+            from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
             self.register_comm_hook(None, default_hooks.fp16_compress_hook)
             self.__dict__["_wrapped_with"] = (model, device_ids, True)
 
@@ -213,5 +214,16 @@ def _connect_torch(distributed: DistributedContext) -> Ranks:
     if torch.cuda.is_available():
         torch.cuda.set_device(distributed.local_rank)
     if not dist.is_initialized():
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        _init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     return Ranks(distributed, TorchExchange() if distributed.size > 1 else GradientExchange())
+
+
+def _init_process_group(backend: str) -> None:
+    try:
+        dist.init_process_group(backend)
+    except RuntimeError as problem:
+        # Torch 2.4 and newer asks for libuv, without which for instance Debian builds it.
+        if "libuv" not in str(problem):
+            raise
+        os.environ["USE_LIBUV"] = "0"
+        dist.init_process_group(backend)
