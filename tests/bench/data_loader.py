@@ -84,7 +84,7 @@ def compare_resumption(directory):
 
         def load():
             begun = time.perf_counter()
-            trial.model.load_state_dict(torch.load(file, map_location="cpu")["models_state_dict"][0])
+            trial.model.load_state_dict(torch.load(file, map_location="cpu", weights_only=False)["models_state_dict"][0])
             return time.perf_counter() - begun
 
         print_row("resume-epoch", interleave(resume, load), "s")

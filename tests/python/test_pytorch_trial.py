@@ -321,7 +321,7 @@ class InTrial(TrialCase):
         self.assertEqual(steps, 3)
         path = f"{self.directory}/checkpoints/{uuid}"
         loaded = pytorch.load_trial_from_checkpoint_path(path)
-        weights = torch.load(f"{path}/state_dict.pth")["models_state_dict"][0]
+        weights = self.final_state()["models_state_dict"][0]
         self.assertTrue(all(torch.equal(value, weights[name]) for name, value in loaded.model.state_dict().items()))
         events = os.listdir(f"{self.directory}/trials/0/tensorboard")
         self.assertEqual(len([name for name in events if "tfevents" in name]), 1)

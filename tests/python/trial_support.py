@@ -8,8 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-import torch
-
+from determined.pytorch._checkpoint_files import load_file
 from support import BUILD, RunCase, environment_of, finish
 
 LIMIT_S = 150  # torch takes long to start on a machine that does other work
@@ -119,7 +118,7 @@ class TrialCase(RunCase):
 
     def final_state(self):
         uuid, _ = self.checkpoints()[-1]
-        return torch.load(f"{self.directory}/checkpoints/{uuid}/state_dict.pth")
+        return load_file(f"{self.directory}/checkpoints/{uuid}/state_dict.pth")
 
     def reports(self, group):
         """steps_completed and metrics of all runs, oldest first."""
