@@ -27,7 +27,7 @@ LoopbackOptions with_plugin() {
 struct Site : LoopbackCluster {
     Site() : LoopbackCluster(with_plugin()) {
         fs::create_directory(home() / "shipped");
-        for (std::string const name : {"core_api", "digits_torch", "mpi", "script"}) {
+        for (std::string const name : {"core_api", "digits_torch", "mpi", "pytorch_trial", "script"}) {
             fs::copy(det::test::source_path("templates/examples/" + name), home() / "shipped" / name,
                      fs::copy_options::recursive);
         }
@@ -49,7 +49,7 @@ struct Site : LoopbackCluster {
             BOOST_REQUIRE_MESSAGE(state != "ERROR", logs(experiment));
             return state == "COMPLETED";
         };
-        wait_until(ended, 120s, fmt::format("experiment {} is COMPLETED", experiment));
+        wait_until(ended, 300s, fmt::format("experiment {} is COMPLETED", experiment));
     }
     std::string logs(int experiment) const {
         return shell(fmt::format("det-submit trial logs {}", experiment));
@@ -134,12 +134,63 @@ BOOST_AUTO_TEST_CASE(torch_learns_digits_on_two_nodes) {
     BOOST_TEST(ask(fmt::format("experiment list-checkpoints {}", id)).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_pytorch_trial_learns_digits_on_two_nodes) {
+    auto const id = create("pytorch_trial", "digits.yaml", two_nodes);
+    complete(id);
+    auto const validations = ask(fmt::format("trial metrics {} --group validation", id));
+    BOOST_REQUIRE(validations.size() == 4u);
+    BOOST_TEST(validations[3].at("metrics").at("accuracy").get<double>() > 0.8);
+    BOOST_TEST(validations[3].at("metrics").at("epochs") == 4);
+
+    // The trained model reads digits, on two ranks.
+    auto const checkpoints = ask(fmt::format("experiment list-checkpoints {}", id));
+    BOOST_REQUIRE(!checkpoints.empty());
+    auto const inference =
+        create("pytorch_trial", "predict.yaml",
+               fmt::format("--config slurm.slots_per_node=2 --config hyperparameters.checkpoint={}",
+                           checkpoints.back().at("uuid").get<std::string>()));
+    complete(inference);
+    BOOST_TEST(validation(inference, "accuracy") > 0.8);
+    auto const output = ask(fmt::format("experiment list-checkpoints {}", inference)).back();
+    shell(fmt::format("det-submit checkpoint download {} --output-dir output",
+                      output.at("uuid").get<std::string>()));
+    // A list of n digits has n - 1 commas.
+    BOOST_TEST(shell("cat output/rank_*/batch-*.json | tr -dc '[,' | wc -c") == "1000\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_script_with_a_trainer_learns_digits) {
+    auto const id = create("pytorch_trial", "train.yaml", "--config slurm.slots_per_node=1");
+    complete(id);
+    auto const validations = ask(fmt::format("trial metrics {} --group validation", id));
+    BOOST_REQUIRE(validations.size() == 2u);
+    BOOST_TEST(validations[1].at("metrics").at("accuracy").get<double>() > 0.8);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_stops_pytorch_trials_at_a_rung) {
+    auto const id = create("pytorch_trial", "adaptive.yaml", "--config slurm.slots_per_node=2");
+    complete(id);
+    int stopped = 0;
+    auto const trials = ask(fmt::format("experiment describe {}", id)).at("trials");
+    BOOST_REQUIRE(trials.size() == 16u);
+    for (auto const& trial : trials) {
+        auto const reports =
+            ask(fmt::format("trial metrics {} --group validation", trial.at("name").get<std::string>()));
+        BOOST_REQUIRE_MESSAGE(!reports.empty(), logs(id));
+        auto const epochs = reports.back().at("metrics").at("epochs").get<int>();
+        BOOST_TEST((epochs == 1 || epochs == 4), reports.dump(2));
+        if (epochs == 1) ++stopped;
+    }
+    BOOST_TEST(stopped > 0);
+    BOOST_TEST(stopped < 16);
+}
+
 BOOST_AUTO_TEST_CASE(a_test_ends_after_one_batch) {
     std::vector<int> const one_batch{1};
     BOOST_TEST(test("core_api", "1_metrics.yaml") == one_batch);
     BOOST_TEST(test("core_api", "2_checkpoints.yaml") == one_batch);
     BOOST_TEST(test("core_api", "3_distributed.yaml", two_nodes) == one_batch);
     BOOST_TEST(test("digits_torch", "digits_torch.yaml", two_nodes) == one_batch);
+    BOOST_TEST(test("pytorch_trial", "digits.yaml", two_nodes) == one_batch);
 }
 
 BOOST_AUTO_TEST_CASE(an_mpi_program_is_compiled_on_each_node_and_runs) {

@@ -1,5 +1,6 @@
 """The launch modules, with programs that print their command line in place of det-launch and det-wrap-rank."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -44,7 +45,7 @@ class Launch(Case):
     def on_cluster(self, slots):
         """Makes the files of a task with one node."""
         info = f"{self.directory}/run/info"
-        os.makedirs(info)
+        os.makedirs(info, exist_ok=True)
         cluster = dict.fromkeys("master_url cluster_id agent_id task_id allocation_id session_token".split(), "")
         cluster.update(slot_ids=slots, task_type="TRIAL")
         rendezvous = {"container_addrs": ["n0"], "container_rank": 0, "container_slot_counts": [len(slots)]}
@@ -68,13 +69,37 @@ class Launch(Case):
         self.check("wrap_rank 3 -- python3 script worker", "det-wrap-rank 3 -- python3 script worker")
         self.check("wrap_rank --no-redirect-stdio RANK,PMI_RANK true", "det-wrap-rank RANK,PMI_RANK true")
 
-    def test_autohorovod_starts_horovodrun_only_for_several_slots(self):
-        self.check("autohorovod --trial model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
-        self.check("autohorovod model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
+    def test_autohorovod_runs_a_script_alone_on_one_slot(self):
         done = self.module("autohorovod echo alone")
         self.assertEqual(done.stdout, "alone\n" if done.returncode == 0 else done.stderr)
         self.on_cluster([0, 1])
         self.check("horovod --autohorovod echo together", "det-launch horovod echo together")
+
+    def test_autohorovod_starts_a_trial_class_by_horovodrun_where_it_is_installed(self):
+        self.on_cluster([0, 1])
+        os.mkdir(f"{self.directory}/horovod")
+        self.variables["PYTHONPATH"] += f":{self.directory}"
+        with open(f"{self.directory}/horovod/__init__.py", "w", encoding="utf-8"):
+            pass
+        self.check("autohorovod --trial model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
+        self.check("autohorovod model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
+        self.check("autohorovod -v -- --trial=m:T", "det-launch horovod -v -- --trial=m:T")
+
+    @unittest.skipIf(importlib.util.find_spec("horovod"), "SKIPPED: Horovod is installed")
+    def test_autohorovod_starts_a_trial_class_by_torch_without_horovod(self):
+        self.on_cluster([0, 1])
+        done = self.module("autohorovod model_def:MnistTrial")
+        note = "Horovod is not installed: the ranks are started by torch.distributed.run"
+        self.assertEqual(
+            done.stdout, f"{note}\ndet-launch\ntorch_distributed\n--trial\nmodel_def:MnistTrial\n", done.stderr
+        )
+
+    def test_autohorovod_trains_a_trial_class_alone_on_one_slot_and_in_a_rank_of_slurm(self):
+        for slots, variables in (([0], {}), ([0, 1], {"LOCAL_RANK": "1"})):
+            self.on_cluster(slots)
+            done = self.module("autohorovod --trial no_such_module:MnistTrial", **variables)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("trial.json", done.stderr)  # the harness looks for its trial, which the task lacks
 
     def test_neither_a_script_nor_a_trial_is_a_usage_error(self):
         for name in ("torch_distributed", "horovod", "deepspeed", "tensorflow", "wrap_rank"):

@@ -1,6 +1,9 @@
 #include <det/protocol/trial_class.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <vector>
 
 namespace det {
 namespace {
@@ -39,6 +42,16 @@ Words without_options(Words arguments) {
     return {separator + 1, arguments.end()};
 }
 
+/// The words of an entrypoint: those of the script in `[sh, -c, SCRIPT]` too.
+std::vector<std::string> words_of(std::span<std::string const> entrypoint) {
+    std::vector<std::string> words;
+    for (auto const& item : entrypoint) {
+        std::istringstream stream(item);
+        words.insert(words.end(), std::istream_iterator<std::string>(stream), {});
+    }
+    return words;
+}
+
 }  // namespace
 
 bool is_trial_class(std::string_view entrypoint) {
@@ -51,6 +64,17 @@ bool launches_trial_class(std::span<std::string const> command) {
     auto const rest = without_options(launcher_arguments(command));
     if (rest.empty()) return false;
     return rest[0] == trial_option || rest[0].starts_with("--trial=") || is_trial_class(rest[0]);
+}
+
+TrialClassStart find_trial_class_start(std::span<std::string const> entrypoint) {
+    if (entrypoint.size() == 1 && is_trial_class(entrypoint.front())) return TrialClassStart::by_name;
+    auto const words = words_of(entrypoint);
+    if (!launches_trial_class(words)) return TrialClassStart::none;
+    auto const is_deepspeed = [](std::string_view word) {
+        return word == "deepspeed" || word == "determined.launch.deepspeed";
+    };
+    return std::ranges::any_of(words, is_deepspeed) ? TrialClassStart::by_deepspeed
+                                                    : TrialClassStart::by_launcher;
 }
 
 }  // namespace det

@@ -15,11 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Returns the entrypoint's argv. An entrypoint in Determined's oldest form only names a trial class: it is
-/// started under torch_distributed.
-std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, fs::path const& det_launch) {
+/// started by the launcher that Determined's oldest releases used for it.
+std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint) {
     if (auto const* command = std::get_if<std::string>(&entrypoint)) {
         if (!is_trial_class(*command)) return {"sh", "-c", *command};
-        return {det_launch, "torch_distributed", "--trial", *command};
+        return {"python3", "-m", "determined.launch.autohorovod", "--trial", *command};
     }
     return std::get<std::vector<std::string>>(entrypoint);
 }
@@ -92,7 +92,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.excluded_nodes = request.plan.excluded_nodes();
     spec.launch = config.slurm.launch;
     spec.mpi = config.slurm.mpi;
-    spec.entrypoint = entrypoint_argv(config.entrypoint, request.det_launch);
+    spec.entrypoint = entrypoint_argv(config.entrypoint);
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
     spec.setup = config.slurm.setup;
     spec.working_directory = config.slurm.working_directory;

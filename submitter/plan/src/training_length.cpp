@@ -1,4 +1,5 @@
 #include <det/protocol/json.hpp>
+#include <det/protocol/trial_class.hpp>
 #include <det/search/training_length.hpp>
 
 #include <fmt/format.h>
@@ -25,6 +26,13 @@ Missing find_missing(LengthUnit unit, BatchSize const& batch_size) {
             fmt::format("add 'records_per_epoch: ...' and {}", batch_hint)};
 }
 
+bool starts_trial_class(config::Entrypoint const& entrypoint) {
+    auto const* command = std::get_if<std::string>(&entrypoint);
+    auto const items =
+        command != nullptr ? std::vector{*command} : std::get<std::vector<std::string>>(entrypoint);
+    return find_trial_class_start(items) != TrialClassStart::none;
+}
+
 }  // namespace
 
 void warn_of_length(config::ExperimentConfig const& config, search::Search const& search,
@@ -34,6 +42,8 @@ void warn_of_length(config::ExperimentConfig const& config, search::Search const
     auto const batch_size = search::find_batch_size(Json{{"records_per_epoch", config.records_per_epoch}},
                                                     search.draw(0).hyperparameters);
     if (search::can_convert(length->unit, batch_size)) return;
+    // A trial class knows the length of an epoch from its data loader, and reports epochs.
+    if (length->unit == LengthUnit::epochs && starts_trial_class(config.entrypoint)) return;
     auto const missing = find_missing(length->unit, batch_size);
     auto const unit = search::to_string(length->unit);
     found.warn(with_location(

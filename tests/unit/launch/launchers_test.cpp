@@ -215,9 +215,23 @@ BOOST_AUTO_TEST_CASE(a_command_launches_a_trial_class_if_a_launcher_gets_one) {
     BOOST_TEST(launches({"det-launch", "horovod", "--cycle-time-ms", "2", "--", "--trial=m:T"}));
     BOOST_TEST(!launches({"python3", "train.py", "--trial", "m:T"}));
     BOOST_TEST(!launches({"det-launch", "python3", "train.py", "--trial", "m:T"}));
-    BOOST_TEST(!launches({"python3", "-m", "determined.launch.horovod", "-v", "--", "a.py", "--trial", "m:T"}));
+    BOOST_TEST(
+        !launches({"python3", "-m", "determined.launch.horovod", "-v", "--", "a.py", "--trial", "m:T"}));
     BOOST_TEST(!launches({"det-launch"}));
     BOOST_TEST(!launches({}));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_known_how_an_entrypoint_starts_a_trial_class) {
+    auto const start = [](Arguments const& entrypoint) { return find_trial_class_start(entrypoint); };
+    using Start = TrialClassStart;
+    BOOST_TEST((start({"model_def:MyTrial"}) == Start::by_name));
+    BOOST_TEST((start({"python3 -m determined.launch.horovod --trial m:T"}) == Start::by_launcher));
+    BOOST_TEST((start({"sh", "-c", "python3 -m determined.exec.harness m:T"}) == Start::by_launcher));
+    BOOST_TEST((start({"python3 -m determined.launch.deepspeed --trial m:T"}) == Start::by_deepspeed));
+    BOOST_TEST((start({"det-launch", "deepspeed", "--trial=m:T"}) == Start::by_deepspeed));
+    BOOST_TEST((start({"python3 deepspeed.py --trial m:T"}) == Start::none));
+    BOOST_TEST((start({"python3", "m:T"}) == Start::none));
+    BOOST_TEST((start({}) == Start::none));
 }
 
 BOOST_AUTO_TEST_CASE(trial_classes_are_distinguished_from_commands) {

@@ -178,6 +178,9 @@ BOOST_AUTO_TEST_CASE(a_length_that_cannot_be_converted_to_batches_is_a_warning) 
     BOOST_TEST(warnings_of("{epochs: 4}", batch + epoch) == "");
     BOOST_TEST(warnings_of("{records: 4}", batch) == "");
     BOOST_TEST(warnings_of("{batches: 4}", "") == "");
+    // A trial class counts its epochs itself.
+    BOOST_TEST(warnings_of("{epochs: 4}", "entrypoint: model_def:MyTrial\n") == "");
+    BOOST_TEST(warnings_of("{records: 4}", "entrypoint: model_def:MyTrial\n") != "");
     BOOST_TEST(warnings_of("4", "") == "");
     // Each trial draws its batch size.
     BOOST_TEST(warnings_of("{records: 4}",

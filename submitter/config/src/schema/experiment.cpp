@@ -1,8 +1,6 @@
 #include <det/protocol/trial_class.hpp>
 
 #include <algorithm>
-#include <iterator>
-#include <sstream>
 
 #include "../check.hpp"
 #include "assign.hpp"
@@ -29,29 +27,25 @@ yaml::Node labels_as_list(yaml::Node const& value) {
     return yaml::Node(std::move(names), value.location());
 }
 
-/// Splits the command, and every item of a list, at white space: the words of the script in `[sh, -c,
-/// SCRIPT]` are found too.
-std::vector<std::string> entrypoint_words(yaml::Node const& value) {
-    std::string text;
-    if (value.text() != nullptr) text = *value.text();
+/// The command, or the items of a list.
+std::vector<std::string> entrypoint_items(yaml::Node const& value) {
+    std::vector<std::string> items;
+    if (value.text() != nullptr) items.push_back(*value.text());
     if (value.is_list()) {
         for (auto const& item : value.items())
-            text += (item.text() == nullptr ? std::string() : *item.text()) + " ";
+            items.push_back(item.text() == nullptr ? std::string() : *item.text());
     }
-    std::istringstream stream(text);
-    return {std::istream_iterator<std::string>(stream), {}};
+    return items;
 }
 
 void check_entrypoint(yaml::Node const& value, Path const& path, Checker& checker) {
     bool const is_empty = value.is_list() ? value.items().empty() : value.text()->empty();
     if (is_empty) checker.refuse_value(value, path.text() + " is empty", "write the command to run");
     if (!checker.is_for_creation()) return;
-    bool const is_class = !value.is_list() && is_trial_class(*value.text());
-    if (!is_class && !launches_trial_class(entrypoint_words(value))) return;
-    checker.refuse(codes::not_supported,
-                   path.text() + " starts a trial class, and these are not supported yet",
+    if (find_trial_class_start(entrypoint_items(value)) != TrialClassStart::by_deepspeed) return;
+    checker.refuse(codes::not_supported, path.text() + " starts a DeepSpeedTrial, which is not supported",
                    "write a training script that uses determined.core, and start it by "
-                   "'python3 -m determined.launch.torch_distributed python3 train.py'",
+                   "'python3 -m determined.launch.deepspeed python3 train.py'",
                    value.location());
 }
 

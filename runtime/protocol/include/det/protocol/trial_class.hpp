@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,5 +14,12 @@ bool is_trial_class(std::string_view entrypoint);
 /// `python3 -m determined.launch.horovod --trial model_def:MyTrial`, `det-launch horovod --trial ...`. A
 /// `--trial` after the name of a script is an option of the script.
 bool launches_trial_class(std::span<std::string const> command);
+
+/// How an entrypoint starts a trial class.
+enum class TrialClassStart : std::uint8_t { none, by_name, by_launcher, by_deepspeed };
+
+/// \param entrypoint one string for the shell, or arguments; the script in `{"sh", "-c", script}` is read
+/// too.
+TrialClassStart find_trial_class_start(std::span<std::string const> entrypoint);
 
 }  // namespace det
