@@ -14,6 +14,14 @@ using schema::Shape;
 using schema::Type;
 using yaml::Node;
 
+/// The row about exactly this key; nullptr if there is none.
+KeyEffect const* row_of(std::string_view key) {
+    auto const rows = schema::effect_table();
+    auto const found =
+        std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.key == key; });
+    return found != rows.end() ? &*found : nullptr;
+}
+
 /// "a.b[].c" without its last part; empty for "a".
 std::string_view parent_key(std::string_view key) {
     if (key.ends_with("[]")) return key.substr(0, key.size() - 2);
@@ -85,7 +93,7 @@ private:
         for (auto const& entry : value.entries()) {
             if (entry.value.is_null()) continue;
             auto const here = child_key(path, entry.key);
-            if (auto const* effect = find_row(here)) {
+            if (auto const* effect = row_of(here)) {
                 auto const reason = reason_of(*effect);
                 if (!reason.empty()) {
                     report(here, entry, reason);
@@ -99,13 +107,6 @@ private:
     void visit(Node const& value, std::string const& path) {
         visit_entries(value, path);
         for (auto const& item : value.items()) visit_entries(item, path + "[]");
-    }
-
-    static KeyEffect const* find_row(std::string_view key) {
-        auto const rows = key_effects();
-        auto const found =
-            std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.key == key; });
-        return found != rows.end() ? &*found : nullptr;
     }
 
     std::string_view reason_of(KeyEffect const& effect) const {
@@ -171,11 +172,8 @@ the experiment, with the reason.
 std::span<KeyEffect const> key_effects() { return schema::effect_table(); }
 
 KeyEffect const* find_effect(std::string_view key) {
-    auto const rows = key_effects();
     for (; !key.empty(); key = parent_key(key)) {
-        auto const found =
-            std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.key == key; });
-        if (found != rows.end()) return &*found;
+        if (auto const* row = row_of(key)) return row;
     }
     return nullptr;
 }

@@ -49,8 +49,9 @@ std::vector<ContainerKey> container_keys(ExperimentConfig const& config) {
 bool can(ContainerRuntime runtime, std::string_view path) {
     if (path == "bind_mounts" || runtime == ContainerRuntime::podman) return true;
     bool const is_apptainer = runtime == ContainerRuntime::apptainer;
-    if (path == "environment.force_pull_image")
-        return is_apptainer || runtime == ContainerRuntime::singularity;
+    bool const pulls_anew = is_apptainer || runtime == ContainerRuntime::singularity ||
+                            runtime == ContainerRuntime::pyxis;  // which imports the image for each step
+    if (path == "environment.force_pull_image") return pulls_anew;
     return is_apptainer && path.starts_with("environment.");
 }
 

@@ -153,6 +153,7 @@ BOOST_AUTO_TEST_CASE(all_trials_of_the_experiment_leave_out_a_bad_node) {
     for (auto const* name : {"n0", "n1", "n2", "n3"})
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     auto a = assignment();
+    a.spec.searcher = {"random", "loss", true, Json{{"max_trials", 4}}};
     a.spec.trial_count = 4;
     a.spec.searcher = {"random", "loss", true,
                        Json{{"name", "random"}, {"metric", "loss"}, {"max_trials", 4}}};
