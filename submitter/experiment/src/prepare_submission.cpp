@@ -1,6 +1,7 @@
 #include <det/experiment/bad_nodes.hpp>
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/predecessors.hpp>
 #include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/source_checkpoint.hpp>
@@ -123,6 +124,7 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
     DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
+    DET_TRY_ASSIGN(auto dependency, find_dependency(loaded.config, root, context));
     // The trials of a continuation start as those of the experiment before.
     std::optional<std::string> source;
     bool const is_continuation = options.sources.changes || options.sources.secrets;
@@ -143,7 +145,8 @@ Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions opti
                              options.parent,
                              options.packed_code,
                              std::move(source),
-                             file.refuses_group_code ? GroupAccess::refused : GroupAccess::warned};
+                             file.refuses_group_code ? GroupAccess::refused : GroupAccess::warned,
+                             std::move(dependency)};
 }
 
 }  // namespace det::experiment

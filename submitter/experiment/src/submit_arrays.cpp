@@ -109,6 +109,10 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout
     DET_TRY(write_file(path, script));
     std::vector<std::string> options{"--hold"};
     options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
+    if (!request.dependency.empty()) {
+        auto const users = request.plan.sbatch_args.find("dependency").value_or("");
+        options.push_back("--dependency=" + request.dependency + (users.empty() ? "" : "," + users));
+    }
     // A continuation runs only some tasks of the array.
     if (auto const tasks = slurm::array_option(array); !tasks.empty()) options.push_back(tasks);
     auto submitted = array;

@@ -493,4 +493,23 @@ BOOST_AUTO_TEST_CASE(nodes_on_which_runs_failed_are_left_out_for_some_hours) {
     BOOST_TEST(!contains(options(), "--exclude"), options());
 }
 
+BOOST_AUTO_TEST_CASE(an_experiment_that_follows_others_depends_on_their_jobs) {
+    BOOST_TEST(create() == 0, err);
+    det::slurm::JobStatus job;
+    job.ref = {4711, {}};
+    job.state = det::slurm::JobState::running;
+    slurm.job = job;
+    BOOST_TEST(create(" --config slurm.after=[1]") == 0, err);
+    auto const options = join(slurm.submissions.back().options, " ");
+    BOOST_TEST(contains(options, "--dependency=afterany:4711"), options);
+    // A job that replaces another one later does not name jobs that Slurm has forgotten.
+    auto const spec = must(parse_spec(must(read_file(experiment(2).spec()))));
+    BOOST_TEST(!contains(join(spec.sbatch_options, " "), "--dependency"));
+    BOOST_TEST(create(" --config slurm.after=[9]") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "there is no experiment 9"), err);
+    BOOST_TEST(create(" --config slurm.after=[1.7]") == to_int(ExitCode::absent));
+    BOOST_TEST(create(" --config slurm.after=[x]") == to_int(ExitCode::bad_file));
+    BOOST_TEST(!path_exists(experiment(3).path()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -273,6 +273,14 @@ BOOST_AUTO_TEST_CASE(secrets_are_masked_and_everything_else_is_not) {
     BOOST_TEST(contains(text, R"("********")"));
 }
 
+BOOST_AUTO_TEST_CASE(trials_to_wait_for_are_read_as_they_are_written) {
+    auto const config = read_with("slurm: {after: [7, 9.20, '8.3'], after_any: [10]}");
+    BOOST_TEST((config.slurm.after == std::vector<std::string>{"7", "9.20", "8.3"}));
+    BOOST_TEST((config.slurm.after_any == std::vector<std::string>{"10"}));
+    for (auto const* wrong : {"[0]", "[-1]", "[7.]", "['7.x']", "[1e3]", "[true]", "7"})
+        BOOST_TEST(contains(incomplete("slurm: {after: " + std::string(wrong) + "}"), "slurm.after"), wrong);
+}
+
 BOOST_AUTO_TEST_CASE(a_log_policy_with_an_action_has_the_pattern_of_the_default_policy_of_its_name) {
     BOOST_TEST(pattern_of({"CUDA OOM", {}, LogAction::cancel_retries}).value_or("") ==
                ".*CUDA out of memory.*");

@@ -189,7 +189,7 @@ Ports Lane::reserve_ports() {
     return reserved;
 }
 
-Status Lane::begin(std::uint32_t trial) {
+Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
     DET_TRY_ASSIGN(auto const id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
     DET_TRY_ASSIGN(auto plan, plan_run(id, draw));
@@ -226,6 +226,7 @@ Status Lane::begin(std::uint32_t trial) {
                      output_size_bytes(context_.output)});
     // The supervisor of an earlier run may have been killed before it recorded the end of the trial.
     if (follow_search() != RunAction::wait) return end_before_start();
+    if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     auto step = slurm::StepProcess::start(argv, environment);

@@ -27,7 +27,8 @@ public:
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome().
-    Status begin(std::uint32_t trial);
+    /// \param refusal why no step may start; the run then ends as not launched. Empty: it may
+    Status begin(std::uint32_t trial, std::string const& refusal = {});
 
     bool is_idle() const { return !run_; }
     /// The outcome of the run has been recorded; its step may still run.

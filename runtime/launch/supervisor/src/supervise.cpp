@@ -1,5 +1,6 @@
 #include <det/foundation/polling.hpp>
 #include <det/launch/supervisor/claims.hpp>
+#include <det/launch/supervisor/predecessors.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/asha.hpp>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "finish_job.hpp"
+#include "requeue_job.hpp"
 #include "retry_until.hpp"
 
 namespace det::launch::supervisor {
@@ -21,7 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using Time = RunStateMachine::Time;
 
-constexpr auto query_timeout = 6s;  // the query is repeated later
+constexpr auto predecessor_interval = 60s;  // between two looks at the journals of other experiments
+constexpr auto query_timeout = 6s;          // the query is repeated later
 // How soon a report is decided on. The chief's journal is on this node or, with a shared file system, cached
 // there: reading its end costs some microseconds.
 constexpr auto search_interval = 1s;
@@ -47,6 +50,10 @@ public:
     }
 
     Result<int> run() {
+        DET_TRY_ASSIGN(auto const permission, check_predecessors(assignment_.spec));
+        if (permission.refusal.empty() && !permission.waits_for.empty())
+            return wait_in_queue(permission.waits_for);
+        refusal_ = permission.refusal;
         schedule_next_check();
         follow_searches(context_.clock.steady_now());
         assign_trials();
@@ -68,6 +75,19 @@ public:
     }
 
 private:
+    /// Puts the job back into the queue for a minute, because an experiment that it follows has not ended.
+    int wait_in_queue(std::string const& what) {
+        context_.log(fmt::format("{} has not ended: the job waits in the queue", what));
+        auto const queued =
+            requeue_job(assignment_, {RequeueRequest::Start::soon, false, {}, false, timeout()}, context_);
+        if (!queued) {
+            context_.log(fmt::format("error: {} [{}]", queued.error().message, queued.error().code.name));
+            return to_int(queued.error().code.exit);
+        }
+        if (!*queued) (void)context_.slurm.start_not_before(assignment_.job, predecessor_interval);
+        return 0;
+    }
+
     bool any_running() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) { return lane.is_running(); });
     }
@@ -85,7 +105,7 @@ private:
 
     void begin(Lane& lane, std::uint32_t trial) {
         has_begun_ = true;
-        if (auto const begun = lane.begin(trial); !begun) return stop_on_error(begun.error());
+        if (auto const begun = lane.begin(trial, refusal_); !begun) return stop_on_error(begun.error());
         if (lane.has_outcome()) apply_outcome(lane);  // the step could not be started
     }
 
@@ -282,6 +302,7 @@ private:
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();
+    std::string refusal_;  // why no step may start here; empty: steps may
     bool has_begun_ = false;
     bool is_draining_ = false;      // no new run starts in this job
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job

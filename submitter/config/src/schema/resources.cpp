@@ -176,6 +176,44 @@ constinit Type const progress_glob{
 // Slurm's range without the negative values, which only operators may use.
 constinit Type const nice = integer_between(0, 2'147'483'645);
 
+/// "7" or "7.3".
+bool is_predecessor(std::string_view text) {
+    auto const is_number = [](std::string_view digits) {
+        return !digits.empty() && digits.size() <= 9 &&
+               digits.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    auto const dot = text.find('.');
+    if (dot == std::string_view::npos) return is_number(text) && text.front() != '0';
+    return is_number(text.substr(0, dot)) && text.front() != '0' && is_number(text.substr(dot + 1));
+}
+
+void require_predecessor(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (value.text() != nullptr && is_predecessor(*value.text())) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be an experiment or a trial, found {}", path.text(), describe(value)),
+        "for example 7, or '7.3' for its trial 3");
+}
+
+/// The number as it was written: trial 7.20 would else become 7.2.
+yaml::Node number_as_written(yaml::Node const& value) {
+    if (value.integer() != nullptr)
+        return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());
+    auto const& where = value.location();
+    if (!value.is_number() || !where.is_written()) return value;
+    auto const line = where.source->line(where.line);
+    if (where.column == 0 || where.column > line.size()) return value;
+    auto const written = line.substr(where.column - 1, where.width);
+    return yaml::Node(yaml::Node::Scalar(std::string(written)), value.location());
+}
+
+constexpr Type const* predecessor_alternatives[] = {&number, &text};
+constinit Type const predecessor{.shape = Shape::either,
+                                 .expected = "an experiment or a trial",
+                                 .alternatives = predecessor_alternatives,
+                                 .rule = require_predecessor,
+                                 .normalise = number_as_written};
+constinit Type const predecessors{.shape = Shape::list, .item = &predecessor, .merge = Merge::as_set};
+
 constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 
@@ -245,6 +283,11 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::tensorboard>},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
+    {"after", predecessors, "",
+     "experiments and trials that must have ended well before this one starts: [7, 9.2]",
+     into<&Slurm::after>},
+    {"after_any", predecessors, "", "experiments and trials that must have ended before this one starts",
+     into<&Slurm::after_any>},
     {"bad_node_memory", bad_node_memory, "",
      "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
      into<&Slurm::bad_node_memory_hours>},

@@ -232,6 +232,7 @@ struct Slurm {
     bool tensorboard = false;
     std::optional<std::int64_t> nice;
     std::optional<std::int64_t> bad_node_memory_hours;
+    std::vector<std::string> after, after_any;  // "7" or "7.3"
 };
 
 struct LogPolicy {

@@ -33,9 +33,10 @@ struct SubmissionRequest {
     std::optional<std::uint32_t> notice_s = {};   // seconds from Slurm's notice to SIGKILL, if known
     DesiredState desired = DesiredState::run;     // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
-    std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
+    std::optional<ContextSpec> packed_code = {};        // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start
     GroupAccess group_access = GroupAccess::warned;
+    std::string dependency = {};  // sbatch --dependency; empty: none. Jobs that replace others have none
 };
 
 /// Loads and checks everything before any file is written.

@@ -1,0 +1,43 @@
+#include <det/journal/predecessors.hpp>
+#include <det/launch/supervisor/predecessors.hpp>
+#include <det/protocol/json.hpp>
+
+#include <fmt/format.h>
+
+namespace det::launch::supervisor {
+namespace {
+
+using journal::PredecessorState;
+
+enum class Needs { good_end, any_end };
+
+Status check(ExperimentSpec const& spec, char const* key, Needs needs, StartPermission& permission) {
+    Json::json_pointer const list(key);
+    if (!spec.config->contains(list) || !spec.config->at(list).is_array()) return Ok{};
+    for (auto const& item : spec.config->at(list)) {
+        auto const predecessor =
+            journal::parse_predecessor(item.is_string() ? item.get<std::string>() : item.dump());
+        if (!predecessor) continue;  // creation refuses it
+        auto const what = journal::describe(*predecessor);
+        auto const state = journal::load_predecessor_state(RootLayout(spec.root), *predecessor);
+        bool const is_gone = !state && state.error().code.exit == ExitCode::absent;
+        if (!state && !is_gone) return state.error();
+        if (state && *state == PredecessorState::open) permission.waits_for = what;
+        if (needs == Needs::any_end) continue;
+        if (is_gone) permission.refusal = fmt::format("{}, after which it was to start, was deleted", what);
+        if (state && *state == PredecessorState::ended_badly)
+            permission.refusal = fmt::format("{}, after which it was to start, did not end well", what);
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+Result<StartPermission> check_predecessors(ExperimentSpec const& spec) {
+    StartPermission permission;
+    DET_TRY(check(spec, "/slurm/after", Needs::good_end, permission));
+    DET_TRY(check(spec, "/slurm/after_any", Needs::any_end, permission));
+    return permission;
+}
+
+}  // namespace det::launch::supervisor

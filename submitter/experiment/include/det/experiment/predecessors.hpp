@@ -1,0 +1,17 @@
+#pragma once
+#include <det/config/experiment_config.hpp>
+#include <det/experiment/context.hpp>
+#include <det/foundation/diagnostic.hpp>
+#include <det/protocol/directory_layout.hpp>
+
+#include <string>
+
+namespace det::experiment {
+
+/// Finds the jobs of the experiments and trials in slurm.after and slurm.after_any that have not ended yet.
+/// \return the value of sbatch --dependency; empty if nothing is waited for. Errors with the place of the key
+/// for one that does not exist, and for one in slurm.after that has ended badly.
+Result<std::string, Diagnostics> find_dependency(config::ExperimentConfig const& config,
+                                                 RootLayout const& root, Context& context);
+
+}  // namespace det::experiment

@@ -1,0 +1,101 @@
+#include <det/experiment/predecessors.hpp>
+#include <det/foundation/text.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/predecessors.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/replacements.hpp>
+#include <det/protocol/array_job.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::experiment {
+namespace {
+
+using journal::Predecessor;
+using journal::PredecessorState;
+
+/// The jobs that run it, as sbatch --dependency names them.
+Result<std::vector<slurm::JobRef>> jobs_of(Predecessor const& predecessor, RootLayout const& root) {
+    ExperimentLayout const layout(root, predecessor.experiment);
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(layout));
+    DET_TRY_ASSIGN(auto const events, journal::load_events(layout.events()));
+    auto const arrays = array_jobs_of(events_in_force(events, spec));
+    std::vector<slurm::JobRef> jobs;
+    if (!predecessor.trial || spec.lanes > 1) {  // which task runs a packed trial is known only once it runs
+        for (auto const& array : arrays) jobs.push_back({array.job, {}});
+        return jobs;
+    }
+    DET_TRY_ASSIGN(auto const replacements, journal::load_replacements(layout, spec.trial_count));
+    auto const planned = journal::find_planned_trial(replacements, *predecessor.trial);
+    if (auto const array = find_array_of(arrays, planned))
+        jobs.push_back({array->job, array->task_of(planned)});
+    return jobs;
+}
+
+/// Adds the jobs of a predecessor that Slurm still knows: sbatch refuses others.
+Status add_jobs(Predecessor const& predecessor, RootLayout const& root, Context& context,
+                std::vector<std::string>& dependency) {
+    DET_TRY_ASSIGN(auto const jobs, jobs_of(predecessor, root));
+    for (auto const& job : jobs) {
+        auto const name = slurm::to_string(job);
+        DET_TRY_ASSIGN(auto const known, context.slurm.query_job(job));
+        if (known && std::find(dependency.begin(), dependency.end(), name) == dependency.end())
+            dependency.push_back(name);
+    }
+    return Ok{};
+}
+
+class DependencySearch {
+public:
+    DependencySearch(config::ExperimentConfig const& config, RootLayout const& root, Context& context)
+        : config_(config), root_(root), context_(context) {}
+
+    void look_at(std::vector<std::string> const& names, std::string_view key, bool needs_good_end) {
+        for (auto const& name : names) {
+            if (auto const found = look_at(name, needs_good_end); !found) {
+                auto error = found.error();
+                error.where = config_.where(key);
+                problems_.report(std::move(error));
+            }
+        }
+    }
+
+    Result<std::string, Diagnostics> result() && {
+        if (problems_.has_errors()) return std::move(problems_);
+        return jobs_.empty() ? std::string() : "afterany:" + join(jobs_, ":");
+    }
+
+private:
+    Status look_at(std::string const& name, bool needs_good_end) {
+        auto const predecessor = journal::parse_predecessor(name);
+        if (!predecessor) return Error{codes::bad_value, fmt::format("'{}' is no experiment or trial", name)};
+        DET_TRY_ASSIGN(auto const state, journal::load_predecessor_state(root_, *predecessor));
+        if (needs_good_end && state == PredecessorState::ended_badly) {
+            return Error{codes::wrong_state,
+                         fmt::format("{} did not end well, so this experiment would never start",
+                                     journal::describe(*predecessor)),
+                         "use slurm.after_any to start it anyway"};
+        }
+        if (state != PredecessorState::open) return Ok{};
+        return add_jobs(*predecessor, root_, context_, jobs_);
+    }
+
+    config::ExperimentConfig const& config_;
+    RootLayout const& root_;
+    Context& context_;
+    std::vector<std::string> jobs_;
+    Diagnostics problems_;
+};
+
+}  // namespace
+
+Result<std::string, Diagnostics> find_dependency(config::ExperimentConfig const& config,
+                                                 RootLayout const& root, Context& context) {
+    DependencySearch search(config, root, context);
+    search.look_at(config.slurm.after, "slurm.after", true);
+    search.look_at(config.slurm.after_any, "slurm.after_any", false);
+    return std::move(search).result();
+}
+
+}  // namespace det::experiment
