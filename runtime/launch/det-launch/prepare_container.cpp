@@ -89,6 +89,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     call.command = command;
     call.environment = environment;
     DET_TRY(make_places(call));
+    DET_TRY(node::write_container_commands(call.run_dir));
     DET_TRY_ASSIGN(call.has_credentials,
                    write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
     return node::render_container(call);

@@ -193,9 +193,13 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
         fmt::format("{}; the trainer {}", describe_stop_reason(facts), describe_preempted_end(facts))};
 }
 
-/// Without a notice, an exit code of slurm.preempted_exit_codes asks to be queued again. That is free if the
-/// run made progress; otherwise it counts as a failure, so that the number of such runs is limited.
+/// A request by `scontrol requeue` is free, as Slurm's own command is. Without a notice, an exit code of
+/// slurm.preempted_exit_codes asks to be queued again. That is free if the run made progress; otherwise it
+/// counts as a failure, so that the number of such runs is limited.
 std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
+    if (facts.asks_for_requeue)
+        return RunOutcome{Cause::preempted, NextAction::requeue,
+                          "the trainer asked to be queued again (scontrol requeue)"};
     if (!facts.has_preempted_exit_code || !facts.has_progressed) return std::nullopt;
     return RunOutcome{
         Cause::preempted, NextAction::requeue,

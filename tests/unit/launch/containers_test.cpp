@@ -1,12 +1,16 @@
 // The command lines of container runtimes, as golden files with one argument a line.
+#include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
 #include "golden.hpp"
+#include "temporary_directory.hpp"
 
 using namespace det;
 using namespace det::launch::node;
@@ -106,6 +110,35 @@ BOOST_AUTO_TEST_CASE(credentials_are_a_file_in_the_runtimes_form) {
     BOOST_TEST(apptainer.name == "docker-config.json");
     BOOST_TEST(apptainer.text == "{\"auths\":{\"r.example\":{\"identitytoken\":\"t\"}}}\n");
     BOOST_TEST(!render_credentials(ContainerRuntime::enroot, auth).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(scontrol_inside_a_container_requeues_its_own_job_and_nothing_else) {
+    TemporaryDirectory directory;
+    must(write_container_commands(directory.path()));
+    auto const scontrol = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), directory / "commands/scontrol");
+        return must(SystemProcessRunner().run({arguments, Environment({{"SLURM_JOB_ID", "125"},
+                                                                       {"SLURM_ARRAY_JOB_ID", "123"},
+                                                                       {"SLURM_ARRAY_TASK_ID", "2"},
+                                                                       {"DET_RUN_PATH", directory.path()},
+                                                                       {"PATH", "/usr/bin:/bin"}})}));
+    };
+    auto const request = RunLayout(directory.path()).requeue_request();
+    for (auto const& arguments : std::vector<std::vector<std::string>>{{},
+                                                                       {"show", "job"},
+                                                                       {"requeue"},
+                                                                       {"requeue", "124"},
+                                                                       {"requeue", "123"},
+                                                                       {"requeue", "125", "126"}}) {
+        BOOST_TEST(scontrol(arguments).exit_code == 1);
+        BOOST_TEST(!path_exists(request));
+    }
+    BOOST_TEST(scontrol({"requeue", "124"}).err == "scontrol: 124 is not the job of this program\n");
+    for (auto const* own : {"125", "123_2"}) {
+        BOOST_TEST(scontrol({"requeue", own}).exit_code == 0);
+        BOOST_TEST(path_exists(request));
+        must(remove_tree(request));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -149,4 +149,19 @@ BOOST_AUTO_TEST_CASE(the_names_of_notice_signals) {
     BOOST_TEST(!notice_signal_number("KILL"));
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_requeues_itself_from_a_container_is_ended_and_queued_again) {
+    step_is(": >\"$DET_RUN_PATH/requeue\"; exec sleep 600");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
+    BOOST_TEST(end_of(0).message == "the trainer asked to be queued again (scontrol requeue)");
+    BOOST_TEST(was_requeued_after(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_ends_at_once_after_its_request_is_queued_again_too) {
+    step_is(": >\"$DET_RUN_PATH/requeue\"; exit 3");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

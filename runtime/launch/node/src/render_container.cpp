@@ -40,10 +40,10 @@ constexpr string_view passed_variables[] = {"DET_*",
                                             "HIP_VISIBLE_DEVICES",
                                             "USE_*"};
 
-/// Puts det-submit's programs before the image's PATH and its Python package after the image's PYTHONPATH,
-/// and changes to the run's working directory.
+/// Puts det-submit's programs before the image's PATH, the commands that an image may lack after it, and the
+/// Python package after the image's PYTHONPATH, and changes to the run's working directory.
 constexpr string_view begin_inside =
-    "PATH=/run/determined/host/bin:$PATH; "
+    "PATH=/run/determined/host/bin:$PATH:/run/determined/commands; "
     "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; "
     "cd -P /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";

@@ -213,12 +213,14 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                                     : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
     NoticeWatch notice(record.layout());
+    NoticeWatch requeue_request(record.layout(), record.layout().requeue_request());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
                      std::move(heartbeats),
                      HangDetector(hang_timeout(assignment_.spec), context_.clock.steady_now()),
                      std::move(notice),
+                     std::move(requeue_request),
                      std::move(search),
                      {},
                      {},

@@ -38,6 +38,8 @@ public:
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
     /// Returns true once, after Slurm's notice has reached the run's first task.
     bool take_task_notice(NoticeWatch::Check check) { return run_->notice.take(check); }
+    /// Returns true once, after the program has asked to be queued again.
+    bool take_requeue_request(NoticeWatch::Check check) { return run_->requeue_request.take(check); }
     RunStateMachine& machine() { return run_->machine; }
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
@@ -89,6 +91,7 @@ private:
         HeartbeatMonitor heartbeats;
         HangDetector hang;
         NoticeWatch notice;
+        NoticeWatch requeue_request;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;

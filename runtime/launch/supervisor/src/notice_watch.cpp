@@ -7,8 +7,8 @@
 
 namespace det::launch::supervisor {
 
-NoticeWatch::NoticeWatch(RunLayout const& run)
-    : file_(run.noticed()), events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+NoticeWatch::NoticeWatch(RunLayout const& run, std::filesystem::path file)
+    : file_(std::move(file)), events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
     if (events_ && ::inotify_add_watch(events_.get(), run.path().c_str(), IN_CREATE | IN_MOVED_TO) < 0)
         events_.reset();
 }

@@ -10,7 +10,9 @@ namespace det::launch::supervisor {
 /// system; otherwise the periodic check finds it.
 class NoticeWatch {
 public:
-    explicit NoticeWatch(RunLayout const& run);
+    explicit NoticeWatch(RunLayout const& run) : NoticeWatch(run, run.noticed()) {}
+    /// Detects another file in the run's directory in the same way.
+    NoticeWatch(RunLayout const& run, std::filesystem::path file);
 
     /// Readable when a file of the run was created on this node; -1 if inotify is not available.
     int fd() const { return events_.get(); }

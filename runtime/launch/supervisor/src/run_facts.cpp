@@ -127,6 +127,7 @@ private:
         facts_.gets_notices = !spec.forward_signals.empty();
         facts_.says_done = path_exists(layout.done());
         facts_.was_noticed = path_exists(layout.noticed());
+        facts_.asks_for_requeue = path_exists(layout.requeue_request());
         // Slurm kills the other ranks after the first failure, and shows the highest exit code.
         auto const first = first_to_fail(journal::load_rank_ends(layout).value_or(std::vector<RankEnd>()));
         int const code = first ? first->exit_code : run_.exit_code;

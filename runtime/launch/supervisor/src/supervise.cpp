@@ -140,6 +140,10 @@ private:
         for_running_lanes([&](Lane& lane) {
             return lane.take_task_notice(check) ? lane.machine().on_task_notice() : RunAction::wait;
         });
+        for_running_lanes([&](Lane& lane) {
+            return lane.take_requeue_request(check) ? lane.machine().on_requeue_request(now)
+                                                    : RunAction::wait;
+        });
         if (is_time) check_heartbeats(now);
         if (is_woken || is_time) {
             schedule_next_check();

@@ -66,6 +66,7 @@ struct RunFacts {
     std::string hung_waits = {};       // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;          // the run shares its node with other trials of the job
     std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
+    bool asks_for_requeue = false;     // the program has called the container's `scontrol requeue`
     std::vector<std::string> log_labels = {};  // names of the log policies that matched and have no action
     BadNodes bad_nodes = {};
     std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty

@@ -42,6 +42,8 @@ public:
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
     /// Created by the wrapper of the first task when Slurm's notice comes: it names the signal.
     std::filesystem::path noticed() const { return run_ / "noticed"; }
+    /// Created by `scontrol requeue` of a program in a container, which has no Slurm commands.
+    std::filesystem::path requeue_request() const { return run_ / "requeue"; }
     /// Created by a program that has finished its work, so that an end after a notice is no preemption.
     std::filesystem::path done() const { return run_ / "done"; }
     /// The exit code of the first failure: of a rank that had not lost another one, recorded by its wrapper,

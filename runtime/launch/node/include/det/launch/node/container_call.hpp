@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/foundation/result.hpp>
 #include <det/protocol/container.hpp>
 #include <det/protocol/launch_options.hpp>
 
@@ -17,6 +18,7 @@ inline constexpr char run_dir_inside[] = "/run/determined";
 inline constexpr char programs_folder[] = "host/bin";
 inline constexpr char libraries_folder[] = "host/lib/det-host";  // the programs' RPATH names it
 inline constexpr char python_folder[] = "host/lib/det-submit";   // the Python package
+inline constexpr char commands_folder[] = "commands";            // scripts for commands that an image lacks
 inline constexpr char registry_folder[] = "registry";            // credentials in the format of the runtime
 
 /// A container on this node and what is visible inside it.
@@ -33,6 +35,9 @@ struct ContainerCall {
     std::vector<std::string> command;
     Environment environment;
 };
+
+/// Writes the scripts of commands_folder: `scontrol`, which knows `requeue` of the own job.
+Status write_container_commands(std::filesystem::path const& run_dir);
 
 struct ContainerProcess {
     std::vector<std::string> argv;

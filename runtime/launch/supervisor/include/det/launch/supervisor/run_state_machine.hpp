@@ -49,6 +49,8 @@ public:
     RunAction on_search_end(Time now);
     /// The search can't use what the program reports: its step is ended.
     RunAction on_search_mistake(Time now) { return kill(now); }
+    /// The program has saved its work and asks for a requeue: its step is ended, as Slurm would do.
+    RunAction on_requeue_request(Time now) { return kill(now); }
     /// The job as Slurm shows it; empty if Slurm does not answer or does not know the job.
     RunAction on_job(std::optional<slurm::JobStatus> const& job, UtcTime now_utc, Time now);
     /// Must be called at the time wakes_at().
