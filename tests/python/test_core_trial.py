@@ -40,6 +40,23 @@ class ProfiledTrialWithoutSynchronisation(RunCase):
         self.assertEqual(out, ["['load', 'step']\n"] * 2)
 
 
+class DebuggedTrial(RunCase):
+    config = {**RunCase.config, "debug": True, "data": {"path": "/d"}}
+
+    def test_debug_shows_the_messages_of_the_package(self):
+        out = self.run_ranks(
+            """
+            import logging
+            with det.core.init(distributed=connect()) as context:
+                print(logging.getLogger("determined.core").getEffectiveLevel(), logging.getLogger("mine").getEffectiveLevel())
+            """
+        )
+        self.assertEqual(out, ["10 30\n"])
+
+    def test_the_programs_data_is_given_to_it(self):
+        self.run_ranks("assert det.get_cluster_info().user_data == {'path': '/d'}")
+
+
 class Trial(RunCase):
     def test_the_chief_reports_into_the_journal(self):
         self.run_ranks(

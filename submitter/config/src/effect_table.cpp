@@ -136,7 +136,7 @@ constexpr KeyEffect rows[] = {
     {"entrypoint", us, "the command of each node or slot",
      "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
     {"data", code, "ClusterInfo: user_data; data.__det_dtrain_args are options of horovodrun",
-     "python_core_trial/test_a_program_knows_its_trial"},
+     "python_core_trial/test_the_programs_data_is_given_to_it"},
     {"data.secrets", us, "values that no output shows", "cli/secrets_stay_in_the_file_that_the_user_wrote"},
     {"hyperparameters", us, "the values of each trial are drawn from them",
      "launch/each_trial_of_a_search_has_its_own_hyperparameters"},
@@ -297,8 +297,8 @@ constexpr KeyEffect rows[] = {
      unread_here},
     {"integrations.webhooks", us, "slurm.event_hook finds it in the event",
      "launch/each_event_of_a_trial_calls_the_hook", if_without_hook},
-    {"debug", us, "ClusterInfo: trial.debug; horovodrun is verbose",
-     "launch/prepare_node_writes_the_trial_and_the_code"},
+    {"debug", us, "messages of the Python package; horovodrun is verbose; ClusterInfo: trial.debug",
+     "python_core_trial/test_debug_shows_the_messages_of_the_package"},
     {"internal", nothing, "only null is accepted", "config/every_key_of_determined_is_known"},
 };
 

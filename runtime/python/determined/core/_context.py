@@ -164,7 +164,16 @@ def init(
     storage = None if checkpoint_storage is None else json.dumps(read_storage(checkpoint_storage))
     if info is None:
         logger.debug("off the cluster: reports are logged")
+    elif info.task_type == "TRIAL" and info.trial._config.get("debug") is True:
+        show_debug_messages()
     return Context(distributed, info, storage, preempt_mode, tensorboard_mode)
+
+
+def show_debug_messages() -> None:
+    """Shows all messages of this package, as `debug: true` of a configuration asks for. Keeps the program's own handlers."""
+    logging.basicConfig(format="%(levelname)s: [%(process)s] %(name)s: %(message)s")
+    logging.getLogger("determined").setLevel(logging.DEBUG)
+    logger.debug("debug: true of the configuration shows the messages of determined")
 
 
 def read_storage(storage: Union[str, Dict[str, Any]]) -> Dict[str, Any]:
