@@ -36,6 +36,7 @@ struct Fixture {
 
     void create(std::uint32_t id, NextAction next, std::int64_t age_us, Json const& days = 7) const {
         auto const run = layout(id).trial(0).run(0);
+        must(remove_tree(run.path()));
         must(make_directories(run.path()));
         must(write_file(layout(id).spec(), render_spec(spec_with(days))));
         auto life = must(journal::JournalWriter::create(run.life()));
