@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
-import { download, duration, integer, localTime, number, toCsv, utcTime } from './format';
+import { download, duration, integer, localTime, number, toCsv, utcTime, visible } from './format';
 import { goTo } from './route';
 
 export interface ChartProps {
@@ -146,7 +146,8 @@ function findNear(u: uPlot, lines: readonly Line[], left: number, top: number): 
 }
 
 export function Chart(props: ChartProps) {
-  const { title, lines, axis, isLog = false, range, onZoom, unit } = props;
+  const { lines, axis, isLog = false, range, onZoom, unit } = props;
+  const title = visible(props.title);
   const box = useRef<HTMLDivElement>(null);
   const mark = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -199,7 +200,7 @@ export function Chart(props: ChartProps) {
   });
 
   const xText = (value: number) => (axis === 'time' ? localTime(new Date(value * 1000).toISOString()) : axis === 'seconds' ? duration(value) : 'step ' + integer(value));
-  const say = at && near ? `${near.label}, ${xText(near.x[at.point]!)}: ${number(near.y[at.point]!, 6)}${unit ? ' ' + unit : ''}` : '';
+  const say = at && near ? `${visible(near.label)}, ${xText(near.x[at.point]!)}: ${number(near.y[at.point]!, 6)}${unit ? ' ' + unit : ''}` : '';
 
   const move = (by: number) => {
     const line = at?.line ?? lines.findIndex((l) => !l.isPale && l.x.length > 0);
@@ -251,10 +252,10 @@ export function Chart(props: ChartProps) {
       {named.length > 1 && named.length <= 14 && (
         <ul class="legend">{named.map((line) => (
           <li><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" stroke-width="2" stroke={line.color} stroke-dasharray={line.dash?.join(' ')} /></svg>
-            {line.href ? <a href={line.href}>{line.label}</a> : line.label}</li>
+            {line.href ? <a href={line.href}>{visible(line.label)}</a> : visible(line.label)}</li>
         ))}</ul>
       )}
-      {full !== null && <ChartData {...props} lines={named} />}
+      {full !== null && <ChartData {...props} title={title} lines={named} />}
     </figure>
   );
 }
@@ -287,7 +288,7 @@ function ChartData({ title, lines, axis, points }: ChartProps) {
         <div class="scroll short" tabIndex={0} role="region" aria-label={'Data of ' + title}>
           <table><caption class="unseen">{title}</caption>
             <thead><tr><th scope="col">Line</th><th scope="col" class="number">{axis === 'time' ? 'Time (UTC)' : axis === 'seconds' ? 'Seconds' : 'Step'}</th><th scope="col" class="number">Value</th></tr></thead>
-            <tbody>{firstRows().map(([label, at, value]) => <tr><td>{label}</td><td class="number">{typeof at === 'number' ? integer(at) : at}</td><td class="number">{number(value, 6)}</td></tr>)}</tbody>
+            <tbody>{firstRows().map(([label, at, value]) => <tr><td>{visible(label)}</td><td class="number">{typeof at === 'number' ? integer(at) : at}</td><td class="number">{number(value, 6)}</td></tr>)}</tbody>
           </table>
         </div>
         {shown > rowsMax && <p class="dim">The first {rowsMax} points; all are in the CSV.</p>}

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isForField } from './ui';
-import { download, toCsv } from './format';
+import { download, toCsv, visible } from './format';
 
 export interface Column<Row> {
   key: string;
@@ -114,7 +114,7 @@ export function Table<Row>(props: TableProps<Row>) {
     const next = order === 'ascending' ? '-' + column.key : order === 'descending' ? '' : column.key;
     return (
       <th scope="col" class={column.isNumber ? 'number' : undefined} aria-sort={order}>
-        {onSort ? <button type="button" onClick={() => onSort(next)}>{column.title}<span class="arrow" aria-hidden="true">{order === 'ascending' ? '▲' : order === 'descending' ? '▼' : ''}</span></button> : column.title}
+        {onSort ? <button type="button" onClick={() => onSort(next)}>{visible(column.title)}<span class="arrow" aria-hidden="true">{order === 'ascending' ? '▲' : order === 'descending' ? '▼' : ''}</span></button> : visible(column.title)}
       </th>
     );
   };
@@ -134,7 +134,7 @@ export function Table<Row>(props: TableProps<Row>) {
               return (
                 <tr key={key} data-row={first + i} aria-rowindex={first + i + 2} class={props.isHighlighted?.(row) ? 'best' : undefined}>
                   {onSelect && <td class="select"><input type="checkbox" aria-label={'Select ' + key} checked={selected?.has(key) ?? false} onChange={() => onSelect(key)} /></td>}
-                  {columns.map((column) => <td class={column.isNumber ? 'number' : undefined}>{column.cell ? column.cell(row) : column.value(row)}</td>)}
+                  {columns.map((column) => <td class={column.isNumber ? 'number' : undefined}>{column.cell ? column.cell(row) : visible(String(column.value(row) ?? ''))}</td>)}
                 </tr>
               );
             })}

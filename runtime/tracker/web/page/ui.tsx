@@ -124,7 +124,7 @@ export function Warnings({ text }: { text: string | undefined }) {
 }
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return children === '' || children === null || children === undefined ? null : <div class="fact"><dt>{name}</dt><dd>{children}</dd></div>;
+  return children === '' || children === null || children === undefined ? null : <div class="fact"><dt>{visible(name)}</dt><dd>{children}</dd></div>;
 }
 
 export function Choice({ label, value, options, onChange }: { label: string; value: string; options: [string, string][]; onChange: (value: string) => void }) {
@@ -132,7 +132,7 @@ export function Choice({ label, value, options, onChange }: { label: string; val
     <label class="choice">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([key, title]) => <option value={key} selected={key === value}>{title}</option>)}
+        {options.map(([key, title]) => <option value={key} selected={key === value}>{visible(title)}</option>)}
       </select>
     </label>
   );

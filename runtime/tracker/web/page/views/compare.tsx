@@ -141,7 +141,7 @@ function Differences({ all, query }: { all: Compared[]; query: Query }) {
         <div class="scroll" tabIndex={0} role="region" aria-label="Differences of the configuration">
           <table class="narrow"><caption class="unseen">Configuration by key</caption>
             <thead><tr><th scope="col">Key</th>{all.map(({ id }) => <th scope="col">{id}</th>)}</tr></thead>
-            <tbody>{shown.map((path) => <tr><th scope="row"><code>{path}</code></th>{values.map((map) => <td><code><Text>{map.get(path) ?? '–'}</Text></code></td>)}</tr>)}</tbody>
+            <tbody>{shown.map((path) => <tr><th scope="row"><code><Text>{path}</Text></code></th>{values.map((map) => <td><code><Text>{map.get(path) ?? '–'}</Text></code></td>)}</tr>)}</tbody>
           </table>
         </div>
       )}

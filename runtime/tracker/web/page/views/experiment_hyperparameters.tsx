@@ -1,7 +1,7 @@
 // How the metric depends on the hyperparameters: parallel coordinates with brushes, and a scatter plot.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useData } from '../api';
-import { number, plural, valueText } from '../format';
+import { number, plural, valueText, visible } from '../format';
 import { differingPaths, flatValues } from '../hyperparameters';
 import { goTo, link, setQuery, type Query } from '../route';
 import { numberScale, scaleFor, type Scale } from '../scales';
@@ -124,8 +124,8 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter }: { axes: Axis[]
             <g class="axis" transform={`translate(${x(i)} 0)`} onPointerDown={(event) => setDrag({ axis: axis.name, from: position(event), to: position(event) })}>
               <rect class="catch" x="-18" y={top} width="36" height={height} />
               <line y1={top} y2={top + height} />
-              {axis.scale.ticks.map((tick) => <g transform={`translate(0 ${y(tick.at)})`}><line x2="-4" /><text x="-7" dy="0.32em" text-anchor="end">{tick.text.slice(0, 12)}</text></g>)}
-              <text class="name" y={top - 10} text-anchor="middle">{axis.name.length > 22 ? axis.name.slice(0, 21) + '…' : axis.name}<title>{axis.name}</title></text>
+              {axis.scale.ticks.map((tick) => <g transform={`translate(0 ${y(tick.at)})`}><line x2="-4" /><text x="-7" dy="0.32em" text-anchor="end">{visible(tick.text.slice(0, 12))}</text></g>)}
+              <text class="name" y={top - 10} text-anchor="middle">{visible(axis.name.length > 22 ? axis.name.slice(0, 21) + '…' : axis.name)}<title>{visible(axis.name)}</title></text>
               {brush && <rect class="brush" x="-7" y={y(brush[1])} width="14" height={Math.max(1, (brush[1] - brush[0]) * height)} />}
             </g>
           );
@@ -148,7 +148,7 @@ function BrushFields({ axes, brushes }: { axes: Axis[]; brushes: Brushes }) {
               setBrush(brushes, axis.name, which === 0 ? [share, to] : [from, share]);
             }} />
         );
-        return <span class="choice"><span>{axis.name}</span>{field(0, from)} to {field(1, to)} %</span>;
+        return <span class="choice"><span>{visible(axis.name)}</span>{field(0, from)} to {field(1, to)} %</span>;
       })}</div>
     </details>
   );
@@ -168,8 +168,8 @@ function Scatter({ axes, rows, query }: { axes: Axis[]; rows: TrialRow[]; query:
       <div class="scroll picture" tabIndex={0} role="region" aria-label="Scatter plot">
         <svg class="scatter" width={width} height={height} role="img" aria-label={`${metric.name} of ${rows.length} trials against ${axis.name}`}>
           {metric.scale.ticks.map((tick) => <g transform={`translate(0 ${y(tick.at)})`}><line class="grid" x1={left} x2={width - right} /><text x={left - 6} dy="0.32em" text-anchor="end">{tick.text}</text></g>)}
-          {axis.scale.ticks.map((tick, i) => <g transform={`translate(${x(tick.at)} ${height - bottom})`}><line class="grid" y2={-(height - top - bottom)} /><text y="15" text-anchor={isNames && i === 0 ? 'start' : isNames && i === axis.scale.ticks.length - 1 ? 'end' : 'middle'}>{tick.text.slice(0, 14)}</text></g>)}
-          <text class="name" x={(left + width) / 2} y={height - 6} text-anchor="middle">{axis.name}</text>
+          {axis.scale.ticks.map((tick, i) => <g transform={`translate(${x(tick.at)} ${height - bottom})`}><line class="grid" y2={-(height - top - bottom)} /><text y="15" text-anchor={isNames && i === 0 ? 'start' : isNames && i === axis.scale.ticks.length - 1 ? 'end' : 'middle'}>{visible(tick.text.slice(0, 14))}</text></g>)}
+          <text class="name" x={(left + width) / 2} y={height - 6} text-anchor="middle">{visible(axis.name)}</text>
           {rows.map((row) => {
             const at = [axis.scale.at(axis.value(row)), metric.scale.at(metric.value(row))] as const;
             if (at[0] === null || at[1] === null) return null;

@@ -25,7 +25,7 @@ export function TrialInfo({ trial }: { trial: TrialDescription; query: Query }) 
             <div class="scroll" tabIndex={0} role="region" aria-label="Table of ClusterInfo">
               <table class="narrow"><caption class="unseen">ClusterInfo of the last run</caption>
                 <thead><tr><th scope="col">Name</th><th scope="col">Value</th></tr></thead>
-                <tbody>{rows.filter(([, value]) => value !== '').map(([name, value]) => <tr><td><code>{name}</code></td><td><code><Text>{value}</Text></code></td></tr>)}</tbody>
+                <tbody>{rows.filter(([, value]) => value !== '').map(([name, value]) => <tr><td><code><Text>{name}</Text></code></td><td><code><Text>{value}</Text></code></td></tr>)}</tbody>
               </table>
             </div>
             <p><a href={link(['experiments', trial.experiment_id], { tab: 'config' })}>The configuration</a></p>

@@ -149,7 +149,7 @@ function LogWindow({ trial, filter, since, isFollowing }: { trial: TrialDescript
 function Line({ line }: { line: LogLine }) {
   const text = useMemo(() => visible(withoutColours(line.message)), [line.message]);
   return (
-    <div class={'line ' + (line.level ?? '')}>
+    <div class={'line ' + (line.level ?? '').toLowerCase()}>
       <span class="when" title={line.time ? utcTime(line.time) : undefined}>{line.time ? localClock(line.time) : ''}</span>
       <span class="rank" title={`run ${line.run}, node ${line.node}`}>{line.rank === null ? '–' : line.rank}</span>
       <span class="text">{text}</span>
