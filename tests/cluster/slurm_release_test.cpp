@@ -2,8 +2,10 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <iostream>
 
 #include "check_result.hpp"
 #include "digits_cluster.hpp"
@@ -55,10 +57,10 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
     BOOST_TEST(shell("srun --det --nodes=2 --ntasks-per-node=2 sh -c 'echo $RANK of $WORLD_SIZE' | sort") ==
                "[rank=0] 0 of 4\n[rank=1] 1 of 4\n[rank=2] 2 of 4\n[rank=3] 3 of 4");
     // The queue is read through this release's libslurm.
-    BOOST_TEST(
-        shell("sleep_job=$(sbatch --parsable --hold --wrap 'sleep 60'); "
-              "DET_SLURM_BACKEND=libslurm det-submit job list | grep -c $sleep_job; scancel $sleep_job") ==
-        "1");
+    auto const held = shell("sbatch --parsable --hold --wrap true");
+    auto const jobs = nlohmann::json::parse(shell("DET_SLURM_BACKEND=libslurm det-submit job list --json"));
+    BOOST_TEST(std::ranges::any_of(jobs, [&](auto const& job) { return job.at("id") == held; }), jobs.dump());
+    shell("scancel " + held);
     BOOST_TEST(ask("site check").is_object());
 }
 
