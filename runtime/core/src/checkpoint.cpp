@@ -26,7 +26,12 @@ Status Checkpoint::commit(Draft const& draft) {
     return report(manifest, measure(draft.begun));
 }
 
-Status Checkpoint::discard(Draft const& draft) { return data_.store->remove(draft.uuid); }
+Status Checkpoint::discard(Draft const& draft) {
+    auto const manifest = data_.store->load_manifest(draft.uuid);
+    if (manifest) return Ok{};
+    if (manifest.error().code != codes::no_such_checkpoint) return manifest.error();
+    return data_.store->remove(draft.uuid);
+}
 
 Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::json metadata,
                                       Write const& write) {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core_support.hpp"
+#include "file_size_limit.hpp"
 
 using namespace det;
 using namespace det::core;
@@ -65,6 +66,27 @@ BOOST_AUTO_TEST_CASE(a_writer_that_fails_leaves_no_checkpoint) {
     }));
     BOOST_TEST(error.message == "no space left on device");
     check_none();
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_the_journal_can_not_record_is_kept) {
+    auto& checkpoint = context.checkpoint();
+    auto const draft = must(checkpoint.begin(100, Json{{"note", std::string(1000, 'x')}}));
+    must(write_weights(draft.directory));
+    must(context.train().report_metrics("training", 1, Json{{"note", std::string(100'000, 'x')}}));
+    must(context.train().flush());
+    {
+        FileSizeLimit const limit(50'000);  // the files of the checkpoint are smaller, the journal is larger
+        must_fail(checkpoint.commit(draft));
+    }
+    must(checkpoint.discard(draft));
+    BOOST_TEST(must(checkpoint.restore_path(draft.uuid)) == storage / draft.uuid);
+}
+
+BOOST_AUTO_TEST_CASE(a_draft_that_is_discarded_leaves_no_files) {
+    auto const draft = must(context.checkpoint().begin(100, Json::object()));
+    must(write_weights(draft.directory));
+    must(context.checkpoint().discard(draft));
+    BOOST_TEST(!path_exists(storage / draft.uuid));
 }
 
 BOOST_AUTO_TEST_CASE(no_checkpoint_is_committed_after_a_newer_run_has_begun) {

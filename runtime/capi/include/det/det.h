@@ -603,8 +603,8 @@ DET_API det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft);
  * \param reason the message of that error; may be NULL
  * \return the error that all ranks get */
 DET_API det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, const char* reason);
-/** Frees the draft. Removes its files if it was not committed, except those of a sharded draft, because other
- * ranks may use the same directory: det_checkpoint_draft_give_up() removes them. */
+/** Frees the draft. Removes its files if they are no checkpoint, except those of a sharded draft, because
+ * other ranks may use the same directory: det_checkpoint_draft_give_up() removes them. */
 DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 
 /** Makes one checkpoint of files from all ranks. Collective. Blocks until it is committed. The metadata

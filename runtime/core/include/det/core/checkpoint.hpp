@@ -57,7 +57,8 @@ public:
     /// \return codes::superseded if a newer run of the trial has begun. After an error there is no
     ///     checkpoint, unless it is an error of writing the journal
     Status commit(Draft const& draft);
-    /// Removes the files of a draft of begin(). Not collective.
+    /// Removes the files of a draft of begin(). Not collective. Does nothing if commit() has made the
+    /// checkpoint, even if commit() has returned an error.
     Status discard(Draft const& draft);
 
     /// Writes the files of a checkpoint into the directory.
