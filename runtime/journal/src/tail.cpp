@@ -16,9 +16,15 @@ Result<std::vector<Record>> JournalTail::read_new() {
     for (;;) {
         auto const frame = read_frame(rest);
         if (frame.state != FrameState::whole) return records;
+        auto const count = records.size();
+        auto const decoded = decoder_.decode(frame, records);
+        if (!decoded && count > 0) {
+            records.erase(records.begin() + static_cast<std::ptrdiff_t>(count), records.end());
+            return records;  // the next call returns the error
+        }
         offset_bytes_ += frame.size_bytes;
         rest.remove_prefix(frame.size_bytes);
-        DET_TRY(decoder_.decode(frame, records));
+        DET_TRY(decoded);
     }
 }
 

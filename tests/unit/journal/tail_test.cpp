@@ -73,4 +73,18 @@ BOOST_AUTO_TEST_CASE(records_of_unknown_types_are_skipped_and_damage_stops_the_r
     must_fail(other.read_new());
 }
 
+BOOST_AUTO_TEST_CASE(records_before_and_after_one_that_cannot_be_decoded_are_read) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    auto const encoded = encode_record(progress(0.25));
+    auto const type = static_cast<std::uint16_t>(encoded.type);
+    auto const frame = render_frame(type, encoded.payload);
+    must(write_file(path, render_header() + frame + render_frame(type, "not JSON") + frame + frame));
+    JournalTail tail(path);
+    BOOST_TEST((read(tail) == Values{0.25}));
+    must_fail(tail.read_new());
+    BOOST_TEST((read(tail) == Values{0.25, 0.25}));
+    BOOST_TEST((read(tail) == Values{}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

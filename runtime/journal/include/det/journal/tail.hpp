@@ -16,8 +16,8 @@ public:
 
     /// Reads the complete records that were appended since the last call, about 16 MiB of them at most; the
     /// next call reads the records after these. A file that does not exist counts as an empty journal.
-    /// Returns no records beyond a damaged frame; an incomplete frame at the end is read by a later call. If
-    /// a record can't be decoded, the call fails and later calls continue after that record.
+    /// Returns no records beyond a damaged frame; an incomplete frame at the end is read by a later call.
+    /// Fails if the first new record can't be decoded; later calls continue after that record.
     Result<std::vector<Record>> read_new();
 
 private:
