@@ -87,12 +87,12 @@ Status Communicator::barrier() {
     return finish_operation(agree(begin({.kind = Kind::barrier}, Ok{}), merge_nothing));
 }
 
-Result<std::vector<std::string>> Communicator::gather(std::string value) {
-    return finish_operation(gather_begun(begin({.kind = Kind::gather}, Ok{}), std::move(value)));
+Result<std::vector<std::string>> Communicator::gather(std::string value, Status const& refused) {
+    return finish_operation(gather_begun(begin({.kind = Kind::gather}, refused), std::move(value)));
 }
 
-Result<std::vector<std::string>> Communicator::allgather(std::string value) {
-    return finish_operation(allgather_begun(begin({.kind = Kind::allgather}, Ok{}), value));
+Result<std::vector<std::string>> Communicator::allgather(std::string value, Status const& refused) {
+    return finish_operation(allgather_begun(begin({.kind = Kind::allgather}, refused), value));
 }
 
 Result<std::string> Communicator::broadcast(std::string value, Rank from, Status const& refused) {

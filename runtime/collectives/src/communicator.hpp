@@ -14,8 +14,8 @@ class Communicator final : public RankGroup {
 public:
     Communicator(std::shared_ptr<transport::Transport> transport, Tuning tuning);
 
-    Result<std::vector<std::string>> gather(std::string value) override;
-    Result<std::vector<std::string>> allgather(std::string value) override;
+    Result<std::vector<std::string>> gather(std::string value, Status const& refused) override;
+    Result<std::vector<std::string>> allgather(std::string value, Status const& refused) override;
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status barrier() override;
     Status run(TensorCall const& call, Status const& refused) override;

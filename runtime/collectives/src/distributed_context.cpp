@@ -57,19 +57,20 @@ void DistributedContext::begin(Kind kind) {
 Rank DistributedContext::rank() const { return ranks_->rank(); }
 int DistributedContext::size() const { return ranks_->size(); }
 
-Result<std::vector<std::string>> DistributedContext::gather(std::string value) {
+Result<std::vector<std::string>> DistributedContext::gather(std::string value, Status const& refused) {
     begin(Kind::gather);
-    return ranks_->gather(std::move(value));
+    return ranks_->gather(std::move(value), refused);
 }
 
-Result<std::vector<std::string>> DistributedContext::allgather(std::string value) {
+Result<std::vector<std::string>> DistributedContext::allgather(std::string value, Status const& refused) {
     begin(Kind::allgather);
-    return ranks_->allgather(std::move(value));
+    return ranks_->allgather(std::move(value), refused);
 }
 
-Result<std::string> DistributedContext::broadcast(std::string value, Rank from) {
+Result<std::string> DistributedContext::broadcast(std::string value, Rank from, Status const& refused) {
     begin(Kind::broadcast_object);
-    return ranks_->broadcast(std::move(value), from, check_root(from, "broadcast", size()));
+    return ranks_->broadcast(std::move(value), from,
+                             refused ? check_root(from, "broadcast", size()) : refused);
 }
 
 Status DistributedContext::barrier() {
@@ -77,10 +78,11 @@ Status DistributedContext::barrier() {
     return ranks_->barrier();
 }
 
-Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::string value) {
+Result<std::vector<std::string>> DistributedContext::allgather_on_node(std::string value,
+                                                                       Status const& refused) {
     std::uint32_t const node = static_cast<std::uint32_t>(topology_.cross_rank);
     value.append(reinterpret_cast<char const*>(&node), sizeof node);
-    DET_TRY_ASSIGN(auto values, allgather(std::move(value)));
+    DET_TRY_ASSIGN(auto values, allgather(std::move(value), refused));
     std::vector<std::string> of_node;
     for (auto& other : values) {
         if (!other.ends_with(std::string_view(reinterpret_cast<char const*>(&node), sizeof node))) continue;
@@ -96,24 +98,26 @@ RankGroup& DistributedContext::local_group(Kind kind) {
     return *local_;
 }
 
-Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value) {
-    if (is_on_one_node()) return allgather(std::move(value));
-    if (local_) return local_group(Kind::allgather).allgather(std::move(value));
-    return allgather_on_node(std::move(value));
+Result<std::vector<std::string>> DistributedContext::allgather_local(std::string value,
+                                                                     Status const& refused) {
+    if (is_on_one_node()) return allgather(std::move(value), refused);
+    if (local_) return local_group(Kind::allgather).allgather(std::move(value), refused);
+    return allgather_on_node(std::move(value), refused);
 }
 
-Result<std::vector<std::string>> DistributedContext::gather_local(std::string value) {
-    if (is_on_one_node()) return gather(std::move(value));
-    if (local_) return local_group(Kind::gather).gather(std::move(value));
-    DET_TRY_ASSIGN(auto values, allgather_on_node(std::move(value)));
+Result<std::vector<std::string>> DistributedContext::gather_local(std::string value, Status const& refused) {
+    if (is_on_one_node()) return gather(std::move(value), refused);
+    if (local_) return local_group(Kind::gather).gather(std::move(value), refused);
+    DET_TRY_ASSIGN(auto values, allgather_on_node(std::move(value), refused));
     if (!is_local_chief()) values.clear();
     return values;
 }
 
-Result<std::string> DistributedContext::broadcast_local(std::string value) {
-    if (is_on_one_node()) return broadcast(std::move(value));
-    if (local_) return local_group(Kind::broadcast_object).broadcast(std::move(value), chief, Ok{});
-    DET_TRY_ASSIGN(auto values, allgather_on_node(is_local_chief() ? std::move(value) : std::string()));
+Result<std::string> DistributedContext::broadcast_local(std::string value, Status const& refused) {
+    if (is_on_one_node()) return broadcast(std::move(value), chief, refused);
+    if (local_) return local_group(Kind::broadcast_object).broadcast(std::move(value), chief, refused);
+    DET_TRY_ASSIGN(auto values,
+                   allgather_on_node(is_local_chief() ? std::move(value) : std::string(), refused));
     return std::move(values.front());
 }
 

@@ -14,10 +14,11 @@ class SingleRank final : public RankGroup {
 public:
     SingleRank() : RankGroup(Rank{0}, 1) {}
     Status barrier() override { return Ok{}; }
-    Result<std::vector<std::string>> gather(std::string value) override {
-        return allgather(std::move(value));
+    Result<std::vector<std::string>> gather(std::string value, Status const& refused) override {
+        return allgather(std::move(value), refused);
     }
-    Result<std::vector<std::string>> allgather(std::string value) override {
+    Result<std::vector<std::string>> allgather(std::string value, Status const& refused) override {
+        DET_TRY(refused);
         return std::vector<std::string>{std::move(value)};
     }
     Result<std::string> broadcast(std::string value, Rank, Status const& refused) override {

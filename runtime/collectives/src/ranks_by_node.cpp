@@ -9,7 +9,7 @@ namespace det::collectives {
 Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
     std::string own(sizeof topology, '\0');
     std::memcpy(own.data(), &topology, sizeof topology);
-    DET_TRY_ASSIGN(auto const topologies, ranks.allgather(std::move(own)));
+    DET_TRY_ASSIGN(auto const topologies, ranks.allgather(std::move(own), Ok{}));
     Nodes nodes;
     nodes.ranks_.resize(static_cast<std::size_t>(topology.cross_size));
     nodes.locations_.resize(topologies.size());

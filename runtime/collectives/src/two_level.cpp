@@ -77,21 +77,21 @@ public:
 
     Status barrier() override { return agree({.kind = Kind::barrier}, Ok{}); }
 
-    Result<Strings> gather(std::string value) override {
+    Result<Strings> gather(std::string value, Status const& refused) override {
         set_scopes({.kind = Kind::gather});
-        auto const up = local_->gather(std::move(value));
+        auto const up = local_->gather(std::move(value), with_own_rank(refused));
         Result<Strings> by_node = Strings{};
-        if (is_leader()) by_node = up ? cross_->gather(pack(*up)) : relay_error<Strings>(up.error());
+        if (is_leader()) by_node = up ? cross_->gather(pack(*up), Ok{}) : relay_error<Strings>(up.error());
         DET_TRY(share_with_node(status_of(by_node)));
         if (rank() != chief) return Strings{};
         return in_rank_order(*by_node);
     }
 
-    Result<Strings> allgather(std::string value) override {
+    Result<Strings> allgather(std::string value, Status const& refused) override {
         set_scopes({.kind = Kind::allgather});
-        auto const up = local_->gather(std::move(value));
+        auto const up = local_->gather(std::move(value), with_own_rank(refused));
         Result<Strings> by_node = Strings{};
-        if (is_leader()) by_node = up ? cross_->allgather(pack(*up)) : relay_error<Strings>(up.error());
+        if (is_leader()) by_node = up ? cross_->allgather(pack(*up), Ok{}) : relay_error<Strings>(up.error());
         DET_TRY_ASSIGN(auto const packed,
                        local_->broadcast(by_node ? pack(*by_node) : "", leader, status_of(by_node)));
         DET_TRY_ASSIGN(auto const all, unpack(packed));

@@ -155,6 +155,11 @@ const char* case_ranks_that_differ(void) {
 /* The others hear of it and don't wait. */
 const char* case_what_one_rank_refuses(void) {
     det_context* context = NULL;
+    typedef det_status (*gather)(det_context*, const void*, size_t, det_strings**);
+    const gather gathers[] = {det_distributed_gather_bytes, det_distributed_allgather_bytes,
+                              det_distributed_gather_bytes_local, det_distributed_allgather_bytes_local};
+    det_strings* strings = NULL;
+    size_t i;
     int32_t values[2] = {1, 2};
     int32_t is_wrong;
     CHECK_OK(det_context_open(NULL, &context));
@@ -175,6 +180,18 @@ const char* case_what_one_rank_refuses(void) {
           DET_COULD_NOT);
     CHECK(failed_with("misuse", "do not fit into memory"));
     CHECK(values[0] == 1 && values[1] == 2);
+    for (i = 0; i < sizeof gathers / sizeof *gathers; ++i) {
+        CHECK(gathers[i](context, is_wrong ? NULL : "a", 1, &strings) == DET_COULD_NOT);
+        CHECK(failed_with("misuse", "rank 1: data is NULL") && strings == NULL);
+        CHECK(gathers[i](context, "a", 1, is_wrong ? NULL : &strings) == DET_COULD_NOT);
+        CHECK(failed_with("misuse", "rank 1: values is NULL") && strings == NULL);
+    }
+    CHECK(det_distributed_broadcast_bytes(context, is_wrong ? NULL : "a", 1, 1, &strings) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "rank 1: data is NULL") && strings == NULL);
+    CHECK_OK(det_distributed_broadcast_bytes(context, is_wrong ? NULL : "a", 1, 0, &strings));
+    det_strings_destroy(strings);
+    CHECK_OK(det_distributed_broadcast_bytes_local(context, is_wrong ? NULL : "a", 1, &strings));
+    det_strings_destroy(strings);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
     return NULL;

@@ -30,13 +30,13 @@ public:
         ++sequence_;
         return host_->barrier();
     }
-    Result<std::vector<std::string>> gather(std::string value) override {
+    Result<std::vector<std::string>> gather(std::string value, Status const& refused) override {
         ++sequence_;
-        return host_->gather(std::move(value));
+        return host_->gather(std::move(value), refused);
     }
-    Result<std::vector<std::string>> allgather(std::string value) override {
+    Result<std::vector<std::string>> allgather(std::string value, Status const& refused) override {
         ++sequence_;
-        return host_->allgather(std::move(value));
+        return host_->allgather(std::move(value), refused);
     }
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override {
         ++sequence_;

@@ -157,14 +157,14 @@ Result<std::vector<std::string>> NodeGroup::run_objects(collectives::Call call, 
     return operation.take_values(slot_);
 }
 
-Result<std::vector<std::string>> NodeGroup::gather(std::string value) {
-    DET_TRY_ASSIGN(auto values, run_objects({.kind = Kind::gather}, std::move(value), Ok{}));
+Result<std::vector<std::string>> NodeGroup::gather(std::string value, Status const& refused) {
+    DET_TRY_ASSIGN(auto values, run_objects({.kind = Kind::gather}, std::move(value), refused));
     if (slot_.rank != 0) values.clear();
     return values;
 }
 
-Result<std::vector<std::string>> NodeGroup::allgather(std::string value) {
-    return run_objects({.kind = Kind::allgather}, std::move(value), Ok{});
+Result<std::vector<std::string>> NodeGroup::allgather(std::string value, Status const& refused) {
+    return run_objects({.kind = Kind::allgather}, std::move(value), refused);
 }
 
 Result<std::string> NodeGroup::broadcast(std::string value, Rank from, Status const& refused) {

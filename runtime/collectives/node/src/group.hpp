@@ -38,8 +38,8 @@ public:
     ~NodeGroup() override;
 
     Status barrier() override;
-    Result<std::vector<std::string>> gather(std::string value) override;
-    Result<std::vector<std::string>> allgather(std::string value) override;
+    Result<std::vector<std::string>> gather(std::string value, Status const& refused) override;
+    Result<std::vector<std::string>> allgather(std::string value, Status const& refused) override;
     Result<std::string> broadcast(std::string value, Rank from, Status const& refused) override;
     Status run(collectives::TensorCall const& call, Status const& refused) override;
     collectives::Handle start(collectives::TensorCall const& call, Status const& refused) override;

@@ -66,23 +66,24 @@ public:
     bool is_chief() const { return rank() == chief; }
     bool is_local_chief() const { return local_rank() == 0; }
 
-    // Collectives on byte strings. Sizes may differ between ranks.
+    // Collectives on byte strings. Sizes may differ between ranks. A rank that has no valid value passes an
+    // Error as `refused`; the call then fails with this Error on all ranks.
 
     /// \return on the chief the values of all ranks in rank order; on other ranks an empty vector.
-    Result<std::vector<std::string>> gather(std::string value);
+    Result<std::vector<std::string>> gather(std::string value, Status const& refused = Ok{});
     /// \return the values of all ranks in rank order.
-    Result<std::vector<std::string>> allgather(std::string value);
+    Result<std::vector<std::string>> allgather(std::string value, Status const& refused = Ok{});
     /// \return the value of rank `from`. The values of other ranks are ignored.
-    Result<std::string> broadcast(std::string value, Rank from = chief);
+    Result<std::string> broadcast(std::string value, Rank from = chief, Status const& refused = Ok{});
     /// Blocks until all ranks have called it.
     Status barrier();
 
     // gather(), allgather() and broadcast() among the ranks of this node, in the order of their local ranks.
     // Local rank 0 acts as the chief.
 
-    Result<std::vector<std::string>> gather_local(std::string value);
-    Result<std::vector<std::string>> allgather_local(std::string value);
-    Result<std::string> broadcast_local(std::string value);
+    Result<std::vector<std::string>> gather_local(std::string value, Status const& refused = Ok{});
+    Result<std::vector<std::string>> allgather_local(std::string value, Status const& refused = Ok{});
+    Result<std::string> broadcast_local(std::string value, Status const& refused = Ok{});
 
     // Collectives on arrays of elements. Type and count must be the same on all ranks. Input and output are
     // the same memory (in place) or do not overlap. `all` contains the parts of all ranks in rank order;
@@ -174,7 +175,7 @@ private:
     /// Begins an operation among the ranks of this node, and returns their group.
     RankGroup& local_group(Kind kind);
     /// The values of this node's ranks, gathered through all ranks.
-    Result<std::vector<std::string>> allgather_on_node(std::string value);
+    Result<std::vector<std::string>> allgather_on_node(std::string value, Status const& refused);
 
     std::shared_ptr<liveness::WaitRecorder> recorder_;  // null: nothing is recorded
     std::unique_ptr<RankGroup> ranks_;

@@ -75,8 +75,8 @@ public:
     void set_scope(std::optional<Call> const& call) { error_scope_.enclosing_call = call; }
 
     virtual Status barrier() = 0;
-    virtual Result<std::vector<std::string>> gather(std::string value) = 0;
-    virtual Result<std::vector<std::string>> allgather(std::string value) = 0;
+    virtual Result<std::vector<std::string>> gather(std::string value, Status const& refused) = 0;
+    virtual Result<std::vector<std::string>> allgather(std::string value, Status const& refused) = 0;
     virtual Result<std::string> broadcast(std::string value, Rank from, Status const& refused) = 0;
 
     virtual Status run(TensorCall const& call, Status const& refused) = 0;
