@@ -99,17 +99,16 @@ public:
 
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after) {
-        DET_TRY_ASSIGN(auto ended, poll());
+        DET_TRY(advance());
         SaveStarted started;
         auto const begin = SteadyClock::now();
         while (in_flight_.size() == options_.in_flight_max) {
-            DET_TRY_ASSIGN(auto outcome, end_oldest());
-            ended.push_back(std::move(outcome));
+            DET_TRY(end_oldest());
             started.waited = since(begin);
         }
-        started.ended = std::move(ended);
         DET_TRY_ASSIGN(auto const agreed, agreement_.agree(description.steps_completed, state,
                                                            check_metadata(*description.metadata)));
+        started.ended = take_ended();
         started.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
         auto& memory = memory_[begun_count_++ % memory_.size()];
@@ -124,28 +123,13 @@ public:
     }
 
     Result<std::vector<SaveOutcome>> poll() {
-        std::vector<SaveOutcome> ended;
-        if (in_flight_.empty()) return ended;
-        std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
-                                 peers_.is_chief() ? count_while(&SaveInFlight::is_committed) : everything};
-        DET_TRY(peers_.allreduce_min(counts));
-        auto const [written, committed] = counts;
-        while (gathered_count_ < written)
-            DET_TRY(hand_in(in_flight_[static_cast<std::size_t>(gathered_count_ - ended_count_)]));
-        while (ended_count_ < committed && ended_count_ < gathered_count_) {
-            DET_TRY_ASSIGN(auto outcome, end_committed());
-            ended.push_back(std::move(outcome));
-        }
-        return ended;
+        DET_TRY(advance());
+        return take_ended();
     }
 
     Result<std::vector<SaveOutcome>> finish() {
-        std::vector<SaveOutcome> ended;
-        while (!in_flight_.empty()) {
-            DET_TRY_ASSIGN(auto outcome, end_oldest());
-            ended.push_back(std::move(outcome));
-        }
-        return ended;
+        while (!in_flight_.empty()) DET_TRY(end_oldest());
+        return take_ended();
     }
 
     std::size_t in_flight() const { return in_flight_.size(); }
@@ -158,6 +142,21 @@ public:
 
 private:
     static constexpr auto everything = std::numeric_limits<std::int64_t>::max();
+
+    std::vector<SaveOutcome> take_ended() { return std::exchange(ended_, {}); }
+
+    /// Hands in the saves that all ranks have written, and ends those that are committed. Collective.
+    Status advance() {
+        if (in_flight_.empty()) return Ok{};
+        std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
+                                 peers_.is_chief() ? count_while(&SaveInFlight::is_committed) : everything};
+        DET_TRY(peers_.allreduce_min(counts));
+        auto const [written, committed] = counts;
+        while (gathered_count_ < written)
+            DET_TRY(hand_in(in_flight_[static_cast<std::size_t>(gathered_count_ - ended_count_)]));
+        while (ended_count_ < committed && ended_count_ < gathered_count_) DET_TRY(end_committed());
+        return Ok{};
+    }
 
     ShardPlan const& own_shard(WritePlan const& plan) const {
         return plan.shards[static_cast<std::size_t>(peers_.rank())];
@@ -248,7 +247,7 @@ private:
 
     /// Ends the oldest save after its commit has succeeded or failed: the chief shares the result.
     /// Collective.
-    Result<SaveOutcome> end_committed() {
+    Status end_committed() {
         auto& save = in_flight_.front();
         SaveOutcome outcome{save.uuid, save.description.steps_completed, {}, {}};
         Status committed = Ok{};
@@ -263,12 +262,13 @@ private:
         if (!results[0]) outcome.error = results[0].error();
         in_flight_.pop_front();
         ++ended_count_;
-        return outcome;
+        ended_.push_back(std::move(outcome));
+        return Ok{};
     }
 
     /// Blocks until the oldest save has ended. If a rank's time limit passes, all ranks get its error, and
     /// the save remains in flight. Collective.
-    Result<SaveOutcome> end_oldest() {
+    Status end_oldest() {
         auto& save = in_flight_.front();
         if (gathered_count_ == ended_count_) {
             DET_TRY(share_status(peers_, save.write ? save.write->wait(options_.write_limit) : Ok{}));
@@ -297,6 +297,7 @@ private:
     };
     Last last_;  // the last save, if the next one is compared with it; null otherwise
     std::deque<SaveInFlight> in_flight_;  // oldest first
+    std::vector<SaveOutcome> ended_;      // not returned yet; kept if a call fails
     bool has_warned_ = false;
     // Numbers of saves since the beginning:
     std::size_t begun_count_ = 0;

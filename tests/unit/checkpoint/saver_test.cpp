@@ -360,6 +360,24 @@ BOOST_AUTO_TEST_CASE(a_write_that_exceeds_its_time_limit_is_the_same_error_on_al
     BOOST_TEST(committed == 2);
 }
 
+BOOST_AUTO_TEST_CASE(saves_that_ended_in_a_save_that_fails_are_told_by_the_next_call) {
+    NoPeers alone;
+    Saver saver(alone, store, small_blocks());
+    Model model(0, 1);
+    for (bool const is_next_a_save : {true, false}) {
+        auto const uuid = must(saver.save(about(1), model.state())).uuid;
+        must(saver.save(about(2), model.state()));
+        auto invalid = about(3);
+        invalid.metadata = Json::array();
+        must_fail(saver.save(invalid, model.state()));  // first waits until the oldest save has ended
+        auto const ended =
+            is_next_a_save ? must(saver.save(about(4), model.state())).ended : must(saver.finish());
+        BOOST_REQUIRE(!ended.empty());
+        BOOST_TEST(ended[0].uuid == uuid);
+        must(saver.finish());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_commit_that_exceeds_its_time_limit_is_the_same_error_on_all_ranks) {
     std::latch release(1);
     std::atomic<int> timed_out = 0, committed = 0;
