@@ -47,6 +47,42 @@ private:
     int ends_[2];
 };
 
+/// \param flushes how often the sender flushes. A call interrupts each flush but the last.
+void check_that_flushed_messages_arrive(int flushes) {
+    Meet const meet;
+    NotesBetweenTwo const notes;
+    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+        ::setenv("UCX_TLS", "tcp,self", 1);
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.interfaces = "lo"}));
+        std::vector<std::byte> bytes(6'000);
+        Rank const peer{1 - rank.value};
+        DET_TRY(transport->exchange({peer, bytes}, {peer, bytes}, Tag{1}));
+        if (rank == Rank{1}) {
+            DET_TRY_ASSIGN(auto const count, notes.wait_for_peer(rank));
+            for (int i = 0; i < count; ++i) DET_TRY(transport->receive(peer, Tag{1}, bytes));
+            DET_TRY(transport->flush());  // the peer is not in a call of UCX now
+            return notes.tell_peer(rank, count);
+        }
+        // More than sockets hold: UCX buffers the rest of a message that it reports as sent.
+        std::vector<Request> requests;
+        for (bool is_sent = true; is_sent;) {
+            DET_TRY(expect(requests.size() < 100'000, "a network that is full at last"));
+            DET_TRY_ASSIGN(auto request, transport->start_send(peer, Tag{1}, bytes));
+            DET_TRY_ASSIGN(is_sent, request.test());
+            requests.push_back(std::move(request));
+        }
+        for (int i = 1; i < flushes; ++i) {
+            DET_TRY(transport->flush());
+            DET_TRY(requests.back().test());
+        }
+        DET_TRY(notes.tell_peer(rank, static_cast<int>(requests.size())));
+        DET_TRY(transport->flush());
+        DET_TRY(notes.wait_for_peer(rank));
+        for (auto& request : requests) DET_TRY(request.finish());
+        return Ok{};
+    }));
+}
+
 }  // namespace ucx_test
 
 BOOST_AUTO_TEST_SUITE(ucx_test)
@@ -73,34 +109,11 @@ BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface_over_tcp_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(flushed_messages_arrive_while_their_sender_computes) {
-    Meet const meet;
-    NotesBetweenTwo const notes;
-    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
-        ::setenv("UCX_TLS", "tcp,self", 1);
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.interfaces = "lo"}));
-        std::vector<std::byte> bytes(6'000);
-        Rank const peer{1 - rank.value};
-        DET_TRY(transport->exchange({peer, bytes}, {peer, bytes}, Tag{1}));
-        if (rank == Rank{1}) {
-            DET_TRY_ASSIGN(auto const count, notes.wait_for_peer(rank));
-            for (int i = 0; i < count; ++i) DET_TRY(transport->receive(peer, Tag{1}, bytes));
-            DET_TRY(transport->flush());  // the peer is not in a call of UCX now
-            return notes.tell_peer(rank, count);
-        }
-        // More than sockets hold: UCX buffers the rest of a message that it reports as sent.
-        std::vector<Request> requests;
-        for (bool is_sent = true; is_sent;) {
-            DET_TRY(expect(requests.size() < 100'000, "a network that is full at last"));
-            DET_TRY_ASSIGN(auto request, transport->start_send(peer, Tag{1}, bytes));
-            DET_TRY_ASSIGN(is_sent, request.test());
-            requests.push_back(std::move(request));
-        }
-        DET_TRY(notes.tell_peer(rank, static_cast<int>(requests.size())));
-        DET_TRY(transport->flush());
-        DET_TRY(notes.wait_for_peer(rank));
-        for (auto& request : requests) DET_TRY(request.finish());
-        return Ok{};
-    }));
+    check_that_flushed_messages_arrive(1);
+}
+
+BOOST_AUTO_TEST_CASE(messages_arrive_whose_flush_was_interrupted_and_repeated) {
+    check_that_flushed_messages_arrive(2);
 }
 
 BOOST_AUTO_TEST_CASE(it_opens_twice_over_a_file_bootstrap) {

@@ -73,6 +73,12 @@ FlushThread::FlushThread(ucp_worker_h worker, std::vector<Flush> flushes)
       flushes_(std::move(flushes)),
       thread_(start_thread("det-ucx-flush", [this](auto const& stop) { run(stop); })) {}
 
+bool FlushThread::stop() {
+    thread_.request_stop();
+    thread_.join();
+    return are_over(flushes_);
+}
+
 void FlushThread::run(std::stop_token const& stop) {
     auto pause = first_pause;
     while (!stop.stop_requested() && !are_over(flushes_)) {
@@ -161,7 +167,7 @@ void Worker::close_endpoints(unsigned flags) {
 void Worker::on_error(void* peer, ucp_ep_h, ucs_status_t status) { static_cast<Peer*>(peer)->lost = status; }
 
 Result<ucp_ep_h> Worker::endpoint(Rank rank) {
-    flush_thread_.reset();
+    stop_flush_thread();
     DET_TRY(check_alive(rank));
     auto& peer = at(rank);
     if (peer.endpoint != nullptr) return peer.endpoint;
@@ -213,6 +219,7 @@ Result<std::vector<Flush>> Worker::begin_flushes(std::set<Rank> const& peers) {
 }
 
 Status Worker::flush() {
+    stop_flush_thread();
     auto const peers = std::exchange(unflushed, {});
     DET_TRY_ASSIGN(auto flushes, begin_flushes(peers));
     auto const until = steady_clock::now() + flush_time;
@@ -221,16 +228,24 @@ Status Worker::flush() {
         if (!progress()) backoff.pause();
     }
     for (auto const peer : peers) DET_TRY(check_alive(peer));
-    return are_over(flushes) ? Status(Ok{}) : flush_in_background(std::move(flushes));
+    return are_over(flushes) ? Status(Ok{}) : flush_in_background(std::move(flushes), peers);
 }
 
-Status Worker::flush_in_background(std::vector<Flush> flushes) {
+Status Worker::flush_in_background(std::vector<Flush> flushes, std::set<Rank> peers) {
     try {
         flush_thread_.emplace(worker_, std::move(flushes));
     } catch (std::system_error const& failure) {
         return Error{codes::transport, fmt::format("cannot start a thread for UCX: {}", failure.what())};
     }
+    flushing_ = std::move(peers);
     return Ok{};
+}
+
+/// If the thread has not ended its flushes, the next flush() flushes its peers again.
+void Worker::stop_flush_thread() {
+    if (!flush_thread_) return;
+    if (!flush_thread_->stop()) unflushed.merge(flushing_);
+    flush_thread_.reset();
 }
 
 bool Worker::wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout) {

@@ -51,6 +51,9 @@ class FlushThread {
 public:
     FlushThread(ucp_worker_h worker, std::vector<Flush> flushes);
 
+    /// Stops the thread. \return whether all flushes are over
+    bool stop();
+
 private:
     void run(std::stop_token const& stop);
 
@@ -75,7 +78,7 @@ public:
     liveness::Cores cores() const { return cores_; }
     /// Returns the worker for use by the calling thread. Stops the flush thread first.
     ucp_worker_h handle() {
-        flush_thread_.reset();
+        if (flush_thread_) stop_flush_thread();
         return worker_;
     }
 
@@ -134,7 +137,8 @@ private:
     Status publish_address();
     void close_with_peers();
     Result<std::vector<Flush>> begin_flushes(std::set<Rank> const& peers);
-    Status flush_in_background(std::vector<Flush> flushes);
+    Status flush_in_background(std::vector<Flush> flushes, std::set<Rank> peers);
+    void stop_flush_thread();
     static void on_error(void* peer, ucp_ep_h endpoint, ucs_status_t status);
     void close_endpoints(unsigned flags);
     bool has_all_ranks() const;
@@ -150,6 +154,7 @@ private:
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     std::optional<FlushThread> flush_thread_;  // nullopt: the callers' threads progress UCX
+    std::set<Rank> flushing_;                  // the peers of the last flush thread
 };
 
 }  // namespace det::transport::ucx
