@@ -181,6 +181,7 @@ public:
 private:
     Result<std::string> request_from_store(std::string_view request, std::size_t reply_limit_bytes,
                                            std::string const& what);
+    Result<std::string> exchange(std::string_view request, std::size_t reply_limit_bytes);
     Status do_put(std::string const& key, std::string const& value) override;
     Result<std::string> do_get(Rank from, std::string const& key) override;
     Result<std::vector<std::string>> do_allgather(std::string const& value) override;
@@ -188,19 +189,28 @@ private:
     OpenStore store_;
     FrameClient client_;
     BootstrapOptions options_;
+    std::optional<Error> failure_;  // of an earlier request, whose reply may still come
 };
 
 constexpr std::size_t text_limit_bytes = Bootstrap::value_limit_bytes + 64;
 
 Result<std::string> TcpBootstrap::request_from_store(std::string_view request, std::size_t reply_limit_bytes,
                                                      std::string const& what) {
-    auto const deadline = steady_clock::now() + options_.timeout;
-    DET_TRY(client_.send(request, deadline));
-    auto reply = client_.receive(reply_limit_bytes, deadline);
-    if (!reply) return std::move(reply).error().while_doing(what);
+    if (failure_) return Error(*failure_).while_doing(what);
+    auto reply = exchange(request, reply_limit_bytes);
+    if (!reply) {
+        failure_ = reply.error();
+        return std::move(reply).error().while_doing(what);
+    }
     if (!reply->empty() && reply->front() == static_cast<char>(StoreReply::done)) return reply->substr(1);
     return Error{codes::transport, reply->empty() ? "the chief sent an empty reply" : reply->substr(1)}
         .while_doing(what);
+}
+
+Result<std::string> TcpBootstrap::exchange(std::string_view request, std::size_t reply_limit_bytes) {
+    auto const deadline = steady_clock::now() + options_.timeout;
+    DET_TRY(client_.send(request, deadline));
+    return client_.receive(reply_limit_bytes, deadline);
 }
 
 Status TcpBootstrap::do_put(std::string const& key, std::string const& value) {

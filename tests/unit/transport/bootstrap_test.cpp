@@ -157,6 +157,16 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_value_that_is_never_put_ends_at_its_time_limit
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_late_reply_is_not_the_answer_to_the_next_request) {
+    auto const chief = must(tcp(2)(Rank{0}));
+    auto const other = must(tcp(2, 300ms)(Rank{1}));
+    must(chief->put("second", "value of second"));
+    BOOST_TEST((must_fail(other->get({0}, "first")).code == codes::timed_out));
+    must(chief->put("first", "value of first"));
+    auto const next = other->get({0}, "second");
+    BOOST_TEST((!next || *next == "value of second"), next.value_or(""));
+}
+
 BOOST_AUTO_TEST_CASE(a_missing_chief_is_an_error_at_the_time_limit) {
     auto const error = must_fail(tcp(2, 100ms)(Rank{1}));
     BOOST_TEST((error.code == codes::timed_out), error.message);
