@@ -7,6 +7,7 @@ std::string render_rendezvous_file(RendezvousFile const& rendezvous) {
     Json body{{"secret", rendezvous.secret}};
     if (rendezvous.chief)
         body["chief"] = {{"address", rendezvous.chief->address}, {"port", rendezvous.chief->port}};
+    if (rendezvous.ranks) body["ranks"] = *rendezvous.ranks;
     return render_document(rendezvous_document, body);
 }
 
@@ -18,6 +19,7 @@ Result<RendezvousFile> parse_rendezvous_file(std::string_view text) {
             auto const& chief = body.at("chief");
             rendezvous.chief = Endpoint{chief.at("address"), chief.at("port")};
         }
+        if (body.contains("ranks")) rendezvous.ranks = body.at("ranks").get<int>();
         return rendezvous;
     });
 }

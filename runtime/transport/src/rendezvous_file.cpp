@@ -22,14 +22,14 @@ void refresh_directory(fs::path const& path) {
     UniqueFd const directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// Whether the chief of a file is alive and has `size` ranks. Such a chief replies that it has a rank 0
-/// already. A chief replies so only after it has checked a proof, for which it needs the secret of the file
-/// and the same number of ranks.
-bool is_chief_alive(fs::path const& path, int size) {
+/// Whether the chief of a file is alive. Such a chief replies that it has a rank 0 already. A chief replies
+/// so only after it has checked a proof, for which it needs the secret of the file.
+bool is_chief_alive(fs::path const& path) {
     auto const rendezvous = load_rendezvous_file(path);
-    if (!rendezvous || !rendezvous->chief) return false;
-    auto const client = FrameClient::join(*rendezvous->chief, {rendezvous->secret, "store", size}, Rank{0},
-                                          steady_clock::now() + 2s);
+    if (!rendezvous || !rendezvous->chief || !rendezvous->ranks) return false;
+    auto const client =
+        FrameClient::join(*rendezvous->chief, {rendezvous->secret, "store", *rendezvous->ranks}, Rank{0},
+                          steady_clock::now() + 2s);
     return !client && client.error().code == codes::name_taken;
 }
 
@@ -56,12 +56,11 @@ Result<std::unique_ptr<PublishedAddress>> PublishedAddress::add(fs::path path, R
         new PublishedAddress(std::move(path), std::move(content), render_rendezvous_file(rendezvous)));
 }
 
-Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path, RendezvousFile rendezvous,
-                                                                   int size) {
+Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path, RendezvousFile rendezvous) {
     auto content = render_rendezvous_file(rendezvous);
     DET_TRY_ASSIGN(bool const is_new, write_new_file(path, content));
     if (!is_new) {
-        if (is_chief_alive(path, size)) {
+        if (is_chief_alive(path)) {
             return Error{codes::name_taken,
                          fmt::format("the ranks of another program use '{}'", path.string())};
         }

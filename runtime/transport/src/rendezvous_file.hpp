@@ -19,11 +19,10 @@ public:
     /// Creates the file, or replaces one that a killed program has left. The destructor removes the file,
     /// unless another chief has replaced it. Blocks up to 2 s if the chief of an existing file does not
     /// answer.
-    /// \param size number of ranks
-    /// \return codes::name_taken if the chief of an existing file is alive and has the same number of ranks.
-    ///     The file of a chief with another number of ranks is replaced.
+    /// \param rendezvous with the address and the number of ranks
+    /// \return codes::name_taken if the chief of an existing file is alive
     static Result<std::unique_ptr<PublishedAddress>> create(std::filesystem::path path,
-                                                            RendezvousFile rendezvous, int size);
+                                                            RendezvousFile rendezvous);
     ~PublishedAddress();
     PublishedAddress(PublishedAddress const&) = delete;
     PublishedAddress& operator=(PublishedAddress const&) = delete;

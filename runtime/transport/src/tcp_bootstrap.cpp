@@ -251,10 +251,11 @@ Result<Connected> connect_chief_with_new_secret(int size, fs::path path, std::st
     OpenStore store;
     DET_TRY_ASSIGN(store.server, start_store(address, key));
     rendezvous.chief = store.server->endpoint();
+    rendezvous.ranks = size;
     // The chief is in its store before others can read the address, so that the chief of another program
     // with the same file finds its rank taken.
     DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, Rank{0}, deadline));
-    DET_TRY_ASSIGN(store.published, PublishedAddress::create(std::move(path), std::move(rendezvous), size));
+    DET_TRY_ASSIGN(store.published, PublishedAddress::create(std::move(path), std::move(rendezvous)));
     return Connected{std::move(store), std::move(client)};
 }
 

@@ -255,6 +255,20 @@ BOOST_AUTO_TEST_CASE(a_second_program_with_the_same_file_gets_an_error) {
     BOOST_TEST(chief != nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_program_with_another_number_of_ranks_does_not_replace_the_file) {
+    std::unique_ptr<Bootstrap> chief;
+    std::jthread first([&] {
+        if (auto opened = new_secret(2)(Rank{0})) chief = *std::move(opened);
+    });
+    await_new_file();
+    auto const error = must_fail(new_secret(3, 1s)(Rank{0}));
+    auto const other = new_secret(2)(Rank{1});
+    first.join();
+    BOOST_TEST((error.code == codes::name_taken), error.message);
+    BOOST_TEST(other.has_value());
+    BOOST_TEST(chief != nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_with_another_size_than_the_new_chief_is_rejected) {
     std::jthread first([&] { (void)new_secret(2)(Rank{0}); });
     await_new_file();
