@@ -74,7 +74,10 @@ Status Reporter::flush() {
 Status Reporter::close() {
     if (has_forked()) return Ok{};
     thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
+    {
+        std::scoped_lock const joining(join_mutex_);
+        if (thread_.joinable()) thread_.join();
+    }
     std::scoped_lock const lock(mutex_);
     if (std::exchange(is_closed_, true)) return Ok{};
     DET_TRY(write_reports());

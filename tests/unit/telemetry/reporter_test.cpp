@@ -4,7 +4,9 @@
 
 #include <array>
 #include <boost/test/unit_test.hpp>
+#include <latch>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "check_result.hpp"
@@ -65,6 +67,24 @@ BOOST_AUTO_TEST_CASE(a_thread_writes_the_reports) {
     BOOST_TEST((report.metrics == Json{{"loss", 0.5}, {"epoch", 3}}));
     BOOST_TEST(report.steps_completed == 10u);
     BOOST_TEST(report.time.microseconds == 1);
+}
+
+BOOST_AUTO_TEST_CASE(several_threads_may_close_a_reporter) {
+    for (int round = 0; round < 50; ++round) {
+        auto reporter = make(options());
+        reporter.report(UtcTime{1}, "training", 10, metrics);
+        std::latch all(4);
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&] {
+                all.arrive_and_wait();
+                must(reporter.close());
+            });
+        }
+        threads.clear();
+        BOOST_TEST(records().size() == 1u);
+        must(remove_tree(path));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_record_is_written_after_the_reports_before_it) {

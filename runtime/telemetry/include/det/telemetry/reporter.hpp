@@ -103,7 +103,8 @@ private:
 
     std::condition_variable_any wake_;
     pid_t const owner_;
-    std::jthread thread_;  // last: it ends before the other members
+    std::mutex join_mutex_;  // held by the caller that joins the thread
+    std::jthread thread_;    // last: it ends before the other members
 };
 
 }  // namespace det::telemetry
