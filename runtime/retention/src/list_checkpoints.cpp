@@ -40,12 +40,18 @@ public:
         }
         auto const& code = manifest.error().code;
         if (code == codes::no_such_checkpoint) return Presence::none;
-        if (code != codes::checkpoint_damaged) store_ = nullptr;
+        if (code != codes::checkpoint_damaged) {
+            store_ = nullptr;
+            failure_ = manifest.error();
+        }
         return Presence::unknown;
     }
+    /// Fails if the store has not answered.
+    Status status() const { return failure_ ? Status(*failure_) : Ok{}; }
 
 private:
     checkpoint::Store const* store_;
+    std::optional<Error> failure_;
 };
 
 using Validations = std::map<std::uint64_t, double>;  // by step; as in Determined, the first one counts
@@ -112,6 +118,21 @@ Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over
     return Ok{};
 }
 
+Result<std::vector<CommittedCheckpoint>> list_checked(ExperimentLayout const& experiment,
+                                                      ExperimentSpec const& spec,
+                                                      checkpoint::Store const* store, PresenceCheck& check) {
+    std::vector<CommittedCheckpoint> all;
+    DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
+    for (auto const index : trials) {
+        DET_TRY_ASSIGN(auto own, list_of_trial(experiment.trial(index), index, spec.searcher.metric, store));
+        for (auto& checkpoint : own) {
+            checkpoint.presence = check.of(checkpoint.committed);
+            all.push_back(std::move(checkpoint));
+        }
+    }
+    return all;
+}
+
 }  // namespace
 
 std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
@@ -124,23 +145,16 @@ std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store) {
-    std::vector<CommittedCheckpoint> all;
     PresenceCheck check(store);
-    DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
-    for (auto const index : trials) {
-        DET_TRY_ASSIGN(auto own, list_of_trial(experiment.trial(index), index, spec.searcher.metric, store));
-        for (auto& checkpoint : own) {
-            checkpoint.presence = check.of(checkpoint.committed);
-            all.push_back(std::move(checkpoint));
-        }
-    }
-    return all;
+    return list_checked(experiment, spec, store, check);
 }
 
 Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
                                                              ExperimentSpec const& spec,
                                                              checkpoint::Store const& store) {
-    DET_TRY_ASSIGN(auto const all, list_committed(experiment, spec, &store));
+    PresenceCheck check(&store);
+    DET_TRY_ASSIGN(auto const all, list_checked(experiment, spec, &store, check));
+    DET_TRY(check.status());
     std::vector<KnownCheckpoint> known;
     for (auto const& [trial, run, committed, metric, presence] : all) {
         if (presence == Presence::none) continue;

@@ -35,8 +35,9 @@ Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& 
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store);
 
-/// The committed checkpoints without those that the store no longer has. Those with Presence::unknown are
+/// The committed checkpoints without those that the store no longer has. Those with a damaged manifest are
 /// among them.
+/// \return an error of the store if it does not answer
 Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
                                                              ExperimentSpec const& spec,
                                                              checkpoint::Store const& store);
