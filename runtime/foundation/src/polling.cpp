@@ -25,7 +25,11 @@ Result<SignalReader> SignalReader::open(sigset_t const& signals, AtEnd at_end) {
     sigset_t before;
     ::pthread_sigmask(SIG_BLOCK, &signals, &before);
     UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd) return os_error("watch for signals", errno);
+    if (!fd) {
+        auto error = os_error("watch for signals", errno);
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return error;
+    }
     return SignalReader(std::move(fd), before, at_end);
 }
 

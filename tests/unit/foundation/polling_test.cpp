@@ -1,6 +1,7 @@
 #include <det/foundation/polling.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
 
 using namespace det;
 using namespace std::chrono_literals;
@@ -23,6 +24,20 @@ BOOST_AUTO_TEST_CASE(signals_are_read_and_pending_ones_are_dropped_at_the_end) {
         BOOST_TEST(!signals->take());
         ::raise(SIGUSR2);  // stays pending; it would end this process when it is unblocked
     }
+    sigset_t after;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    BOOST_TEST(::sigismember(&after, SIGUSR2) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(signals_that_can_not_be_watched_are_not_left_blocked) {
+    rlimit before{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    bool const is_open = SignalReader::open(signal_set({SIGUSR2})).has_value();
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    BOOST_TEST(!is_open);
     sigset_t after;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
     BOOST_TEST(::sigismember(&after, SIGUSR2) == 0);
