@@ -57,38 +57,61 @@ private:
     pid_t pid_;
 };
 
-/// Reads the output of the child until it has closed both pipes. Returns false if the deadline passes first.
-Result<bool> drain(UniqueFd out, UniqueFd err, SteadyClock::time_point deadline, ProcessOutput& output) {
-    auto const take = [](UniqueFd& fd, short events, std::string& into) {
-        if (events == 0) return;
-        std::array<char, 65536> buffer;
-        auto const count = ::read(fd.get(), buffer.data(), buffer.size());
-        if (count > 0) into.append(buffer.data(), static_cast<std::size_t>(count));
-        if (count == 0 || (count < 0 && errno != EINTR)) fd.reset();
-    };
-    while (out || err) {
-        std::array<pollfd, 2> polled{pollfd{out.get(), POLLIN, 0}, pollfd{err.get(), POLLIN, 0}};
-        auto const ready =
-            ::poll(polled.data(), polled.size(), poll_timeout_ms(deadline, SteadyClock::now()));
-        if (ready < 0 && errno != EINTR) return os_error("wait for a program's output", errno);
-        if (ready == 0) return false;
-        take(out, polled[0].revents, output.out);
-        take(err, polled[1].revents, output.err);
-        if (output.out.size() + output.err.size() > output_limit_bytes) {
-            return Error{codes::process,
-                         fmt::format("a program wrote more than {}", format_size(output_limit_bytes))};
-        }
-    }
-    return true;
-}
-
-/// A started program and its output pipes.
+/// A started program, its output pipes and what was read from them.
 struct Running {
     Command const* command;
     Child child;
     UniqueFd out, err;
     SteadyClock::time_point deadline;
+    ProcessOutput output = {};
+    bool is_late = false;               // the deadline passed before it closed its pipes
+    std::optional<Error> failure = {};  // of reading the output
+
+    bool is_read() const { return (out || err) && !is_late && !failure; }
 };
+
+/// Reads once from a pipe that poll(2) has reported. Closes it at its end.
+void take(UniqueFd& fd, short events, std::string& into) {
+    if (events == 0) return;
+    std::array<char, 65536> buffer;
+    auto const count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count > 0) into.append(buffer.data(), static_cast<std::size_t>(count));
+    if (count == 0 || (count < 0 && errno != EINTR)) fd.reset();
+}
+
+void take_output(Running& program, short out_events, short err_events, SteadyClock::time_point polled_at) {
+    auto& output = program.output;
+    program.is_late = out_events == 0 && err_events == 0 && program.deadline <= polled_at;
+    take(program.out, out_events, output.out);
+    take(program.err, err_events, output.err);
+    if (output.out.size() + output.err.size() > output_limit_bytes) {
+        program.failure = Error{codes::process,
+                                fmt::format("a program wrote more than {}", format_size(output_limit_bytes))};
+    }
+}
+
+/// Reads the output of all programs, until each has closed both pipes or its deadline passes.
+void read_outputs(std::vector<Running*> programs) {
+    for (;;) {
+        std::erase_if(programs, [](auto const* program) { return !program->is_read(); });
+        if (programs.empty()) return;
+        std::vector<pollfd> polled;
+        for (auto const* program : programs) {
+            polled.push_back({program->out.get(), POLLIN, 0});
+            polled.push_back({program->err.get(), POLLIN, 0});
+        }
+        auto const first = (*std::ranges::min_element(programs, {}, &Running::deadline))->deadline;
+        auto const now = SteadyClock::now();
+        auto const ready = ::poll(polled.data(), polled.size(), poll_timeout_ms(first, now));
+        if (ready < 0 && errno == EINTR) continue;
+        auto const error =
+            ready < 0 ? std::optional(os_error("wait for a program's output", errno)) : std::nullopt;
+        for (std::size_t i = 0; i < programs.size(); ++i) {
+            programs[i]->failure = error;
+            if (!error) take_output(*programs[i], polled[2 * i].revents, polled[2 * i + 1].revents, now);
+        }
+    }
+}
 
 Result<Running> start(Command const& command, ChildSignals signals) {
     DET_TRY_ASSIGN(auto out, make_pipe());
@@ -108,18 +131,17 @@ Result<Running> start(Command const& command, ChildSignals signals) {
                    SteadyClock::now() + command.timeout};
 }
 
+/// Ends a program whose output was read.
 Result<ProcessOutput> finish(Running running) {
-    ProcessOutput output;
-    DET_TRY_ASSIGN(bool const silent,
-                   drain(std::move(running.out), std::move(running.err), running.deadline, output));
-    auto const status = silent ? running.child.wait_until(running.deadline) : std::nullopt;
+    if (running.failure) return *std::move(running.failure);
+    auto const status = running.is_late ? std::nullopt : running.child.wait_until(running.deadline);
     if (!status) {
         auto const& [argv, environment, timeout] = *running.command;
         return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", argv[0],
                                                    std::chrono::duration<double>(timeout).count())};
     }
-    output.exit_code = exit_code_of_wait_status(*status);
-    return output;
+    running.output.exit_code = exit_code_of_wait_status(*status);
+    return std::move(running.output);
 }
 
 }  // namespace
@@ -163,12 +185,18 @@ std::vector<Result<ProcessOutput>> ProcessRunner::run_all(std::vector<Command> c
 
 Result<ProcessOutput> SystemProcessRunner::run(Command const& command) {
     DET_TRY_ASSIGN(auto running, start(command, signals_));
+    read_outputs({&running});
     return finish(std::move(running));
 }
 
 std::vector<Result<ProcessOutput>> SystemProcessRunner::run_all(std::vector<Command> const& commands) {
     std::vector<Result<Running>> started;
     for (auto const& command : commands) started.push_back(start(command, signals_));
+    std::vector<Running*> programs;
+    for (auto& each : started) {
+        if (each) programs.push_back(&*each);
+    }
+    read_outputs(std::move(programs));
     std::vector<Result<ProcessOutput>> outputs;
     for (auto& each : started) {
         outputs.push_back(each ? finish(*std::move(each)) : std::move(each).error());

@@ -53,6 +53,19 @@ BOOST_AUTO_TEST_CASE(several_commands_run_concurrently_and_each_has_its_own_outp
     BOOST_TEST(must(outputs.at(3)).out.size() == 1000000u);
 }
 
+BOOST_AUTO_TEST_CASE(the_outputs_of_all_programs_are_read_at_the_same_time) {
+    TemporaryDirectory directory;
+    auto const fifo = "'" + (directory / "fifo").string() + "'";
+    must(SystemProcessRunner().run(shell("mkfifo " + fifo)));
+    // The first waits for the second, whose output does not fit into a pipe.
+    std::vector<Command> commands{shell("cat " + fifo),
+                                  shell("head -c 1000000 /dev/zero; echo hello > " + fifo)};
+    for (auto& command : commands) command.timeout = std::chrono::seconds(20);
+    auto const outputs = SystemProcessRunner().run_all(commands);
+    BOOST_TEST(must(outputs.at(0)).out == "hello\n");
+    BOOST_TEST(must(outputs.at(1)).out.size() == 1000000u);
+}
+
 BOOST_AUTO_TEST_CASE(a_program_that_does_not_exist_is_an_error) {
     SystemProcessRunner runner;
     Command const command{{"/no/such/program"}, Environment()};
