@@ -40,6 +40,13 @@ std::uint32_t draw_seed(Random& random) {
     return static_cast<std::uint32_t>(random.below(trial_seeds));
 }
 
+/// Whether two draws of this hyperparameter can differ.
+bool varies(Dimension const& dimension) {
+    if (auto const* choices = std::get_if<Choices>(&dimension.values))
+        return std::ranges::adjacent_find(choices->vals, std::ranges::not_equal_to()) != choices->vals.end();
+    return !std::holds_alternative<Constant>(dimension.values);
+}
+
 }  // namespace
 
 Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const& hyperparameters,
@@ -65,9 +72,7 @@ Result<Search, Refusals> Search::parse(SearcherSpec const& searcher, Json const&
 }
 
 bool Search::replaces_invalid_trials() const {
-    return method_->replaces_invalid_trials && std::ranges::any_of(space_, [](auto const& dimension) {
-               return !std::holds_alternative<Constant>(dimension.values);
-           });
+    return method_->replaces_invalid_trials && std::ranges::any_of(space_, varies);
 }
 
 std::uint32_t Search::draw_count() const {

@@ -174,6 +174,11 @@ BOOST_AUTO_TEST_CASE(draws_are_those_of_random_and_go_on_beyond_the_planned_tria
     // If every draw is the same, nothing can replace it.
     auto const constant = search_of(options.dump(), R"({"lr": 0.1, "b": {"type": "const", "val": 1}})");
     BOOST_TEST(!constant.replaces_invalid_trials());
+    for (auto const* vals : {"[0.1]", "[0.1, 0.1]", "[0.1, 0.2]"}) {
+        auto const choices = search_of(
+            options.dump(), std::string(R"({"lr": {"type": "categorical", "vals": )") + vals + "}}");
+        BOOST_TEST(choices.replaces_invalid_trials() == (vals == std::string_view("[0.1, 0.2]")), vals);
+    }
     BOOST_TEST(constant.draw_count() == 100);
 }
 

@@ -36,7 +36,7 @@ public:
     std::optional<AshaSearch> const& asha() const { return asha_; }
 
     /// Whether another draw replaces a trial with invalid hyperparameters: not in a grid, and not if all
-    /// hyperparameters are constants.
+    /// hyperparameters are constants or have a single choice.
     bool replaces_invalid_trials() const;
     /// The number of draws: the planned trials, and those that can replace invalid ones.
     std::uint32_t draw_count() const;
