@@ -52,6 +52,12 @@ void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     }
 }
 
+/// Compares all but the tasks and their limit.
+bool is_same_array(ArrayJob const& one, ArrayJob const& other) {
+    return one.job == other.job && one.first_trial == other.first_trial &&
+           one.trial_count == other.trial_count && one.lanes == other.lanes;
+}
+
 }  // namespace
 
 bool ArrayJob::runs(std::uint32_t trial) const {
@@ -98,7 +104,8 @@ std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
     for (auto const trial : trials) {
         auto const array = find_array_of(arrays, trial);
         if (!array) continue;
-        auto found = std::ranges::find(picked, array->first_trial, &ArrayJob::first_trial);
+        auto found =
+            std::ranges::find_if(picked, [&](auto const& other) { return is_same_array(other, *array); });
         if (found == picked.end()) {
             picked.push_back(*array);
             picked.back().tasks.clear();

@@ -36,8 +36,11 @@ Result<std::vector<ArrayJob>> resubmit_interrupted(OpenExperiment const& experim
     DET_TRY(remove_claims(experiment));
     slurm::SubmitContext const submit_context{event_author(context.environment), context.environment,
                                               context.clock};
+    // Tasks that were submitted at different times become one array, so that its limit holds for all of them.
+    auto arrays = experiment.view.record.arrays();
+    for (auto& array : arrays) array.job = 0;
     std::vector<ArrayJob> submitted;
-    for (auto const& array : pick_tasks(experiment.view.record.arrays(), interrupted)) {
+    for (auto const& array : pick_tasks(arrays, interrupted)) {
         DET_TRY_ASSIGN(auto job, slurm::resubmit_tasks(experiment.layout, *experiment.view.record.spec,
                                                        {array, {}}, submit_context, context.slurm));
         submitted.push_back(std::move(job));

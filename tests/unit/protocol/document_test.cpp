@@ -189,6 +189,17 @@ BOOST_AUTO_TEST_CASE(tasks_are_picked_from_the_arrays_that_have_them) {
     BOOST_TEST(picked[1].tasks == (std::vector<std::uint32_t>{0, 1}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(tasks_of_different_arrays_with_the_same_first_trial_are_picked_apart) {
+    // Tasks 0 and 1 of job 5 have two trials each; job 6 has task 3 again, with a trial of its own.
+    std::vector<ArrayJob> const arrays{{5, 0, 4, 2, 1}, {6, 0, 4, 1, 1, {3}}};
+    auto const picked = pick_tasks(arrays, {1, 3});
+    BOOST_REQUIRE(picked.size() == 2u);
+    BOOST_TEST(picked[0].job == 5u);
+    BOOST_TEST(picked[0].tasks == std::vector<std::uint32_t>{0}, boost::test_tools::per_element());
+    BOOST_TEST(picked[1].job == 6u);
+    BOOST_TEST(picked[1].tasks == std::vector<std::uint32_t>{3}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(event_names_carry_number_and_kind) {
     BOOST_TEST(to_string(EventName{12, "created"}) == "12-created.json");
     BOOST_TEST((parse_event_name("12-created.json") == EventName{12, "created"}));
