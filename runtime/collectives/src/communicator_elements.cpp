@@ -29,7 +29,10 @@ void move_bytes(MutableBytes to, std::span<std::byte const> from) {
 /// The size by which the table chooses an algorithm: that of the output or of the input, whichever is larger.
 std::size_t size_for_choice(TensorCall const& call) {
     bool const ends_in_out = call.kind == Kind::broadcast || call.kind == Kind::allgather_elements;
-    return ends_in_out ? bytes_of(call.out).size() : bytes_of(call.in).size();
+    if (ends_in_out) return bytes_of(call.out).size();
+    // float16 and bfloat16 are combined as float32.
+    bool const is_widened = call.kind != Kind::all_to_all && is_half(call.in.type);
+    return is_widened ? call.in.count * sizeof(float) : bytes_of(call.in).size();
 }
 
 /// A copy of a tensor in which elements are combined. float16 and bfloat16 are converted to float32.

@@ -132,7 +132,8 @@ public:
                                   (is_even_ && call.kind == Kind::reduce && !is_half(call.in.type));
         if (!is_by_levels || !cross_) return flat_->algorithm_name(call);
         auto const between = cross_->algorithm_name(cross_call(call));
-        return local_->size() == 1 ? between : fmt::format("{}; {}", local_->algorithm_name(call), between);
+        return local_->size() == 1 ? between
+                                   : fmt::format("{}; {}", local_->algorithm_name(local_call(call)), between);
     }
 
     Result<Buffer> allocate(std::size_t size_bytes) override { return local_->allocate(size_bytes); }
@@ -155,6 +156,15 @@ private:
         bool const is_shared =
             is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
         if (is_shared) call.in.count /= static_cast<std::size_t>(local_->size());
+        return call;
+    }
+
+    /// The call that this rank makes within its node. An allreduce of float16 or bfloat16 widens the elements
+    /// to memory of its own.
+    static TensorCall local_call(TensorCall call) {
+        if (call.kind != Kind::allreduce || !is_half(call.in.type)) return call;
+        call.in = {nullptr, call.in.count, DataType::float32};
+        call.out = {nullptr, call.out.count, DataType::float32};
         return call;
     }
 

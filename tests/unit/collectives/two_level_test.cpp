@@ -98,6 +98,13 @@ BOOST_AUTO_TEST_CASE(a_context_names_the_algorithm_of_an_operation) {
                        way(Kind::allreduce, values.size())));
         DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
                        way(Kind::broadcast, values.size())));
+        // As many elements as the agreement carries without, but not with their conversion to float32.
+        Tensor const halves{values.data(), Tuning{}.small_limit_bytes / 2, DataType::float16};
+        for (auto const kind : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter}) {
+            auto const name =
+                context.algorithm_name({.kind = kind, .in = halves, .out = halves, .root = chief});
+            DET_TRY(expect(name.find("within the agreement") == name.npos, name));
+        }
         return expect(way(Kind::all_to_all, values.size()) == "threads, pairs",
                       way(Kind::all_to_all, values.size()));
     }));
