@@ -22,11 +22,11 @@
 #include <map>
 #include <unistd.h>
 
-#include "done.hpp"
 #include "enter_rank.hpp"
 #include "execute_plan.hpp"
 #include "preflight.hpp"
 #include "prepare_container.hpp"
+#include "record_done.hpp"
 #include "sample_node.hpp"
 
 namespace {

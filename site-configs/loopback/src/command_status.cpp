@@ -12,8 +12,8 @@
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "control_socket.hpp"
-#include "daemons.hpp"
 #include "error_codes.hpp"
+#include "plan_daemons.hpp"
 
 namespace det::loopback {
 namespace {

@@ -11,10 +11,10 @@
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "control_socket.hpp"
-#include "daemons.hpp"
 #include "error_codes.hpp"
 #include "freezer.hpp"
 #include "init_start.hpp"
+#include "plan_daemons.hpp"
 
 namespace det::loopback {
 namespace {

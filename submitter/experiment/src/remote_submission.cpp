@@ -1,8 +1,8 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/remote_submission.hpp>
 #include <det/foundation/text.hpp>
+#include <det/pack/context_tree.hpp>
 #include <det/pack/pack.hpp>
-#include <det/pack/tree.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/sha256.hpp>
-#include <det/pack/tree.hpp>
+#include <det/pack/context_tree.hpp>
 
 #include <condition_variable>
 #include <mutex>

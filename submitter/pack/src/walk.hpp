@@ -1,7 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
+#include <det/pack/context_tree.hpp>
 #include <det/pack/ignore.hpp>
-#include <det/pack/tree.hpp>
 
 #include <sys/stat.h>
 

@@ -1,9 +1,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/pack/context_tree.hpp>
 #include <det/pack/glob.hpp>
 #include <det/pack/ignore.hpp>
-#include <det/pack/tree.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #include <det/tracker/usage/allocations.hpp>
-#include <det/tracker/usage/run_times.hpp>
+#include <det/tracker/usage/run_phases.hpp>
 
 #include <algorithm>
 
@@ -37,14 +37,14 @@ AllocationFinder::AllocationFinder(ExperimentSpec const& spec)
 
 void AllocationFinder::add(history::TrialRecord const& trial, std::span<history::RunReports const> reports,
                            std::span<std::int64_t const> waited_slot_us) {
-    for (auto& times : run_times(trial, reports, slots_per_run_)) {
-        if (times.run < waited_slot_us.size()) times.waited_slot_us = waited_slot_us[times.run];
-        auto const last = times.run < reports.size() ? last_report(reports[times.run]) : std::nullopt;
-        add_run(trial.runs[times.run], std::move(times), last);
+    for (auto& phases : run_phases(trial, reports, slots_per_run_)) {
+        if (phases.run < waited_slot_us.size()) phases.waited_slot_us = waited_slot_us[phases.run];
+        auto const last = phases.run < reports.size() ? last_report(reports[phases.run]) : std::nullopt;
+        add_run(trial.runs[phases.run], std::move(phases), last);
     }
 }
 
-void AllocationFinder::add_run(lifecycle::RunView const& run, RunTimes times,
+void AllocationFinder::add_run(lifecycle::RunView const& run, RunPhases phases,
                                std::optional<UtcTime> last_report) {
     auto const& started = *run.started;
     auto const [at, is_new] = seen_.try_emplace({started.job, started.restart_count});
@@ -64,8 +64,8 @@ void AllocationFinder::add_run(lifecycle::RunView const& run, RunTimes times,
         if (run.allocation->nodes > 0) allocation.nodes = run.allocation->nodes;
         seen.slurm_end = later(seen.slurm_end, run.allocation->ended);
     }
-    seen.last_sign = later(seen.last_sign, times.ended ? times.ended : later(times.begun, last_report));
-    allocation.runs.push_back(std::move(times));
+    seen.last_sign = later(seen.last_sign, phases.ended ? phases.ended : later(phases.begun, last_report));
+    allocation.runs.push_back(std::move(phases));
 }
 
 std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> const& jobs, UtcTime now) const {

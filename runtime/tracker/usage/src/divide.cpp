@@ -22,7 +22,7 @@ Period intersection(Period a, Period b) { return {std::max(a.begin, b.begin), st
 
 /// A run with its part of the allocation: the slots that it got there.
 struct PlacedRun {
-    RunTimes const* run;
+    RunPhases const* run;
     Period period;
     std::int64_t slots;
 };

@@ -12,8 +12,8 @@ constexpr UtcTime at(double seconds) { return {static_cast<std::int64_t>(seconds
 
 constexpr std::int64_t slot_s(double seconds) { return static_cast<std::int64_t>(seconds * 1e6); }
 
-RunTimes make_run(double begun, double trained, double ended, std::uint32_t slots = 2) {
-    RunTimes run;
+RunPhases make_run(double begun, double trained, double ended, std::uint32_t slots = 2) {
+    RunPhases run;
     run.slots = slots;
     run.begun = at(begun);
     run.trained = at(trained);
@@ -23,7 +23,7 @@ RunTimes make_run(double begun, double trained, double ended, std::uint32_t slot
     return run;
 }
 
-Allocation make_allocation(double started, double ended, std::vector<RunTimes> runs,
+Allocation make_allocation(double started, double ended, std::vector<RunPhases> runs,
                            std::uint32_t slots = 2) {
     Allocation allocation;
     allocation.started = at(started);
@@ -40,7 +40,7 @@ Allocation random_allocation(std::mt19937& random) {
     allocation.started = time();
     allocation.ended = time();
     for (int i = upto(4); i > 0; --i) {
-        RunTimes run;
+        RunPhases run;
         run.slots = static_cast<std::uint32_t>(upto(4));
         run.begun = time();
         if (upto(4) > 0) run.ended = time();

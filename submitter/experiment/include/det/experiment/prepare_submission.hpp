@@ -2,7 +2,7 @@
 #include <det/experiment/code_owner.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/load_config.hpp>
-#include <det/pack/tree.hpp>
+#include <det/pack/context_tree.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/desired_state.hpp>
 #include <det/protocol/experiment_spec.hpp>

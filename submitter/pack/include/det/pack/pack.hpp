@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
-#include <det/pack/tree.hpp>
+#include <det/pack/context_tree.hpp>
 
 #include <filesystem>
 #include <functional>

@@ -34,7 +34,7 @@ private:
         std::optional<UtcTime> last_sign;  // the last recorded end or report of its runs
     };
 
-    void add_run(lifecycle::RunView const& run, RunTimes times, std::optional<UtcTime> last_report);
+    void add_run(lifecycle::RunView const& run, RunPhases phases, std::optional<UtcTime> last_report);
 
     std::uint32_t nodes_;
     std::uint32_t slots_per_run_;

@@ -37,7 +37,7 @@ struct Save {
 };
 
 /// The phases of a run.
-struct RunTimes {
+struct RunPhases {
     TrialId trial;
     std::uint32_t run = 0;
     std::uint32_t slots = 0;
@@ -72,7 +72,7 @@ struct Allocation {
     EndSource end_source = EndSource::journal;
     std::uint32_t nodes = 0;
     std::uint32_t slots = 0;  // of all nodes
-    std::vector<RunTimes> runs;
+    std::vector<RunPhases> runs;
 
     std::int64_t slot_us() const { return (ended.microseconds - started.microseconds) * std::int64_t{slots}; }
 };
@@ -80,8 +80,8 @@ struct Allocation {
 /// Slot time by use, in slot-microseconds.
 struct Usage {
     std::array<std::int64_t, use_count> by_use{};
-    /// Parts of by_use with their cause: of `starting`, RunTimes::start_cause; of training that was lost,
-    /// RunTimes::cause, or "unknown".
+    /// Parts of by_use with their cause: of `starting`, RunPhases::start_cause; of training that was lost,
+    /// RunPhases::cause, or "unknown".
     std::map<std::pair<Use, std::string>, std::int64_t> by_cause;
 
     std::int64_t of(Use use) const { return by_use.at(static_cast<std::size_t>(use)); }

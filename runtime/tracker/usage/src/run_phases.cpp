@@ -1,4 +1,4 @@
-#include <det/tracker/usage/run_times.hpp>
+#include <det/tracker/usage/run_phases.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -131,17 +131,17 @@ std::string start_cause(std::size_t index, std::span<RunView const> runs) {
 
 }  // namespace
 
-std::vector<RunTimes> run_times(history::TrialRecord const& trial, std::span<RunReports const> reports,
-                                std::uint32_t slots) {
+std::vector<RunPhases> run_phases(history::TrialRecord const& trial, std::span<RunReports const> reports,
+                                  std::uint32_t slots) {
     std::vector<RunReports> all(reports.begin(), reports.end());
     all.resize(trial.runs.size());
     auto const checkpoints = index_checkpoints(all);
     bool const reports_steps = std::ranges::any_of(all, has_reported);
-    std::vector<RunTimes> times;
+    std::vector<RunPhases> phases;
     for (std::size_t i = 0; i < trial.runs.size(); ++i) {
         auto const& run = trial.runs[i];
         if (!run.started) continue;
-        RunTimes found;
+        RunPhases found;
         found.trial = trial.id;
         found.run = static_cast<std::uint32_t>(i);
         found.slots = slots;
@@ -159,9 +159,9 @@ std::vector<RunTimes> run_times(history::TrialRecord const& trial, std::span<Run
         } else if (run.ended && found.lost_as == Use::redone && !keeps_all(run.ended->cause)) {
             found.kept_until = found.begun;
         }
-        times.push_back(std::move(found));
+        phases.push_back(std::move(found));
     }
-    return times;
+    return phases;
 }
 
 }  // namespace det::tracker::usage

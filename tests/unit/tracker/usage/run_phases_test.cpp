@@ -1,5 +1,5 @@
 #include <det/tracker/usage/allocations.hpp>
-#include <det/tracker/usage/run_times.hpp>
+#include <det/tracker/usage/run_phases.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -7,7 +7,7 @@ using namespace det;
 using namespace det::tracker;
 using namespace det::tracker::usage;
 
-namespace run_times_test {
+namespace run_phases_test {
 
 constexpr UtcTime at(std::int64_t seconds) { return {seconds * 1'000'000}; }
 
@@ -39,11 +39,11 @@ struct Fixture {
     void report(std::size_t run, std::uint64_t step, std::int64_t time) {
         reports[run].add(MetricsReported{at(time), "training", step, {}});
     }
-    std::vector<RunTimes> times() {
+    std::vector<RunPhases> phases() {
         history::find_superseded(reports);
-        return run_times(trial, reports, 4);
+        return run_phases(trial, reports, 4);
     }
-    std::optional<UtcTime> kept(std::size_t run) { return times().at(run).kept_until; }
+    std::optional<UtcTime> kept(std::size_t run) { return phases().at(run).kept_until; }
 };
 
 ExperimentSpec make_spec() {
@@ -61,9 +61,9 @@ slurm::JobStatus make_job(slurm::JobState state, std::uint32_t restarts) {
     return job;
 }
 
-}  // namespace run_times_test
+}  // namespace run_phases_test
 
-BOOST_FIXTURE_TEST_SUITE(run_times_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(run_phases_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_run_is_kept_until_the_checkpoint_from_which_the_next_one_started) {
     auto const first = add_run();
@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(a_run_is_kept_until_the_checkpoint_from_which_the_next_one_
     end(first, 70, Cause::failed);
     add_run("a");
     BOOST_TEST((kept(first) == at(40)));
-    auto const times = this->times();
-    BOOST_TEST((times[0].trained == at(10)));
-    BOOST_TEST((times[0].lost_as == Use::redone));
-    BOOST_TEST(times[0].cause == "failed");
-    BOOST_TEST(times[0].start_cause == "first");
-    BOOST_TEST(times[1].start_cause == "failed");
-    BOOST_REQUIRE_EQUAL(times[0].saves.size(), 2u);
-    BOOST_TEST(times[0].saves[0].blocked_us == 1'500'000);
+    auto const phases = this->phases();
+    BOOST_TEST((phases[0].trained == at(10)));
+    BOOST_TEST((phases[0].lost_as == Use::redone));
+    BOOST_TEST(phases[0].cause == "failed");
+    BOOST_TEST(phases[0].start_cause == "first");
+    BOOST_TEST(phases[1].start_cause == "failed");
+    BOOST_REQUIRE_EQUAL(phases[0].saves.size(), 2u);
+    BOOST_TEST(phases[0].saves[0].blocked_us == 1'500'000);
     BOOST_TEST(!kept(1));  // it still runs
 }
 
@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(nothing_is_kept_of_runs_after_the_checkpoint_or_without_one
     end(1, 170, Cause::node_failed);
     add_run("a");
     BOOST_TEST((kept(0) == at(40)));
-    BOOST_TEST((times()[0].lost_as == Use::lost_to_preemption));
+    BOOST_TEST((phases()[0].lost_as == Use::lost_to_preemption));
     BOOST_TEST((kept(1) == at(100)));
-    BOOST_TEST((times()[1].lost_as == Use::lost_to_node));
+    BOOST_TEST((phases()[1].lost_as == Use::lost_to_node));
 }
 
 BOOST_AUTO_TEST_CASE(a_later_run_that_starts_earlier_counts) {
@@ -135,11 +135,11 @@ BOOST_AUTO_TEST_CASE(of_a_program_that_reports_nothing_all_but_failures_is_train
     end(1, 170, Cause::failed);
     add_run();
     reports.clear();
-    auto const times = this->times();
-    BOOST_TEST((times[0].trained == at(0)));
-    BOOST_TEST(!times[0].kept_until);
-    BOOST_TEST((times[1].kept_until == at(100)));
-    BOOST_TEST(!times[2].kept_until);
+    auto const phases = this->phases();
+    BOOST_TEST((phases[0].trained == at(0)));
+    BOOST_TEST(!phases[0].kept_until);
+    BOOST_TEST((phases[1].kept_until == at(100)));
+    BOOST_TEST(!phases[2].kept_until);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_never_trained_only_started) {
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_never_trained_only_started) {
     end(0, 70, Cause::failed);
     add_run("a");
     reports[1].first_step.reset();
-    BOOST_TEST(!times()[1].trained);
+    BOOST_TEST(!phases()[1].trained);
 }
 
 BOOST_AUTO_TEST_CASE(a_requeued_job_is_two_allocations_with_slurms_times) {

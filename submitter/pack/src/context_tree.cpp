@@ -1,5 +1,5 @@
 #include <det/foundation/text.hpp>
-#include <det/pack/tree.hpp>
+#include <det/pack/context_tree.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -13,7 +13,7 @@ namespace det::tracker::usage {
 /// Pure.
 /// \param reports of the trial: one entry per run
 /// \param slots of each run
-std::vector<RunTimes> run_times(history::TrialRecord const& trial,
-                                std::span<history::RunReports const> reports, std::uint32_t slots);
+std::vector<RunPhases> run_phases(history::TrialRecord const& trial,
+                                  std::span<history::RunReports const> reports, std::uint32_t slots);
 
 }  // namespace det::tracker::usage

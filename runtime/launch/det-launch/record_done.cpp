@@ -1,4 +1,4 @@
-#include "done.hpp"
+#include "record_done.hpp"
 
 #include <det/foundation/files.hpp>
 #include <det/protocol/task_identity.hpp>

@@ -1,4 +1,4 @@
-#include "daemons.hpp"
+#include "plan_daemons.hpp"
 
 #include <det/foundation/text.hpp>
 
