@@ -50,7 +50,7 @@ Status sample_node(NodeSampling const& request, int input, Clock const& clock) {
     bool goes_on = true;
     while (goes_on) {
         for (unsigned i = 0; i < request.samples_per_report && goes_on; ++i) {
-            sampler.sample(clock.steady_now());
+            sampler.add_sample(clock.steady_now());
             next = std::max(next + request.interval, clock.steady_now());
             goes_on = wait_until(next, input, clock);
         }

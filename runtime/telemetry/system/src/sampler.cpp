@@ -31,7 +31,7 @@ SystemSampler::Counters SystemSampler::read_counters(TimePoint now) const {
     return counters;
 }
 
-void SystemSampler::sample(TimePoint now) {
+void SystemSampler::add_sample(TimePoint now) {
     auto const counters = read_counters(now);
     if (before_ && now > before_->at) add_rates(*before_, counters);
     before_ = counters;

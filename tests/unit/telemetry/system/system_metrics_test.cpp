@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
     SystemSampler::TimePoint const start{};
     for (unsigned second = 0; second <= 10; ++second) {
         node.set(second);
-        sampler.sample(start + std::chrono::seconds(second));
+        sampler.add_sample(start + std::chrono::seconds(second));
     }
     std::map<std::string, double> const expected{{"cpu/cpu_util_simple", 25},
                                                  {"memory/memory_free", 2},
@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
     FakeNode node;
     SystemSampler sampler(node.root(), nullptr);
     node.set(5);
-    sampler.sample({});
+    sampler.add_sample({});
     node.set(1);
-    sampler.sample(SystemSampler::TimePoint(1s));
+    sampler.add_sample(SystemSampler::TimePoint(1s));
     auto const averages = flat(sampler.take_averages());
     BOOST_TEST(averages.at("network/net_throughput_sent") == 0);
     BOOST_TEST(!averages.contains("cpu/cpu_util_simple"));
@@ -99,16 +99,16 @@ BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
 BOOST_AUTO_TEST_CASE(what_a_node_does_not_show_is_left_out) {
     TemporaryDirectory const empty;
     SystemSampler sampler(empty.path(), nullptr);
-    sampler.sample({});
-    sampler.sample(SystemSampler::TimePoint(1s));
+    sampler.add_sample({});
+    sampler.add_sample(SystemSampler::TimePoint(1s));
     BOOST_TEST(sampler.take_averages().empty());
 }
 
 BOOST_AUTO_TEST_CASE(this_machine_has_metrics) {
     SystemSampler sampler("/", nullptr);
     auto const now = std::chrono::steady_clock::now();
-    sampler.sample(now);
-    sampler.sample(now + 1s);
+    sampler.add_sample(now);
+    sampler.add_sample(now + 1s);
     auto const averages = flat(sampler.take_averages());
     BOOST_TEST(averages.at("memory/memory_free") > 0);
     BOOST_TEST(averages.contains("network/net_throughput_recv"));
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(text_of_another_form_is_ignored) {
 BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
     TemporaryDirectory const empty;
     SystemSampler sampler(empty.path(), open_nvml(test::built_path("tests/fake_libnvml.so")));
-    sampler.sample({});
+    sampler.add_sample({});
     auto const reports = sampler.take_averages();
     BOOST_REQUIRE(reports.size() == 1U);
     BOOST_TEST(reports[0].group == "gpu");

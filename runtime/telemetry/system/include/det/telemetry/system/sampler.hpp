@@ -40,8 +40,8 @@ public:
     SystemSampler(std::filesystem::path root, std::unique_ptr<GpuReader> gpus)
         : root_(std::move(root)), gpus_(std::move(gpus)) {}
 
-    /// Reads all files and GPUs once.
-    void sample(TimePoint now);
+    /// Reads all files and GPUs once and adds the values to the averages; what can't be read is left out.
+    void add_sample(TimePoint now);
 
     /// The averages of the samples since the last call, in the order of the groups above.
     std::vector<SystemReport> take_averages();
