@@ -14,6 +14,12 @@ constexpr std::string_view shard_prefix = "rank-", shard_suffix = ".safetensors"
 
 [[noreturn]] void refuse(std::string const& what) { throw Json::other_error::create(501, what, nullptr); }
 
+UtcTime parse_time(std::string const& text) {
+    auto const time = parse_utc(text);
+    if (!time) refuse("'" + text + "' is no time");
+    return *time;
+}
+
 std::uint32_t parse_hex32(std::string_view text) {
     std::uint32_t value = 0;
     auto const end = text.data() + text.size();
@@ -125,7 +131,7 @@ Result<CheckpointManifest> parse_manifest(std::string_view text) {
         manifest.uuid = body.at("uuid");
         manifest.run = body.at("run");
         manifest.steps_completed = body.at("steps_completed");
-        manifest.time = parse_utc(body.at("time").get<std::string>()).value_or(UtcTime{});
+        manifest.time = parse_time(body.at("time").get_ref<std::string const&>());
         manifest.world_size = body.at("world_size");
         for (auto const& file : body.at("files")) manifest.files.push_back(file_from(file));
         manifest.directories = body.at("directories").get<std::vector<std::string>>();

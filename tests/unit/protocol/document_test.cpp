@@ -135,6 +135,19 @@ BOOST_AUTO_TEST_CASE(newer_versions_and_other_kinds_are_refused_by_name) {
     BOOST_TEST((must_fail(parse_manifest(render_manifest(flat))).code == codes::damaged));
 }
 
+BOOST_AUTO_TEST_CASE(a_manifest_with_an_invalid_time_is_damaged) {
+    auto const parse_with = [](Json const& value) {
+        auto body = Json::parse(render_manifest(example_manifest())).at("body");
+        body["time"] = value;
+        return parse_manifest(render_document(documents::manifest, body));
+    };
+    BOOST_TEST((must(parse_with("1970-01-01T00:00:00Z")).time == UtcTime{}));
+    for (auto const& value : {Json("2026-02-30T08:15:30Z"), Json("yesterday"), Json(""), Json(0)})
+        BOOST_TEST((must_fail(parse_with(value)).code == codes::damaged), value.dump());
+    BOOST_TEST(must_fail(parse_with("yesterday")).message.find("'yesterday' is no time") !=
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_document_that_lacks_a_key_is_damaged) {
     auto body = Json::parse(render_spec(example_spec())).at("body");
     for (auto const& [key, value] : body.items()) {

@@ -66,6 +66,8 @@ std::string shard_name(std::uint64_t rank);
 std::optional<std::uint32_t> rank_of_shard(std::string_view name);
 
 std::string render_manifest(CheckpointManifest const& manifest);
+/// \return codes::damaged if the text is no manifest, has another checksum or an invalid value;
+///     codes::newer_format for a newer version
 Result<CheckpointManifest> parse_manifest(std::string_view text);
 
 /// Determined's list of resources: maps a relative path to its size in bytes. Directories have a trailing
