@@ -61,9 +61,19 @@ using namespace std::chrono_literals;
 constexpr auto poll_interval = 500ms;
 constexpr auto queue_interval = 10s;
 
-bool has_settled_part(tracker::history::ExperimentView const& view) {
-    return is_settled(view.state) || std::any_of(view.trials.begin(), view.trials.end(),
-                                                 [](auto const& trial) { return is_settled(trial.state); });
+/// Whether the experiment and each of its trials is settled, in this order.
+std::vector<bool> find_settled(tracker::history::ExperimentView const& view) {
+    std::vector<bool> settled{is_settled(view.state)};
+    for (auto const& trial : view.trials) settled.push_back(is_settled(trial.state));
+    return settled;
+}
+
+/// Whether `now` has a settled part that was not settled, or did not exist, in `before`.
+bool has_newly_settled(std::vector<bool> const& before, std::vector<bool> const& now) {
+    for (std::size_t part = 0; part < now.size(); ++part) {
+        if (now[part] && (part >= before.size() || !before[part])) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -145,8 +155,12 @@ Result<tracker::history::ExperimentView> ExperimentPoller::poll() {
             asked_ = now;
         }
         auto view = view_experiment(std::move(record), queue_);
+        auto settled = find_settled(view);
         // The journals may have new records since the queue was read.
-        if (fresh || !has_settled_part(view)) return view;
+        if (fresh || !has_newly_settled(settled_, settled)) {
+            settled_ = std::move(settled);
+            return view;
+        }
         asked_ = now - queue_interval;
     }
 }

@@ -85,6 +85,21 @@ BOOST_AUTO_TEST_CASE(slurm_is_queried_every_ten_seconds) {
     BOOST_TEST((clock.steady_now().time_since_epoch() == 60s));
 }
 
+BOOST_AUTO_TEST_CASE(slurm_is_queried_at_once_only_when_a_trial_becomes_settled) {
+    auto spec = must(parse_spec(must(read_file(experiment.spec()))));
+    spec.trial_count = 2;
+    must(write_file(experiment.spec(), render_spec(spec)));
+    auto life = start_run(experiment, 0, 1);
+    slurm.job = job_of(1, slurm::JobState::running, "RUNNING");
+    slurm.other_jobs = {*slurm.job};
+    slurm.other_jobs[0].ref.task = 1;
+    clock.on_sleep = [&](auto elapsed) {
+        if (elapsed == 4s) must(life.append(finish(2)));
+    };
+    BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
+    BOOST_TEST(slurm.calls.size() == 7u);  // at 0 s, 4 s, 14 s ... 54 s
+}
+
 BOOST_AUTO_TEST_CASE(an_end_in_any_other_way_is_a_failure) {
     struct Row {
         Cause cause;

@@ -45,7 +45,8 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
 /// Appends an event with its author and time to the experiment's events.
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
 
-/// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s.
+/// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s, and at once
+/// when a trial seems to have ended.
 class ExperimentPoller {
 public:
     ExperimentPoller(RootLayout root, ExperimentId id, Context& context);
@@ -62,6 +63,7 @@ private:
     Context& context_;
     tracker::history::QueueSnapshot queue_;
     std::chrono::steady_clock::time_point asked_;
+    std::vector<bool> settled_;  // at the last poll: the experiment, then each trial
 };
 
 /// Returns true if the state is terminal or `interrupted`: neither changes without a command of the user.
