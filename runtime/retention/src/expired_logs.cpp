@@ -100,14 +100,16 @@ Status remove_expired_logs_daily(RootLayout const& root, UtcTime now) {
     if (last && now.microseconds - *last < day_us) return Ok{};
     DET_TRY(write_file(stamp, format_utc(now) + "\n"));
     DET_TRY_ASSIGN(auto const experiments, list_numeric_names(root.experiments()));
+    Status all = Ok{};
     for (auto const id : experiments) {
         ExperimentLayout const experiment(root, {id});
         // An experiment that is being created or removed has no specification.
         if (auto const spec = journal::load_spec(experiment)) {
-            DET_TRY(remove_expired_logs(experiment, *spec, now));
+            auto removed = remove_expired_logs(experiment, *spec, now);
+            if (!removed && all) all = std::move(removed).error();
         }
     }
-    return Ok{};
+    return all;
 }
 
 }  // namespace det::retention

@@ -114,4 +114,19 @@ BOOST_AUTO_TEST_CASE(all_experiments_are_cleaned_once_a_day) {
     BOOST_TEST(!are_there(1));
 }
 
+BOOST_AUTO_TEST_CASE(an_experiment_that_cannot_be_read_does_not_keep_the_logs_of_others) {
+    constexpr std::int64_t year_us = 365 * 24 * hour_us;
+    for (std::uint32_t id = 1; id <= 3; ++id) create(id, NextAction::stop, year_us);
+    must(remove_tree(layout(1).trial(0).run(0).life()));
+    must(make_directories(layout(1).trial(0).run(0).life()));
+    must(remove_tree(layout(2).trial(0).runs()));
+    must(write_file(layout(2).trial(0).runs(), "no directory"));
+    BOOST_TEST(!remove_expired_logs(layout(1), spec_with(7), now).has_value());
+    BOOST_TEST(!remove_expired_logs(layout(2), spec_with(7), now).has_value());
+    auto const error = must_fail(remove_expired_logs_daily(root, now));
+    BOOST_TEST((error.code == codes::not_a_file));
+    BOOST_TEST(are_there(1));
+    for (auto const& log : logs(3)) BOOST_TEST(!path_exists(log));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,9 @@ Result<std::vector<std::filesystem::path>> remove_expired_logs(ExperimentLayout 
                                                                GcMode mode = GcMode::remove);
 
 /// Removes the expired logs of all experiments of the root. Does nothing if any process has done so within
-/// the last day. Experiments that can't be read are skipped.
+/// the last day. Skips experiments whose specification can't be read. After an error in an experiment goes on
+/// with the next one.
+/// \return the first of these errors; an error also if the experiments can't be listed
 Status remove_expired_logs_daily(RootLayout const& root, UtcTime now);
 
 }  // namespace det::retention
