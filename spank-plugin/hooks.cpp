@@ -5,6 +5,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/step_run.hpp>
 
+#include <functional>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,8 +49,6 @@ bool is_free(std::uint16_t port) {
     return free;
 }
 
-std::string own_variable(char const* name) { return Host::find_own_variable(name).value_or(""); }
-
 std::uint16_t choose_port(std::string_view run_key) {
     for (unsigned attempt = 0; attempt < ports_tried; ++attempt) {
         auto const port = master_port(run_key, attempt);
@@ -61,6 +60,23 @@ std::uint16_t choose_port(std::string_view run_key) {
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
 
+std::optional<std::string> find_own_variable(std::string_view name) {
+    return Host::find_own_variable(std::string(name).c_str());
+}
+
+/// Who starts the ranks of a step that is a separate run.
+Launch choose_launch(PluginOptions const& options, VariableLookup const& lookup) {
+    if (options.launch) return *options.launch;
+    return parse_launch(lookup(variables::launch).value_or("")).value_or(Launch::rank);
+}
+
+/// Removes the variables that a step inherits from a run of another job.
+Status remove_inherited(VariableLookup const& lookup, std::function<Status(char const*)> const& remove) {
+    if (lookup(variables::run_key).value_or("").empty()) return Ok{};
+    for (auto const* name : inherited_variables) DET_TRY(remove(name));
+    return Ok{};
+}
+
 /// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks, because
 /// all others are set.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
@@ -69,9 +85,7 @@ Variables variables_in_run(TaskIdentity const& task, VariableLookup const& looku
 
 Variables variables_of_script(TaskIdentity const& task, PluginOptions const& options,
                               VariableLookup const& lookup) {
-    auto const requested = parse_launch(lookup(variables::launch).value_or(""));
-    auto variables =
-        step_run_variables(task, options.launch.value_or(requested.value_or(Launch::rank)), lookup);
+    auto variables = step_run_variables(task, choose_launch(options, lookup), lookup);
     if (!options.log.empty()) {
         auto const node = lookup("SLURMD_NODENAME").value_or(std::to_string(task.cross_rank));
         variables.emplace_back(variables::rank_log, expand_log_path(options.log, task, node));
@@ -83,15 +97,26 @@ Variables variables_of_script(TaskIdentity const& task, PluginOptions const& opt
 
 Status on_local_user_init(Host const& host, Settings const&) {
     DET_TRY_ASSIGN(auto const options, host.find_options());
-    bool const requested = options.enabled.value_or(own_variable(variables::spank) == "auto");
-    bool const in_run = !own_variable(variables::run_key).empty();
-    if (!requested || in_run || options.launch.value_or(Launch::rank) != Launch::rank) return Ok{};
-    if (!own_variable("MASTER_PORT").empty()) return Ok{};  // it is set already
+    VariableLookup const lookup = find_own_variable;
+    if (!options.enabled.value_or(lookup(variables::spank) == "auto")) return Ok{};
     auto const job = host.job_id();
     auto const step = host.step_id();
     if (!job || !step) return Ok{};
-    auto const key =
-        step_run_key(std::to_string(*job), std::to_string(*step), own_variable("SLURM_RESTART_COUNT"));
+    TaskIdentity task;
+    task.job_id = std::to_string(*job);
+    task.step_id = std::to_string(*step);
+    auto const kind = find_step_kind(task, lookup);
+    if (kind == StepKind::part_of_run) return Ok{};
+    if (kind == StepKind::foreign) {
+        if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
+        DET_TRY(remove_inherited(lookup, [](char const* name) -> Status {
+            Host::unset_own_variable(name);
+            return Ok{};
+        }));
+    }
+    if (choose_launch(options, lookup) != Launch::rank) return Ok{};
+    if (!lookup("MASTER_PORT").value_or("").empty()) return Ok{};  // it is set already
+    auto const key = step_run_key(task.job_id, task.step_id, lookup("SLURM_RESTART_COUNT").value_or(""));
     Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
     return Ok{};
 }
@@ -112,10 +137,7 @@ Status on_task_init(Host const& host, Settings const& settings) {
     auto const kind = find_step_kind(task, lookup);
     if (kind == StepKind::foreign) {
         if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
-        bool const inherited = !lookup(variables::run_key).value_or("").empty();
-        for (auto const* name : inherited_variables) {
-            if (inherited) DET_TRY(host.unset_variable(name));
-        }
+        DET_TRY(remove_inherited(lookup, [&](char const* name) { return host.unset_variable(name); }));
     }
     auto const variables = kind == StepKind::part_of_run ? variables_in_run(task, lookup)
                                                          : variables_of_script(task, options, lookup);

@@ -6,9 +6,11 @@
 namespace det::spank {
 
 /// Runs in srun when the numbers of job and step are known: reports invalid combinations of options before
-/// anything starts. Chooses MASTER_PORT for all tasks, if the plugin is requested, srun starts the ranks, the
-/// step is not part of a run and the variable is not set. If srun runs on the step's first node, as in batch
-/// scripts, it binds the port to check that it is free; elsewhere the port is only unlikely to be in use.
+/// anything starts. If an option requests the plugin, removes the variables that the step inherits from a run
+/// of another job. Chooses MASTER_PORT for all tasks, if the plugin is requested, srun starts the ranks, the
+/// step is not part of a run and the variable is not set. srun starts the ranks unless --det-launch, or
+/// without it DET_LAUNCH, is node. The port is free on the host of srun if one of 64 is. In batch scripts
+/// this is the step's first node; elsewhere the port is only unlikely to be in use there.
 Status on_local_user_init(Host const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the

@@ -113,6 +113,7 @@ std::optional<std::string> Host::find_own_variable(char const* name) {
 }
 
 void Host::set_own_variable(char const* name, std::string const& value) { ::setenv(name, value.c_str(), 1); }
+void Host::unset_own_variable(char const* name) { ::unsetenv(name); }
 
 std::optional<std::uint32_t> Host::job_id() const { return find_item<std::uint32_t>(job_, S_JOB_ID); }
 std::optional<std::uint32_t> Host::step_id() const { return find_item<std::uint32_t>(job_, S_JOB_STEPID); }

@@ -34,6 +34,7 @@ public:
     /// The environment of srun itself, which the tasks inherit; SPANK has no calls for it there.
     static std::optional<std::string> find_own_variable(char const* name);
     static void set_own_variable(char const* name, std::string const& value);
+    static void unset_own_variable(char const* name);
 
     std::optional<std::uint32_t> job_id() const;
     std::optional<std::uint32_t> step_id() const;

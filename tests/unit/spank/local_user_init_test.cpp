@@ -29,7 +29,8 @@ struct Fixture {
     Fixture& operator=(Fixture const&) = delete;
 
     static void forget() {
-        for (auto const* name : {"MASTER_PORT", "DET_RUN_KEY", "DET_SPANK", "SLURM_RESTART_COUNT"})
+        for (auto const* name :
+             {"MASTER_PORT", "DET_RUN_KEY", "DET_RUN_JOB", "DET_LAUNCH", "DET_SPANK", "SLURM_RESTART_COUNT"})
             ::unsetenv(name);
     }
     static std::string chosen_port() {
@@ -76,9 +77,29 @@ BOOST_AUTO_TEST_CASE(launchers_supervised_runs_and_other_steps_get_no_port) {
     BOOST_TEST(chosen_port() == "");
     slurm.options.clear();
     ::setenv("DET_RUN_KEY", "7.0.0", 1);
+    ::setenv("DET_RUN_JOB", "123", 1);
     BOOST_TEST(chosen_port() == "");
     ::unsetenv("DET_RUN_KEY");
+    ::setenv("DET_LAUNCH", "node", 1);
+    BOOST_TEST(chosen_port() == "");
+    slurm.options["det-launch"] = "rank";  // an option comes before the variable
     BOOST_TEST(chosen_port() != "");
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_a_run_of_another_job_are_removed_if_an_option_asks_for_a_run) {
+    ::setenv("DET_SPANK", "auto", 1);
+    ::setenv("DET_RUN_KEY", "7.0.0", 1);
+    ::setenv("DET_RUN_JOB", "122", 1);
+    ::setenv("DET_LAUNCH", "node", 1);
+    ::setenv("MASTER_PORT", "4242", 1);
+    slurm.options.clear();
+    BOOST_TEST(chosen_port() == "4242");  // DET_SPANK is inherited too: the plugin does nothing
+    slurm.options = {{"det", std::nullopt}};
+    auto const port = chosen_port();
+    BOOST_TEST(port != "");
+    BOOST_TEST(port != "4242");
+    BOOST_TEST(::getenv("DET_RUN_KEY") == nullptr);
+    BOOST_TEST(::getenv("DET_LAUNCH") == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(contradicting_options_are_reported_before_anything_starts) {
