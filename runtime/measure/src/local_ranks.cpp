@@ -1,10 +1,12 @@
 #include <det/collectives/node/node_group.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/measure/local_ranks.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
@@ -15,15 +17,19 @@
 namespace det::measure {
 namespace {
 
-constexpr int exit_timeout_ms = 10'000;  // for a rank after its work
+constexpr std::chrono::seconds exit_timeout{10};  // for a rank after its work
 
-/// Returns the exit code, or nullopt if the process does not end in time.
+/// Returns the exit code, or nullopt if the process does not end in time or can't be waited for.
 std::optional<int> wait_for(pid_t pid) {
     auto const process = open_pidfd(pid);
     pollfd ended{process.get(), POLLIN, 0};
+    auto const deadline = std::chrono::steady_clock::now() + exit_timeout;
+    int ready = -1;
+    do {
+        ready = ::poll(&ended, 1, poll_timeout_ms(deadline, std::chrono::steady_clock::now()));
+    } while (ready < 0 && errno == EINTR);
     int status = 0;
-    if (::poll(&ended, 1, exit_timeout_ms) != 1 || ::waitpid(pid, &status, WNOHANG) != pid)
-        return std::nullopt;
+    if (ready != 1 || ::waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
     return exit_code_of_wait_status(status);
 }
 
