@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name of a generation begins with this until the generation is complete.
+/// Begins the names of files and directories that are being made; they are renamed when they are whole.
 constexpr char unfinished[] = ".new-";
 
 Status rename_to(fs::path const& from, fs::path const& to) {
@@ -61,7 +61,7 @@ public:
         return run_;
     }
 
-    Status complete(GenerationLayout const& generation) const {
+    Status add_directories(GenerationLayout const& generation) const {
         DET_TRY(make_directory(generation.files()));
         if (spec_.working_directory == WorkingDirectory::shared) return make_work(generation);
         return spec_.persist.empty() ? Status(Ok{}) : make_persistent(generation);
@@ -149,7 +149,7 @@ Result<GenerationLayout> prepare_trial_files(ExperimentSpec const& spec, TrialLa
     TrialFiles const files(spec, trial, run);
     DET_TRY_ASSIGN(auto const number, files.choose_generation(resume.may_still_run, log));
     auto const generation = trial.generation(number);
-    DET_TRY(files.complete(generation));
+    DET_TRY(files.add_directories(generation));
     DET_TRY(files.remove_earlier(number));
     files.link_for_users(generation);
     return generation;
