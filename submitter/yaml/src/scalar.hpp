@@ -10,8 +10,8 @@ struct TaggedScalar {
     Node::Scalar value = {};
 };
 
-/// Resolves a tagged scalar such as `!!int 5`: the text must be of the tag's type. `type` is the last part of
-/// the tag.
-TaggedScalar resolve_tagged(std::string_view type, std::string_view text);
+/// Resolves a tagged scalar such as `!!int 5`: the text must be of the tag's type. `type_name` is the last
+/// part of the tag.
+TaggedScalar resolve_tagged(std::string_view type_name, std::string_view text);
 
 }  // namespace det::yaml
