@@ -175,7 +175,7 @@ Status read_all(std::filesystem::path const& root, ReadPlan const& plan, std::sp
         });
 }
 
-/// Reads tensors in device memory by way of buffers in host memory, and all other tensors directly.
+/// Fills tensors in host memory as read_all() does; those in device memory through host copies of them.
 Status read_to_devices_too(std::filesystem::path const& root, CheckpointManifest const& manifest,
                            State const& state, LoadOptions const& options) {
     auto const read = [&](State const& part) -> Status {

@@ -119,7 +119,8 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
     }
     auto const tuning = tuning_for(identity, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(numbers, info, options.environment, waits));
-    // A launcher's job name outside of a run need not be the same on all nodes.
+    // Two-level operations need all nodes to take this branch. Outside of a run the name may come from the
+    // launcher's job, which need not be the same, or known, on all nodes.
     if (!place || (!info && numbers.group.empty())) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};

@@ -14,7 +14,7 @@ namespace {
 class LocalOperation;
 
 /// A message for which no receive is posted yet. A small message is copied; a large message is still in the
-/// buffer of the sender.
+/// buffer of the sender, unless the receiver has left.
 struct UnexpectedMessage {
     LocalOperation* sender = nullptr;
     Bytes bytes;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-// What acts on each key. A row whose last member is a function has an effect only in some experiments.
 namespace det::config::schema {
 namespace effects {
 namespace {
@@ -127,6 +126,8 @@ constexpr std::string_view no_proxy =
 constexpr std::string_view horovod = "launch/horovodrun_gets_the_configurations_optimizations";
 constexpr std::string_view throttled = "plan/trials_are_one_array_throttled_as_the_searcher_says";
 
+// For each key of the configuration: who reads it, for what, and the test that shows it. If a row ends with a
+// function, that gives the reason why the key has no effect in an experiment, or an empty text.
 constexpr KeyEffect rows[] = {
     {"name", us, "the name in lists and reports", shown},
     {"description", us, "shown by experiment describe", shown},

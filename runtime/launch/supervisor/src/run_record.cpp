@@ -14,6 +14,8 @@
 namespace det::launch::supervisor {
 namespace {
 
+/// Whether the chief's journal has a record that fulfils the predicate; false also if the journal can't be
+/// read.
 template <class Predicate>
 bool any_report(RunLayout const& run, Predicate predicate) {
     auto const journal = journal::load_journal(run.journal());

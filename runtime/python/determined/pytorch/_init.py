@@ -51,7 +51,7 @@ def make_context(
     optimizations: Optimizations,
     enable_tensorboard_logging: bool = True,
 ) -> Iterator[PyTorchTrialContext]:
-    """As init(), with all optimizations."""
+    """As init(), with the given optimizations."""
     if optimizations.aggregation_frequency < 1:
         raise ValueError(f"aggregation_frequency must be at least 1, not {optimizations.aggregation_frequency}")
     info = determined.get_cluster_info()

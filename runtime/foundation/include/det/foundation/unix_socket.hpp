@@ -12,8 +12,8 @@
 namespace det::unix_socket {
 
 // Local sockets with message boundaries (SOCK_SEQPACKET), each a file in a directory. The functions with a
-// deadline wait until it at most, except connect_to() while the listener's backlog of 1024 connections is
-// full.
+// deadline return at the deadline (connect_to() up to 10 ms later), except while the listener's backlog of
+// 1024 connections is full.
 
 using Deadline = std::chrono::steady_clock::time_point;
 

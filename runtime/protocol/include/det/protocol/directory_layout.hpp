@@ -31,7 +31,10 @@ public:
     explicit RunLayout(std::filesystem::path run) : run_(std::move(run)) {}
 
     std::filesystem::path const& path() const { return run_; }
+    /// The journal of the supervisor: the start and end of the run, its allocation and decisions of the
+    /// search.
     std::filesystem::path life() const { return run_ / "life"; }
+    /// The journal of the chief: metrics, checkpoints and reports of the program.
     std::filesystem::path journal() const { return run_ / "journal"; }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path asked() const { return run_ / "asked"; }

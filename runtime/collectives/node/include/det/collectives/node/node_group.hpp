@@ -15,7 +15,8 @@ enum class Members { processes, threads };
 /// Sizes of the shared memory. The rank that creates it chooses them; the other ranks read them there. All
 /// sizes in bytes are multiples of 64.
 struct Geometry {
-    /// Up to this size each rank reads the whole input of all ranks. Above it each rank reduces a part.
+    /// Up to this size inputs are copied whole into shared buffers, and each rank takes from them what it
+    /// needs (in an allreduce everything). Larger data goes in pieces.
     std::size_t small_limit_bytes = 8 * 1024;
     /// The limit in place of small_limit_bytes for an allreduce or allgather of two ranks, where dividing the
     /// work saves nothing.

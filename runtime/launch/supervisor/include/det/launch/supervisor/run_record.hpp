@@ -37,9 +37,11 @@ public:
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
 
-    /// Whether the program has reported that it has seen the request to stop.
+    /// Whether the program has reported that it has seen the request to stop; false also if the journal can't
+    /// be read.
     bool was_acknowledged() const;
-    /// Whether the program has reported that the trial's hyperparameters are invalid.
+    /// Whether the program has reported that the trial's hyperparameters are invalid; false also if the
+    /// journal can't be read.
     bool has_invalid_hyperparameters() const;
     /// The exit code of the first failure, if the wrapper of a rank or det-launch recorded one.
     std::optional<int> first_failure() const;

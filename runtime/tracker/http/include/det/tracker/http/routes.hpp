@@ -46,7 +46,7 @@ private:
 
 /// Handlers run in worker threads of the server, several at a time.
 using Handler = std::function<Response(Request const&)>;
-/// Must return soon, because it runs in a worker thread too, and responds later.
+/// Must return soon, because it runs in a worker thread too; it may respond later.
 using DeferredHandler = std::function<void(Request, Responder)>;
 
 struct Route {

@@ -12,12 +12,13 @@
 
 namespace det::tracker::client {
 
-/// The files of the tracker of one root, in a directory of this host that only this user can enter. There is
-/// one tracker for each user, host and root.
+/// The files of the tracker of one root, in two directories of this host that only this user can enter: one
+/// for the session, and one for the index. There is one tracker for each user, host, runtime directory and
+/// spelling of the root's path: symbolic links in it are not resolved.
 struct TrackerPaths {
     std::filesystem::path directory;
     std::filesystem::path index_directory;
-    std::string name;  // "tracker-" and a checksum of the root's path
+    std::string name;  // "tracker-" and a checksum of the root's normalized path
 
     std::filesystem::path socket() const { return directory / (name + ".sock"); }
     std::filesystem::path lock() const { return directory / (name + ".lock"); }
