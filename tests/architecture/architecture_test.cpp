@@ -36,7 +36,7 @@ Folders operator+(Folders a, Folders const& b) {
 std::vector<OnlyThere> const rules{
     {"starts Slurm's commands",
      R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
-     {"runtime/slurm/"}},
+     {"runtime/slurm/", "runtime/launch/node/src/container_commands.cpp"}},
     {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
     {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},

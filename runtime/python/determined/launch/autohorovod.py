@@ -11,11 +11,11 @@ import sys
 from typing import List, NoReturn, Optional
 
 from determined.launch import horovod, torch_distributed
-from determined.launch.horovod import has_one_slot, run_alone
+from determined.launch.horovod import has_one_slot, run_single_rank
 
 
 def _train_alone(trial: str) -> NoReturn:
-    run_alone([sys.executable, "-m", "determined.exec.harness", trial])
+    run_single_rank([sys.executable, "-m", "determined.exec.harness", trial])
 
 
 def _find_trial(words: List[str]) -> Optional[str]:

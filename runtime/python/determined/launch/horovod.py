@@ -18,7 +18,7 @@ def has_one_slot() -> bool:
     return info is None or (len(info.container_addrs) == 1 and len(info.slot_ids) <= 1)
 
 
-def run_alone(command: List[str]) -> NoReturn:
+def run_single_rank(command: List[str]) -> NoReturn:
     """Becomes the script itself."""
     sys.stdout.flush()
     try:
@@ -35,7 +35,7 @@ def main(arguments: Optional[List[str]] = None) -> NoReturn:
         del words[0]
         command = words[words.index("--") + 1 :] if "--" in words else words
         if command and not command[0].startswith("-") and has_one_slot():
-            run_alone(command)
+            run_single_rank(command)
     launch("horovod", words, USAGE)
 
 

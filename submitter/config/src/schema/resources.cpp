@@ -187,13 +187,6 @@ bool is_predecessor(std::string_view text) {
     return is_number(text.substr(0, dot)) && text.front() != '0' && is_number(text.substr(dot + 1));
 }
 
-void require_predecessor(yaml::Node const& value, Path const& path, Checker& checker) {
-    if (value.text() != nullptr && is_predecessor(*value.text())) return;
-    checker.refuse_value(
-        value, fmt::format("{} must be an experiment or a trial, found {}", path.text(), describe(value)),
-        "for example 7, or '7.3' for its trial 3");
-}
-
 /// The number as it was written: trial 7.20 would else become 7.2.
 yaml::Node number_as_written(yaml::Node const& value) {
     if (value.integer() != nullptr)
@@ -204,6 +197,15 @@ yaml::Node number_as_written(yaml::Node const& value) {
     if (where.column == 0 || where.column > line.size()) return value;
     auto const written = line.substr(where.column - 1, where.width);
     return yaml::Node(yaml::Node::Scalar(std::string(written)), value.location());
+}
+
+void require_predecessor(yaml::Node const& value, Path const& path, Checker& checker) {
+    // The layers of a configuration are checked before their values are normalised.
+    auto const written = number_as_written(value);
+    if (written.text() != nullptr && is_predecessor(*written.text())) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be an experiment or a trial, found {}", path.text(), describe(value)),
+        "for example 7, or '7.3' for its trial 3");
 }
 
 constexpr Type const* predecessor_alternatives[] = {&number, &text};
