@@ -100,8 +100,7 @@ BOOST_AUTO_TEST_CASE(every_command_reports_an_experiment_that_does_not_exist) {
         auto const output = run(std::string("det-submit ") + command);
         BOOST_TEST(output.exit_code == 4, command << ": " << output.exit_code << output.err);
     }
-    for (auto const* command :
-         {"experiment describe x", "trial logs 1.2.3", "trial metrics -1", "experiment"}) {
+    for (auto const* command : {"experiment describe x", "trial logs 1.2.3", "trial metrics -1", "trial"}) {
         auto const output = run(std::string("det-submit ") + command);
         BOOST_TEST(output.exit_code == 2, command << ": " << output.exit_code << output.err);
     }
