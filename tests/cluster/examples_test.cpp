@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_pytorch_trial_learns_digits_on_two_nodes) {
     shell(fmt::format("det-submit checkpoint download {} --output-dir output",
                       output.at("uuid").get<std::string>()));
     // A list of n digits has n - 1 commas.
-    BOOST_TEST(shell("cat output/rank_*/batch-*.json | tr -dc '[,' | wc -c") == "1000\n");
+    BOOST_TEST(shell("cat output/rank_*/batch-*.json | tr -dc '[,' | wc -c") == "1000");
 }
 
 BOOST_AUTO_TEST_CASE(a_script_with_a_trainer_learns_digits) {
