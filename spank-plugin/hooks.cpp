@@ -64,7 +64,7 @@ std::optional<std::string> find_own_variable(std::string_view name) {
     return Host::find_own_variable(std::string(name).c_str());
 }
 
-/// Who starts the ranks of a step that is a separate run.
+/// Returns whether srun or a launcher starts the ranks of a step that is a run of its own.
 Launch choose_launch(PluginOptions const& options, VariableLookup const& lookup) {
     if (options.launch) return *options.launch;
     return parse_launch(lookup(variables::launch).value_or("")).value_or(Launch::rank);

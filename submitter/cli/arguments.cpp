@@ -127,7 +127,7 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
 
 /// Removes the options that Determined has before the command (`det -m URL -u USER e list`), with a warning
-/// for each: there is no master, and Slurm knows who calls.
+/// for each: det-submit has no master, and Slurm identifies the user.
 Result<std::vector<std::string>> without_global_options(std::vector<std::string> arguments,
                                                         Diagnostics& warnings) {
     struct GlobalOption {

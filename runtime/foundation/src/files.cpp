@@ -117,8 +117,8 @@ Result<bool> link_new_file(fs::path const& from, fs::path const& to) {
     if (::link(from.c_str(), to.c_str()) == 0) return true;
     int const failed = errno;
     struct stat info {};
-    // If the answer to a request is lost, an NFSv3 client sends it again, and is told EEXIST for the link
-    // that the server has made. The second link of the file is then `to`.
+    // If the answer to a request is lost, an NFSv3 client sends it again. The server has already made
+    // the link and answers EEXIST. The second link of the file is then `to`.
     bool const is_made = failed == EEXIST && ::stat(from.c_str(), &info) == 0 && info.st_nlink > 1;
     if (is_made) return true;
     if (failed == EEXIST) return false;

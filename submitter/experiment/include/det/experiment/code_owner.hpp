@@ -31,7 +31,7 @@ struct UserIdentity {
     std::vector<gid_t> groups = {};
 };
 
-/// Many systems give each user a group of the user's own name, of which nobody else is a member. Pure.
+/// Many systems give each user a group of the user's own name that has no other member. Pure.
 Writers writers_of(FileAccess const& access, UserIdentity const& user);
 
 /// What happens with code that a group can write.
