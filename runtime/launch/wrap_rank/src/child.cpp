@@ -50,6 +50,18 @@ bool is_ancestor(pid_t process) {
 /// Whether the group of this process is in the foreground of a terminal, so that Ctrl-C reaches the group.
 bool is_in_foreground() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
+/// Waits until the child has executed the program or failed to; then its standard error gets the reason.
+void report_exec_failure(UniqueFd const& failure, std::string_view program, UniqueFd const& standard_error) {
+    int reason = 0;
+    ssize_t size;
+    do size = ::read(failure.get(), &reason, sizeof reason);
+    while (size < 0 && errno == EINTR);
+    if (size != sizeof reason) return;
+    auto const line = fmt::format("det-wrap-rank: error: cannot start '{}': {} [{}]\n", program,
+                                  std::strerror(reason), reason == ENOENT ? "no-such-file" : "permission");
+    (void)write_all(standard_error.get(), line, "standard error");
+}
+
 }  // namespace
 
 sigset_t relayed_signals() {
@@ -62,7 +74,8 @@ sigset_t relayed_signals() {
 }
 
 void Child::exec_command(RelayedCommand const& command, Group group, pid_t parent, Pipe const& out,
-                         Pipe const& err, char* const* argv, char* const* variables) {
+                         Pipe const& err, UniqueFd const& failure, char* const* argv,
+                         char* const* variables) {
     // If a launcher sends SIGKILL to the wrapper, the rank must end too.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(128 + SIGKILL);
@@ -74,8 +87,7 @@ void Child::exec_command(RelayedCommand const& command, Group group, pid_t paren
     if (command.directory && ::chdir(command.directory->c_str()) != 0) ::_exit(127);
     ::execvpe(argv[0], argv, variables);
     int const reason = errno;
-    ::dprintf(STDERR_FILENO, "det-wrap-rank: error: cannot start '%s': %s [%s]\n", argv[0],
-              ::strerror(reason), reason == ENOENT ? "no-such-file" : "permission");
+    [[maybe_unused]] auto const written = ::write(failure.get(), &reason, sizeof reason);
     ::_exit(reason == ENOENT ? 127 : 126);
 }
 
@@ -85,11 +97,15 @@ Result<Child> Child::start(RelayedCommand const& command, Pipe const& out, Pipe 
     // If this process is in the terminal's foreground process group, the child stays in that group, so that
     // it may read from the terminal.
     auto const group = is_in_foreground() ? Group::ours : Group::own;
+    DET_TRY_ASSIGN(auto failure, make_pipe());
     pid_t const parent = ::getpid();
     pid_t const child = ::fork();
     if (child < 0) return os_error("fork", errno);
-    if (child == 0) exec_command(command, group, parent, out, err, argv.data(), variables.data());
+    if (child == 0)
+        exec_command(command, group, parent, out, err, failure.write_end, argv.data(), variables.data());
     if (group == Group::own) ::setpgid(child, child);
+    failure.write_end.reset();
+    report_exec_failure(failure.read_end, command.argv.front(), err.write_end);
     return Child(child, group);
 }
 

@@ -33,10 +33,11 @@ private:
     enum class Group { own, ours };
 
     Child(pid_t pid, Group group) : pid_(pid), group_(group) {}
-    /// Runs between fork and exec: only async-signal-safe calls.
+    /// Runs between fork and exec: only calls that neither allocate nor lock.
+    /// \param failure gets the errno of a failed exec
     [[noreturn]] static void exec_command(RelayedCommand const& command, Group group, pid_t parent,
-                                          Pipe const& out, Pipe const& err, char* const* argv,
-                                          char* const* variables);
+                                          Pipe const& out, Pipe const& err, UniqueFd const& failure,
+                                          char* const* argv, char* const* variables);
 
     pid_t pid_;
     Group group_;
