@@ -86,6 +86,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_asked_to_stop_or_killed_does_not_hang) {
     killed.on_silence("n1", start);
     BOOST_TEST((killed.on_hang(start + 1s) == RunAction::wait));
     BOOST_TEST(!killed.was_hung());
+    RunStateMachine killed_meanwhile(60s);
+    BOOST_TEST((killed_meanwhile.on_hang(start) == RunAction::show_stacks));
+    BOOST_TEST((killed_meanwhile.on_desired(DesiredState::kill, start + 1s) == RunAction::kill));
+    BOOST_TEST(!killed_meanwhile.was_hung());
 }
 
 BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {

@@ -63,9 +63,8 @@ RunAction RunStateMachine::on_silence(std::string const& host, Time now) {
 }
 
 RunAction RunStateMachine::on_hang(Time now) {
-    if (was_killed_ || hangs_ || stop_reason_ != StopReason::none) return RunAction::wait;
-    hangs_ = true;
-    advance<Time>(kill_at_, now + time_for_stacks);
+    if (was_killed_ || kill_hung_at_ || stop_reason_ != StopReason::none) return RunAction::wait;
+    kill_hung_at_ = now + time_for_stacks;
     return RunAction::show_stacks;
 }
 
@@ -100,6 +99,10 @@ RunAction RunStateMachine::on_job(std::optional<slurm::JobStatus> const& job, Ut
 
 RunAction RunStateMachine::on_time(Time now) {
     if (kill_at_ && now >= *kill_at_) return kill(now);
+    if (kill_hung_at_ && now >= *kill_hung_at_) {
+        was_hung_ = true;
+        return kill(now);
+    }
     if (abandon_at_ && now >= *abandon_at_) {
         abandon_at_.reset();
         return RunAction::abandon;
@@ -116,7 +119,8 @@ RunAction RunStateMachine::on_time(Time now) {
 
 std::optional<RunStateMachine::Time> RunStateMachine::wakes_at() const {
     std::optional<Time> first;
-    for (auto const& time : {kill_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_}) {
+    for (auto const& time :
+         {kill_at_, kill_hung_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;
@@ -132,6 +136,7 @@ RunAction RunStateMachine::kill(Time now) {
     if (was_killed_) return RunAction::wait;
     was_killed_ = true;
     kill_at_.reset();
+    kill_hung_at_.reset();
     abandon_at_ = now + wait_after_kill;
     return RunAction::kill;
 }

@@ -60,8 +60,8 @@ public:
     lifecycle::StopReason stop_reason() const { return stop_reason_; }
     bool was_killed() const { return was_killed_; }
     std::string const& silent_host() const { return silent_host_; }
-    /// Whether the step was killed because the run hung.
-    bool was_hung() const { return hangs_ && was_killed_; }
+    /// Whether the step was killed because the run hung, and not before for another reason.
+    bool was_hung() const { return was_hung_; }
     bool notice_received() const { return notice_received_; }
 
 private:
@@ -75,11 +75,11 @@ private:
     std::optional<std::chrono::seconds> grace_;
     lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
     bool was_killed_ = false;
-    bool hangs_ = false;
+    bool was_hung_ = false;
     std::string silent_host_;
     bool notice_received_ = false;
     int grace_queries_left_ = 0;
-    std::optional<Time> kill_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_;
+    std::optional<Time> kill_at_, kill_hung_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_;
 };
 
 /// How long before its time limit a job saves its work and is requeued: a tenth of the limit, at least 30 s
