@@ -24,7 +24,7 @@ struct Pick {
 
 /// Takes the random numbers for a hyperparameter, for sample_point and for skip_point.
 struct DrawPick {
-    Random& random;
+    NumpyRandom& random;
 
     Pick operator()(Constant const&) const { return {}; }
     Pick operator()(IntRange const& range) const { return {random.at_most(range.width()), 0}; }
@@ -57,7 +57,7 @@ Result<std::uint64_t, Refusals> count_random_trials(SearcherSpec const& searcher
                      Error{codes::bad_value, "searcher.max_trials must say how many trials are run"}}};
 }
 
-Json sample_point(Space const& space, std::uint32_t, std::uint32_t, Random& random) {
+Json sample_point(Space const& space, std::uint32_t, std::uint32_t, NumpyRandom& random) {
     std::vector<Json> values;
     values.reserve(space.size());
     for (auto const& dimension : space) {
@@ -68,7 +68,7 @@ Json sample_point(Space const& space, std::uint32_t, std::uint32_t, Random& rand
 }
 
 /// Takes the same random numbers as sample_point without computing a point.
-void skip_point(Space const& space, Random& random) {
+void skip_point(Space const& space, NumpyRandom& random) {
     for (auto const& dimension : space) std::visit(DrawPick{random}, dimension.values);
 }
 
@@ -151,7 +151,7 @@ Result<std::uint64_t, Refusals> count_grid_points(SearcherSpec const&, Space con
 }
 
 /// The last axis varies fastest. Determined takes points from the end of its list.
-Json grid_point(Space const& space, std::uint32_t trial, std::uint32_t count, Random&) {
+Json grid_point(Space const& space, std::uint32_t trial, std::uint32_t count, NumpyRandom&) {
     std::uint64_t index = count - 1 - trial;
     std::vector<Json> values(space.size());
     for (auto i = space.size(); i-- > 0;) {
@@ -169,7 +169,7 @@ Result<std::uint64_t, Refusals> count_asha_trials(SearcherSpec const& searcher, 
     return std::uint64_t{search.trial_count()};
 }
 
-void skip_nothing(Space const&, Random&) {}
+void skip_nothing(Space const&, NumpyRandom&) {}
 
 constexpr Method methods[] = {
     {"single", true, one_trial, sample_point, skip_point},

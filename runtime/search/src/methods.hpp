@@ -1,6 +1,6 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
-#include <det/search/random.hpp>
+#include <det/search/numpy_random.hpp>
 #include <det/search/space.hpp>
 
 #include <string_view>
@@ -14,8 +14,8 @@ struct Method {
     bool replaces_invalid_trials;
     Result<std::uint64_t, Refusals> (*count_trials)(SearcherSpec const& searcher, Space const& space);
     /// The point of trial `index`. next_point and skip_point take the same numbers from `random`.
-    Json (*next_point)(Space const& space, std::uint32_t index, std::uint32_t count, Random& random);
-    void (*skip_point)(Space const& space, Random& random);
+    Json (*next_point)(Space const& space, std::uint32_t index, std::uint32_t count, NumpyRandom& random);
+    void (*skip_point)(Space const& space, NumpyRandom& random);
 };
 
 /// \return the method of that name; codes::not_supported if there is none

@@ -35,7 +35,7 @@ std::uint32_t concurrent_limit(Json const& options, std::uint32_t trials) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(limit, 1, std::max(trials, 1U)));
 }
 
-std::uint32_t draw_seed(Random& random) {
+std::uint32_t draw_seed(NumpyRandom& random) {
     for (int word = 0; word < request_id_words; ++word) random.bits32();
     return static_cast<std::uint32_t>(random.below(trial_seeds));
 }
@@ -79,7 +79,7 @@ std::uint32_t Search::draw_count() const {
     return replaces_invalid_trials() ? trials_per_experiment_max : trial_count_;
 }
 
-TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {
+TrialDraw Search::draw_next(std::uint32_t index, NumpyRandom& random) const {
     TrialDraw draw;
     draw.hyperparameters = method_->next_point(space_, index, trial_count_, random);
     draw.seed = draw_seed(random);
@@ -88,7 +88,7 @@ TrialDraw Search::draw_next(std::uint32_t index, Random& random) const {
 
 TrialDraw Search::draw(std::uint32_t index) const {
     assert(index < draw_count());
-    Random random(experiment_seed_);
+    NumpyRandom random(experiment_seed_);
     for (std::uint32_t trial = 0; trial < index; ++trial) {
         method_->skip_point(space_, random);
         draw_seed(random);
@@ -97,7 +97,7 @@ TrialDraw Search::draw(std::uint32_t index) const {
 }
 
 std::vector<TrialDraw> Search::draw_first(std::uint32_t count) const {
-    Random random(experiment_seed_);
+    NumpyRandom random(experiment_seed_);
     std::vector<TrialDraw> draws;
     auto const end = std::min(count, trial_count_);
     draws.reserve(end);

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
 #include <det/search/asha.hpp>
-#include <det/search/random.hpp>
+#include <det/search/numpy_random.hpp>
 #include <det/search/space.hpp>
 
 #include <cstdint>
@@ -47,7 +47,7 @@ public:
     std::vector<TrialDraw> draw_first(std::uint32_t count) const;
 
 private:
-    TrialDraw draw_next(std::uint32_t index, Random& random) const;
+    TrialDraw draw_next(std::uint32_t index, NumpyRandom& random) const;
 
     Method const* method_ = nullptr;
     Space space_;

@@ -5,9 +5,9 @@
 namespace det::search {
 
 /// The random numbers of numpy's RandomState, as in Determined, so that the same seed draws the same trials.
-class Random {
+class NumpyRandom {
 public:
-    explicit Random(std::uint32_t seed) : engine_(seed) {}
+    explicit NumpyRandom(std::uint32_t seed) : engine_(seed) {}
 
     std::uint32_t bits32() { return static_cast<std::uint32_t>(engine_()); }
     /// Uniform in [0, limit]. Draws a word of 32 bits, clears the bits above the highest bit of the limit,
