@@ -124,7 +124,7 @@ class ClusterInfo:
 
     @property
     def gpu_uuids(self) -> List[str]:
-        """The GPUs of this node."""
+        """The GPUs of this node that Slurm gave to this task; all of the node if Slurm lists none."""
         if self._resources is None:
             self._resources = ResourcesInfo(_load(self._directory / "resources.json"))
         return self._resources.gpu_uuids

@@ -105,7 +105,7 @@ std::optional<std::string_view> take_until(std::string_view& text, std::string_v
     return taken;
 }
 
-/// Parses and removes the first row; false if there is none.
+/// Parses and removes the first row. False if there is none, or if it is malformed.
 bool take_row(std::string_view& text, std::string_view separator, JobStatus& job) {
     auto plain = take_until(text, separator);
     if (!plain) return false;

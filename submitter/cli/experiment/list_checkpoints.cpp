@@ -21,7 +21,7 @@ namespace {
 using retention::CommittedCheckpoint;
 using retention::Presence;
 
-/// Returns Determined's name of the checkpoint's state.
+/// Returns Determined's name of the checkpoint's state, or UNKNOWN if the storage does not answer.
 std::string_view state_of(CommittedCheckpoint const& checkpoint) {
     constexpr std::string_view states[] = {"COMPLETED", "PARTIALLY_DELETED", "DELETED", "UNKNOWN"};
     return states[static_cast<std::size_t>(checkpoint.presence)];

@@ -152,7 +152,7 @@ private:
         return schema;
     }
 
-    /// The form of a union in a template that does not name the member: any key of any member.
+    /// The schema of a tagged union whose tag may be in another file: the keys of all members are allowed.
     Json of_part(Type const& type) const {
         auto schema = of_keys({type.keys}, type.allows_other_keys);
         auto& properties = schema["properties"];

@@ -100,7 +100,8 @@ private:
 };
 
 /// Matches glob and text from left to right. Backtracking needs only the last '*' and the last '**': an
-/// earlier '*' cannot match more, and the parts of a path are matched one by one.
+/// earlier '*' need not match more, because the last one can match the rest; and the parts of a path are
+/// matched one by one.
 class Matcher {
 public:
     Matcher(std::string_view glob, std::string_view text) : glob_(glob), text_(text) {}

@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(containers_start_below_the_wrapper_and_pyxis_containers_by_
 BOOST_AUTO_TEST_CASE(steps_request_only_the_threads_of_a_core_that_the_job_allows) {
     HostCpus const host{256, 2};
     auto const usable = [&](int cpus, char const* variable, char const* value) {
-        return usable_cpus(cpus, Environment{{{variable, value}}}, host);
+        return step_cpus_max(cpus, Environment{{{variable, value}}}, host);
     };
     BOOST_TEST(usable(256, "SLURM_THREADS_PER_CORE", "1") == 128);
     BOOST_TEST(usable(256, "SLURM_HINT", "nomultithread") == 128);
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(steps_request_only_the_threads_of_a_core_that_the_job_allow
     BOOST_TEST(usable(128, "SLURM_THREADS_PER_CORE", "1") == 128);  // Slurm counted cores
     BOOST_TEST(usable(256, "SLURM_HINT", "multithread") == 256);
     BOOST_TEST(usable(256, "OTHER", "1") == 256);
-    BOOST_TEST(usable_cpus(8, Environment{{{"SLURM_THREADS_PER_CORE", "1"}}}, {8, 1}) == 8);
+    BOOST_TEST(step_cpus_max(8, Environment{{{"SLURM_THREADS_PER_CORE", "1"}}}, {8, 1}) == 8);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -109,7 +109,7 @@ ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) cons
         case DeviceAction::receive:
             return nccl.receive(work.out, work.count, type, peer, communicator_, stream);
         case DeviceAction::copy:
-            break;  // handled before the group
+            break;  // enqueue() makes copies before ncclGroupStart()
     }
     return ncclInvalidArgument;
 }

@@ -55,7 +55,7 @@ HostCpus read_host_cpus() {
 
 }  // namespace
 
-int usable_cpus(int cpus, Environment const& job, HostCpus const& host) {
+int step_cpus_max(int cpus, Environment const& job, HostCpus const& host) {
     auto const text = job.find_non_empty("SLURM_THREADS_PER_CORE");
     auto threads = text ? parse_integer<int>(*text).value_or(0) : 0;
     if (threads <= 0 && job.find("SLURM_HINT") == "nomultithread") threads = 1;
@@ -90,7 +90,7 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
     DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));
     DET_TRY_ASSIGN(auto const counted_cpus, smallest_count(cpus));
-    assignment.cpus_per_node = usable_cpus(counted_cpus, environment, read_host_cpus());
+    assignment.cpus_per_node = step_cpus_max(counted_cpus, environment, read_host_cpus());
     auto const memory = environment.find_non_empty("SLURM_MEM_PER_NODE");
     assignment.memory_per_node_mib = memory ? parse_integer<std::int64_t>(*memory).value_or(0) : 0;
     DET_TRY_ASSIGN(assignment.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));

@@ -207,7 +207,7 @@ private:
         return set_bad_nodes(std::move(bad));
     }
 
-    /// Also counts the nodes that are left.
+    /// Sets facts_.bad_nodes, and whether the job and the partition have enough other nodes.
     Status set_bad_nodes(lifecycle::BadNodes bad) {
         auto all_bad = run_.plan.resume.bad_hosts;
         all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());

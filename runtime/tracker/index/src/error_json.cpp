@@ -9,7 +9,8 @@
 namespace det::tracker::index {
 namespace {
 
-/// The codes with which reading files below a root fails. Another one is kept as codes::file_system.
+/// The codes with which reading files below a root fails. parse_error() returns codes::file_system for
+/// others.
 constexpr std::array reading_codes{codes::damaged,      codes::newer_format, codes::permission,
                                    codes::not_a_file,   codes::no_such_file, codes::document_too_large,
                                    codes::unsafe_owner, codes::file_system};

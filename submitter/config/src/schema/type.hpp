@@ -25,7 +25,7 @@ enum class Shape {
     text,
     choice,          // one of `choices`
     list,            // of `item`
-    map,             // free names to `item`
+    map,             // any keys; each value is an `item`
     object,          // `keys`
     tagged_union,    // `keys`, and those of the member that the value of `tag` names
     either,          // the one of `alternatives` that accepts the kind of the value

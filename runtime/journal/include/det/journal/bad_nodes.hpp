@@ -20,7 +20,7 @@ struct BadNode {
 /// \return codes::bad_value if the host's name can't be a part of a file name
 Status remember_bad_node(RootLayout const& root, BadNode const& node);
 
-/// Reads all records, ordered by host. Files that are no records are skipped.
+/// Reads all records; those of one host follow each other. Skips files that can't be read or parsed.
 Result<std::vector<BadNode>> load_bad_nodes(RootLayout const& root);
 
 }  // namespace det::journal

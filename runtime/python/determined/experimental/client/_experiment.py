@@ -174,7 +174,7 @@ class Experiment:
         """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
 
         Raises:
-            AssertionError: there is none
+            AssertionError: there is none, or only one of sort_by and smaller_is_better is given
         """
         found = _sort.best_checkpoints(self.id, None, sort_by, smaller_is_better)
         if not found:

@@ -26,8 +26,8 @@ struct ScriptInput {
 Result<std::string> render_script(std::string_view template_text, plan::SubmissionPlan const& plan,
                                   ScriptInput const& input);
 
-/// Returns the options of sbatch's command line. They are not in the script, because they contain the user's
-/// text. Pure.
+/// Returns the options of sbatch's command line. They are not in the script, because most contain text of
+/// the user or the administrator. Pure.
 std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
                                               ExperimentLayout const& experiment, std::string_view comment);
 

@@ -45,9 +45,10 @@ struct HostCpus {
     int threads_per_core = 1;
 };
 
-/// \return The number of a job's CPUs on a node that its steps may use. With --threads-per-core and
+/// \return The largest number of CPUs on a node that a step may request. With --threads-per-core and
 /// --hint=nomultithread in sbatch_args, Slurm counts all threads of the job's cores, but refuses a step that
-/// requests more than the allowed ones. Pure.
-int usable_cpus(int cpus, Environment const& job, HostCpus const& host);
+/// requests more than the allowed ones. Exact for a job that has the whole node; for one that shares it, at
+/// most the allowed threads of the node. Pure.
+int step_cpus_max(int cpus, Environment const& job, HostCpus const& host);
 
 }  // namespace det::launch::supervisor

@@ -15,8 +15,8 @@ struct WrapRequest {
     std::vector<std::string> command;
 };
 
-/// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it with labelled
-/// lines. If the task is already wrapped, its command replaces this process unchanged.
+/// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it. At the rank
+/// level its lines get a label. If the task is already wrapped, its command replaces this process unchanged.
 /// \param helper the path of det-launch.
 Result<CommandEnd> run_wrapped(WrapRequest request, Environment environment,
                                std::filesystem::path const& helper, Clock const& clock);

@@ -32,8 +32,8 @@ struct ExperimentSummary {
     /// view_experiment() of the record and the queue gives it.
     std::string text;
     std::optional<Error> error;           // why it can't be read; `text` is empty then
-    std::optional<BestTrial> best = {};   // by the searcher's metric, if the History keeps it ready
-    std::optional<double> progress = {};  // 0 to 1, if the History keeps it ready
+    std::optional<BestTrial> best = {};   // by the searcher's metric; empty if this History stores none
+    std::optional<double> progress = {};  // 0 to 1; empty if this History stores none
 };
 
 struct ExperimentFilter {
