@@ -66,15 +66,15 @@ bool launches_trial_class(std::span<std::string const> command) {
     return rest[0] == trial_option || rest[0].starts_with("--trial=") || is_trial_class(rest[0]);
 }
 
-TrialClassStart find_trial_class_start(std::span<std::string const> entrypoint) {
-    if (entrypoint.size() == 1 && is_trial_class(entrypoint.front())) return TrialClassStart::by_name;
+TrialClassLaunch find_trial_class_launch(std::span<std::string const> entrypoint) {
+    if (entrypoint.size() == 1 && is_trial_class(entrypoint.front())) return TrialClassLaunch::by_name;
     auto const words = words_of(entrypoint);
-    if (!launches_trial_class(words)) return TrialClassStart::none;
+    if (!launches_trial_class(words)) return TrialClassLaunch::none;
     auto const is_deepspeed = [](std::string_view word) {
         return word == "deepspeed" || word == "determined.launch.deepspeed";
     };
-    return std::ranges::any_of(words, is_deepspeed) ? TrialClassStart::by_deepspeed
-                                                    : TrialClassStart::by_launcher;
+    return std::ranges::any_of(words, is_deepspeed) ? TrialClassLaunch::by_deepspeed
+                                                    : TrialClassLaunch::by_launcher;
 }
 
 }  // namespace det

@@ -1,6 +1,6 @@
-#include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/remote_submission.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/submission_request.hpp>
 
 #include "command.hpp"
 #include "config/standard_input.hpp"

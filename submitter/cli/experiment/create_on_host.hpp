@@ -1,5 +1,5 @@
 #pragma once
-#include <det/experiment/prepare_submission.hpp>
+#include <det/experiment/submission_request.hpp>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/submission_request.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>

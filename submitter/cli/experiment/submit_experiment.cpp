@@ -111,7 +111,7 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
 }  // namespace
 
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session) {
-    DET_TRY_ASSIGN(auto const request, experiment::prepare_submission(options, session));
+    DET_TRY_ASSIGN(auto const request, experiment::make_submission_request(options, session));
     if (flags.is_dry_run) return print_script(request, session);
     DET_TRY_ASSIGN(auto const created, experiment::create_experiment(request, session));
     if (session.wants_json()) {

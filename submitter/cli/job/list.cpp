@@ -47,9 +47,9 @@ public:
         auto const rows = select(snapshot);
         auto const kind = find_priority_kind(session);
         if (session.wants_json()) {
-            session.answer(as_json(rows, kind, experiment::job_id_scope_of(session)));
+            session.answer(as_json(rows, kind, experiment::experiment_job_owner(session)));
         } else if (yaml_) {
-            session.out << to_yaml(as_json(rows, kind, experiment::job_id_scope_of(session)));
+            session.out << to_yaml(as_json(rows, kind, experiment::experiment_job_owner(session)));
         } else {
             auto const table = as_table(rows, kind);
             session.out << (csv_ ? table.render_csv() : table.render());
@@ -86,12 +86,12 @@ private:
     }
 
     static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind,
-                        queue::JobIdScope const& naming) {
+                        queue::ExperimentJobOwner const& owner) {
         auto answer = Json::array();
         for (auto const& [place, shown, slots] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
-            auto const own = queue::experiment_of(job, naming);
+            auto const own = queue::experiment_of(job, owner);
             answer.push_back({{"id", slurm::to_string(job.ref)},
                               {"type", experiment::determined_type_of(job)},
                               {"name", job.name},

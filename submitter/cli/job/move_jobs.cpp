@@ -33,7 +33,7 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 struct Update {
     Session& session;
     slurm::ClusterConfig config;
-    queue::JobIdScope naming;
+    queue::ExperimentJobOwner owner;
     queue::Caller caller;
     experiment::JobsSnapshot snapshot;
 };
@@ -52,11 +52,11 @@ Result<queue::Rights> rights_of(std::string const& user, MoveOptions const& opti
 
 Result<Update> begin(MoveOptions const& options, Session& session) {
     DET_TRY_ASSIGN(auto config, session.slurm.query_cluster_config());
-    auto naming = experiment::job_id_scope_of(session);
-    queue::Caller caller{naming.user, {}, config.has_option("SchedulerParameters", "enable_user_top")};
-    DET_TRY_ASSIGN(caller.rights, rights_of(naming.user, options, config));
+    auto owner = experiment::experiment_job_owner(session);
+    queue::Caller caller{owner.user, {}, config.has_option("SchedulerParameters", "enable_user_top")};
+    DET_TRY_ASSIGN(caller.rights, rights_of(owner.user, options, config));
     DET_TRY_ASSIGN(auto snapshot, experiment::query_jobs(session, experiment::PartitionsNeed::always));
-    return Update{session, std::move(config), std::move(naming), std::move(caller), std::move(snapshot)};
+    return Update{session, std::move(config), std::move(owner), std::move(caller), std::move(snapshot)};
 }
 
 /// The error distinguishes a job that has ended from one that never existed.
@@ -75,7 +75,7 @@ Error no_such_job(Update const& update, std::string const& id) {
 }
 
 Result<std::uint32_t> require_job(Update const& update, std::string const& id) {
-    DET_TRY_ASSIGN(auto const job, find_job_number(update.snapshot.queue.jobs, id, update.naming));
+    DET_TRY_ASSIGN(auto const job, find_job_number(update.snapshot.queue.jobs, id, update.owner));
     return job ? Result<std::uint32_t>(*job) : no_such_job(update, id);
 }
 
@@ -348,7 +348,7 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
         auto applied = apply(update, requests, moves, made);
         for (auto const& move : made) {
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
-                experiment::record_pool(moved->job.job, update.snapshot.queue.jobs, update.naming, session);
+                experiment::record_pool(moved->job.job, update.snapshot.queue.jobs, update.owner, session);
         }
         if (!applied) return with_what_was_done(std::move(applied).error(), made);
     }

@@ -136,7 +136,7 @@ public:
                                                    interval_s_, shortest_interval_s, longest_interval_s)};
         }
         WatchView view;
-        view.naming = experiment::job_id_scope_of(session);
+        view.owner = experiment::experiment_job_owner(session);
         view.pool = pool_;
         view.user = user_;
         view.interval_s = interval_s_;

@@ -25,7 +25,7 @@ struct ScreenSize {
 /// The state of `job watch`.
 struct WatchView {
     experiment::JobsSnapshot snapshot;  // in scheduling order
-    queue::JobIdScope naming;
+    queue::ExperimentJobOwner owner;
     std::optional<std::string> pool, user;  // filters
     std::optional<slurm::JobRef> selected;
     std::size_t top = 0;  // the first row that is on the screen

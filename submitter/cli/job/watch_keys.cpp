@@ -47,8 +47,8 @@ std::vector<std::string> distinct(WatchView const& view, std::string slurm::JobS
 
 std::vector<std::string> users_of(WatchView const& view) {
     auto users = distinct(view, &slurm::JobStatus::user);
-    std::erase(users, view.naming.user);
-    users.insert(users.begin(), view.naming.user);
+    std::erase(users, view.owner.user);
+    users.insert(users.begin(), view.owner.user);
     return users;
 }
 
@@ -65,7 +65,7 @@ void select_by(WatchView& view, std::ptrdiff_t step) {
 Action follow_selected(WatchView& view) {
     for (auto const& job : view.snapshot.queue.jobs) {
         if (view.selected != job.ref) continue;
-        if (auto const experiment = queue::experiment_of(job, view.naming)) return FollowLogs{*experiment};
+        if (auto const experiment = queue::experiment_of(job, view.owner)) return FollowLogs{*experiment};
         view.message = "there are logs of your own experiments only";
     }
     return Nothing{};

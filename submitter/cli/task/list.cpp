@@ -28,7 +28,7 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
-        auto const rows = select(snapshot, experiment::job_id_scope_of(session));
+        auto const rows = select(snapshot, experiment::experiment_job_owner(session));
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
@@ -38,12 +38,12 @@ public:
     }
 
 private:
-    std::vector<Row> select(experiment::JobsSnapshot const& snapshot, queue::JobIdScope const& naming) const {
+    std::vector<Row> select(experiment::JobsSnapshot const& snapshot,
+                            queue::ExperimentJobOwner const& owner) const {
         std::vector<Row> rows;
         for (auto const& job : snapshot.queue.jobs) {
             if (!queue::has_nodes(job) || (pool_ && job.partition != *pool_)) continue;
-            rows.push_back(
-                {job, queue::experiment_of(job, naming), experiment::slots_of(job, snapshot.site)});
+            rows.push_back({job, queue::experiment_of(job, owner), experiment::slots_of(job, snapshot.site)});
         }
         return rows;
     }

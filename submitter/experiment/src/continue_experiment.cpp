@@ -263,7 +263,7 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     options.sources.changes = wanted.changes;
     options.packed_code = record.spec->context;
     options.parent = record.spec->parent;
-    DET_TRY_ASSIGN(auto request, prepare_submission(std::move(options), context));
+    DET_TRY_ASSIGN(auto request, make_submission_request(std::move(options), context));
     DET_TRY(find_stored_code(request));
     request.source_checkpoint = record.spec->source_checkpoint;
     return request;

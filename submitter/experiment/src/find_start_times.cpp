@@ -90,7 +90,7 @@ std::optional<UtcTime> parse_local_time(std::string_view text) {
 
 Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions const& options,
                                                              Context& context) {
-    DET_TRY_ASSIGN(auto request, prepare_submission(options, context));
+    DET_TRY_ASSIGN(auto request, make_submission_request(options, context));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     DET_TRY_ASSIGN(auto const site, load_site(file, context, Freshness::recent));
     DET_TRY(check_with_slurm(request, context));

@@ -36,7 +36,7 @@ Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need) {
     return snapshot;
 }
 
-queue::JobIdScope job_id_scope_of(Context const& context) {
+queue::ExperimentJobOwner experiment_job_owner(Context const& context) {
     auto const root = find_root(context.environment);
     return {user_name(context.environment), root ? root_id(*root) : ""};
 }

@@ -159,14 +159,14 @@ Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& sl
 }
 
 void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
-                 queue::JobIdScope const& naming, Context& context) {
+                 queue::ExperimentJobOwner const& owner, Context& context) {
     auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
     auto const root = find_root(context.environment);
     if (moved == jobs.end() || !root) return;
-    auto const experiment = queue::experiment_of(*moved, naming);
+    auto const experiment = queue::experiment_of(*moved, owner);
     if (!experiment) return;
     bool const is_split = std::ranges::any_of(jobs, [&](auto const& each) {
-        return queue::experiment_of(each, naming) == experiment && each.partition != moved->partition;
+        return queue::experiment_of(each, owner) == experiment && each.partition != moved->partition;
     });
     if (is_split) return;
     auto written = write_pool(ExperimentLayout(*root, {*experiment}), moved->partition);

@@ -30,7 +30,7 @@ bool starts_trial_class(config::Entrypoint const& entrypoint) {
     auto const* command = std::get_if<std::string>(&entrypoint);
     auto const items =
         command != nullptr ? std::vector{*command} : std::get<std::vector<std::string>>(entrypoint);
-    return find_trial_class_start(items) != TrialClassStart::none;
+    return find_trial_class_launch(items) != TrialClassLaunch::none;
 }
 
 }  // namespace

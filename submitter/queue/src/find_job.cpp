@@ -13,9 +13,9 @@ constexpr std::string_view experiment_prefix = "exp-";
 constexpr std::string_view job_prefix = "job-";
 
 std::optional<std::uint32_t> job_of_experiment(std::vector<JobStatus> const& jobs, std::uint32_t experiment,
-                                               JobIdScope const& scope) {
+                                               ExperimentJobOwner const& owner) {
     for (auto const& job : jobs) {
-        if (experiment_of(job, scope) == experiment) return job.ref.job;
+        if (experiment_of(job, owner) == experiment) return job.ref.job;
     }
     return std::nullopt;
 }
@@ -33,22 +33,22 @@ Error no_id(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::uint32_t> experiment_of(JobStatus const& job, JobIdScope const& scope) {
-    if (scope.root_id.empty() || job.user != scope.user) return std::nullopt;
-    auto const begin = fmt::format("det:{}/", scope.root_id);
+std::optional<std::uint32_t> experiment_of(JobStatus const& job, ExperimentJobOwner const& owner) {
+    if (owner.root_id.empty() || job.user != owner.user) return std::nullopt;
+    auto const begin = fmt::format("det:{}/", owner.root_id);
     if (!job.comment.starts_with(begin)) return std::nullopt;
     return parse_integer<std::uint32_t>(std::string_view(job.comment).substr(begin.size()));
 }
 
 Result<std::optional<std::uint32_t>> find_job_number(std::vector<JobStatus> const& jobs,
-                                                     std::string_view text, JobIdScope const& scope) {
+                                                     std::string_view text, ExperimentJobOwner const& owner) {
     bool const says_experiment = text.starts_with(experiment_prefix);
     bool const says_job = text.starts_with(job_prefix);
     auto const number =
         slurm::parse_job_ref(says_experiment || says_job ? text.substr(experiment_prefix.size()) : text);
     if (!number || (says_experiment && number->task)) return no_id(text);
     auto const as_experiment =
-        says_job || number->task ? std::nullopt : job_of_experiment(jobs, number->job, scope);
+        says_job || number->task ? std::nullopt : job_of_experiment(jobs, number->job, owner);
     auto const as_job = says_experiment ? std::nullopt : job_with_number(jobs, number->job);
     if (as_experiment && as_job && *as_experiment != *as_job) {
         return Error{codes::usage,

@@ -37,7 +37,7 @@ slurm::JobStatus job(std::uint32_t number, JobState state, std::string user, std
 
 WatchView small_view() {
     WatchView view;
-    view.naming = {"me", "abc"};
+    view.owner = {"me", "abc"};
     view.snapshot.queue.jobs = {job(1, JobState::running, "me", "compute"),
                                 job(2, JobState::pending, "you", "cpu"),
                                 job(3, JobState::pending, "me", "compute")};

@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(a_command_launches_a_trial_class_if_a_launcher_gets_one) {
 }
 
 BOOST_AUTO_TEST_CASE(it_is_known_how_an_entrypoint_starts_a_trial_class) {
-    auto const start = [](Arguments const& entrypoint) { return find_trial_class_start(entrypoint); };
-    using Start = TrialClassStart;
+    auto const start = [](Arguments const& entrypoint) { return find_trial_class_launch(entrypoint); };
+    using Start = TrialClassLaunch;
     BOOST_TEST((start({"model_def:MyTrial"}) == Start::by_name));
     BOOST_TEST((start({"python3 -m determined.launch.horovod --trial m:T"}) == Start::by_launcher));
     BOOST_TEST((start({"sh", "-c", "python3 -m determined.exec.harness m:T"}) == Start::by_launcher));

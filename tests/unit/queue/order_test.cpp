@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(known_reasons_are_explained_and_unknown_ones_unchanged) {
 }
 
 BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
-    JobIdScope const scope{"me", "abc"};
+    ExperimentJobOwner const owner{"me", "abc"};
     auto mine = waiting(71, 5);
     mine.comment = "det:abc/7";
     auto forged = waiting(72, 5, 0, "you");
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
     elsewhere.comment = "det:zzz/9";
     std::vector const jobs{mine, forged, elsewhere, waiting(12, 5)};
     auto const find = [&](std::string_view text) {
-        return must(find_job_number(jobs, text, scope)).value_or(0);
+        return must(find_job_number(jobs, text, owner)).value_or(0);
     };
     BOOST_TEST(find("71") == 71u);
     BOOST_TEST(find("71_3") == 71u);
@@ -46,19 +46,19 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
     for (auto const* absent : {"8", "9", "exp-8", "job-7", "7_0", "99"})
         BOOST_TEST(find(absent) == 0u, absent);
     for (auto const* wrong : {"", "x", "-1", "7.0", "exp-", "exp-7_0", "0", "7 "})
-        BOOST_TEST((must_fail(find_job_number(jobs, wrong, scope)).code == codes::usage), wrong);
+        BOOST_TEST((must_fail(find_job_number(jobs, wrong, owner)).code == codes::usage), wrong);
 }
 
 BOOST_AUTO_TEST_CASE(a_number_of_an_experiment_and_a_job_is_ambiguous) {
-    JobIdScope const scope{"me", "abc"};
+    ExperimentJobOwner const owner{"me", "abc"};
     auto mine = waiting(71, 5);
     mine.comment = "det:abc/12";
     std::vector const jobs{mine, waiting(12, 5)};
-    auto const error = must_fail(find_job_number(jobs, "12", scope));
+    auto const error = must_fail(find_job_number(jobs, "12", owner));
     BOOST_TEST((error.code == codes::usage));
     BOOST_TEST(error.hint == "write exp-12 or job-12");
-    BOOST_TEST(must(find_job_number(jobs, "exp-12", scope)).value() == 71u);
-    BOOST_TEST(must(find_job_number(jobs, "job-12", scope)).value() == 12u);
+    BOOST_TEST(must(find_job_number(jobs, "exp-12", owner)).value() == 71u);
+    BOOST_TEST(must(find_job_number(jobs, "job-12", owner)).value() == 12u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

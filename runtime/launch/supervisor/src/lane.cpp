@@ -202,7 +202,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                                            plan.id.number, plan.resume, context_.log);
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
-    if (plan.resume.is_predecessor_lost && assignment_.incarnation.restart_count > 0)
+    if (plan.resume.is_previous_run_lost && assignment_.incarnation.restart_count > 0)
         skip_step_numbers(context_, plan.resume.steps_to_skip);
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(assignment_, plan, context_.environment);

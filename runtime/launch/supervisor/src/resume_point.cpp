@@ -113,7 +113,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
             DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
-        if (number == runs.back()) point.is_predecessor_lost = run.started && !run.ended;
+        if (number == runs.back()) point.is_previous_run_lost = run.started && !run.ended;
         if (run.started) steps.push_front(steps_of(*run.started, !run.ended));
         if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;
@@ -126,7 +126,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
         DET_TRY(add_bad_hosts(run, point));
     }
-    if (point.is_predecessor_lost)
+    if (point.is_previous_run_lost)
         point.steps_to_skip = count_steps_to_skip(std::vector(steps.begin(), steps.end()));
     return point;
 }

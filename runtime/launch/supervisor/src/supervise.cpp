@@ -1,6 +1,6 @@
 #include <det/foundation/polling.hpp>
 #include <det/launch/supervisor/claims.hpp>
-#include <det/launch/supervisor/predecessors.hpp>
+#include <det/launch/supervisor/dependencies.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/asha.hpp>
@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 using Time = RunStateMachine::Time;
 
-constexpr auto predecessor_interval = 60s;  // between two looks at the journals of other experiments
-constexpr auto query_timeout = 6s;          // the query is repeated later
+constexpr auto dependency_interval = 60s;  // between two looks at the journals of other experiments
+constexpr auto query_timeout = 6s;         // the query is repeated later
 // How soon a report is decided on. The chief's journal is on this node or, with a shared file system, cached
 // there: reading its end costs some microseconds.
 constexpr auto search_interval = 1s;
@@ -50,7 +50,7 @@ public:
     }
 
     Result<int> run() {
-        DET_TRY_ASSIGN(auto const permission, check_predecessors(assignment_.spec));
+        DET_TRY_ASSIGN(auto const permission, check_dependencies(assignment_.spec));
         if (permission.refusal.empty() && !permission.waits_for.empty())
             return wait_in_queue(permission.waits_for);
         refusal_ = permission.refusal;
@@ -84,7 +84,7 @@ private:
             context_.log(fmt::format("error: {} [{}]", queued.error().message, queued.error().code.name));
             return to_int(queued.error().code.exit);
         }
-        if (!*queued) (void)context_.slurm.start_not_before(assignment_.job, predecessor_interval);
+        if (!*queued) (void)context_.slurm.start_not_before(assignment_.job, dependency_interval);
         return 0;
     }
 

@@ -42,7 +42,7 @@ void check_entrypoint(yaml::Node const& value, Path const& path, Checker& checke
     bool const is_empty = value.is_list() ? value.items().empty() : value.text()->empty();
     if (is_empty) checker.refuse_value(value, path.text() + " is empty", "write the command to run");
     if (!checker.is_for_creation()) return;
-    if (find_trial_class_start(entrypoint_items(value)) != TrialClassStart::by_deepspeed) return;
+    if (find_trial_class_launch(entrypoint_items(value)) != TrialClassLaunch::by_deepspeed) return;
     checker.refuse(codes::not_supported, path.text() + " starts a DeepSpeedTrial, which is not supported",
                    "write a training script that uses determined.core, and start it by "
                    "'python3 -m determined.launch.deepspeed python3 train.py'",

@@ -177,7 +177,7 @@ constinit Type const progress_glob{
 constinit Type const nice = integer_between(0, 2'147'483'645);
 
 /// "7" or "7.3".
-bool is_predecessor(std::string_view text) {
+bool is_dependency(std::string_view text) {
     auto const is_number = [](std::string_view digits) {
         return !digits.empty() && digits.size() <= 9 &&
                digits.find_first_not_of("0123456789") == std::string_view::npos;
@@ -199,22 +199,22 @@ yaml::Node number_as_written(yaml::Node const& value) {
     return yaml::Node(yaml::Node::Scalar(std::string(written)), value.location());
 }
 
-void require_predecessor(yaml::Node const& value, Path const& path, Checker& checker) {
+void require_dependency(yaml::Node const& value, Path const& path, Checker& checker) {
     // The layers of a configuration are checked before their values are normalised.
     auto const written = number_as_written(value);
-    if (written.text() != nullptr && is_predecessor(*written.text())) return;
+    if (written.text() != nullptr && is_dependency(*written.text())) return;
     checker.refuse_value(
         value, fmt::format("{} must be an experiment or a trial, found {}", path.text(), describe(value)),
         "for example 7, or '7.3' for its trial 3");
 }
 
-constexpr Type const* predecessor_alternatives[] = {&number, &text};
-constinit Type const predecessor{.shape = Shape::either,
-                                 .expected = "an experiment or a trial",
-                                 .alternatives = predecessor_alternatives,
-                                 .rule = require_predecessor,
-                                 .normalise = number_as_written};
-constinit Type const predecessors{.shape = Shape::list, .item = &predecessor, .merge = Merge::as_set};
+constexpr Type const* dependency_alternatives[] = {&number, &text};
+constinit Type const dependency{.shape = Shape::either,
+                                .expected = "an experiment or a trial",
+                                .alternatives = dependency_alternatives,
+                                .rule = require_dependency,
+                                .normalise = number_as_written};
+constinit Type const dependencies{.shape = Shape::list, .item = &dependency, .merge = Merge::as_set};
 
 constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
@@ -285,10 +285,10 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::tensorboard>},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
-    {"after", predecessors, "",
+    {"after", dependencies, "",
      "experiments and trials that must have ended well before this one starts: [7, 9.2]",
      into<&Slurm::after>},
-    {"after_any", predecessors, "", "experiments and trials that must have ended before this one starts",
+    {"after_any", dependencies, "", "experiments and trials that must have ended before this one starts",
      into<&Slurm::after_any>},
     {"bad_node_memory", bad_node_memory, "",
      "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",

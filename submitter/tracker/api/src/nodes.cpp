@@ -17,13 +17,14 @@ namespace {
 
 using JobsByNode = std::map<std::string, Json>;
 
-JobsByNode find_jobs_on_nodes(experiment::JobsSnapshot const& snapshot, queue::JobIdScope const& naming) {
+JobsByNode find_jobs_on_nodes(experiment::JobsSnapshot const& snapshot,
+                              queue::ExperimentJobOwner const& owner) {
     JobsByNode found;
     for (auto const& job : snapshot.queue.jobs) {
         if (!queue::has_nodes(job)) continue;
         auto const hosts = expand_host_list(job.node_list);
         if (!hosts) continue;  // a form that a newer Slurm has
-        auto const own = queue::experiment_of(job, naming);
+        auto const own = queue::experiment_of(job, owner);
         for (auto const& host : *hosts) {
             auto& jobs = found.try_emplace(host, Json::array()).first->second;
             jobs.push_back({{"id", slurm::to_string(job.ref)},
@@ -55,7 +56,7 @@ Result<Json> list_nodes(Sources const& sources, Request const& request) {
     DET_TRY_ASSIGN(auto const nodes, sources.slurm.query_nodes());
     auto const snapshot = experiment::query_jobs(context, experiment::PartitionsNeed::where_they_matter);
     if (!snapshot) return snapshot.error();
-    auto const jobs = find_jobs_on_nodes(*snapshot, experiment::job_id_scope_of(context));
+    auto const jobs = find_jobs_on_nodes(*snapshot, experiment::experiment_job_owner(context));
     std::map<std::string, Json> by_name;  // a node is listed once for each of its partitions
     for (auto const& node : nodes) {
         auto& json = by_name.try_emplace(node.name, node_json(node, jobs)).first->second;

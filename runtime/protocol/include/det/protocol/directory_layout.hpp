@@ -82,8 +82,8 @@ private:
     std::filesystem::path run_;
 };
 
-/// A generation of a trial's own files. Each trial works in its newest generation. A run whose predecessor
-/// may still be running copies the files into a new one, which the predecessor does not know.
+/// A generation of a trial's own files. Each trial works in its newest generation. A run whose previous run
+/// may still be running copies the files into a new one, which the previous run does not know.
 class GenerationLayout {
 public:
     explicit GenerationLayout(std::filesystem::path generation) : generation_(std::move(generation)) {}

@@ -16,10 +16,10 @@ bool is_trial_class(std::string_view entrypoint);
 bool launches_trial_class(std::span<std::string const> command);
 
 /// How an entrypoint starts a trial class.
-enum class TrialClassStart : std::uint8_t { none, by_name, by_launcher, by_deepspeed };
+enum class TrialClassLaunch : std::uint8_t { none, by_name, by_launcher, by_deepspeed };
 
 /// \param entrypoint one string for the shell, or arguments; the script in `{"sh", "-c", script}` is read
 /// too.
-TrialClassStart find_trial_class_start(std::span<std::string const> entrypoint);
+TrialClassLaunch find_trial_class_launch(std::span<std::string const> entrypoint);
 
 }  // namespace det

@@ -18,8 +18,8 @@ enum class PartitionsNeed { always, where_they_matter };
 /// job asks for no GPUs.
 Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need);
 
-/// Returns the user and the root id by which jobs of this user's experiments are recognised.
-queue::JobIdScope job_id_scope_of(Context const& context);
+/// Returns the user and the root id by which the jobs of this user's experiments are recognised.
+queue::ExperimentJobOwner experiment_job_owner(Context const& context);
 
 /// Returns the number of slots that a job asks for: GPUs, or CPUs if the slots of its pool are CPUs.
 int slots_of(slurm::JobStatus const& job, site::Site const& site);

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/experiment/context.hpp>
-#include <det/experiment/prepare_submission.hpp>
+#include <det/experiment/submission_request.hpp>
 #include <det/protocol/array_job.hpp>
 
 namespace det::experiment {

@@ -48,6 +48,6 @@ bool is_job_ended(Error const& error);
 /// again with the spec's options. Does nothing while other jobs of the experiment are in another partition.
 /// If the spec can't be written, only warns, since the job was moved. `jobs` is the queue after the move.
 void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
-                 queue::JobIdScope const& naming, Context& context);
+                 queue::ExperimentJobOwner const& owner, Context& context);
 
 }  // namespace det::experiment

@@ -10,20 +10,20 @@
 
 namespace det::queue {
 
-/// The user and root whose experiments a job id on the command line may name.
-struct JobIdScope {
+/// Whose jobs are known by the numbers of their experiments: those of this user in this root.
+struct ExperimentJobOwner {
     std::string user;
     std::string root_id;  // empty: no root, so numbers are Slurm job ids
 };
 
 /// \return The experiment of the job, if the job belongs to this root and this user. Checks the user too,
 /// because any user can submit a job with such a comment.
-std::optional<std::uint32_t> experiment_of(slurm::JobStatus const& job, JobIdScope const& scope);
+std::optional<std::uint32_t> experiment_of(slurm::JobStatus const& job, ExperimentJobOwner const& owner);
 
 /// Finds the job that `text` names: an id as in `job list` (12, 12_3), an experiment's number, or, if both
 /// are possible, exp-7 or job-12. A task stands for its whole array. \return Nothing if none of `jobs`
 /// matches; codes::usage if the text is not an id or is ambiguous.
 Result<std::optional<std::uint32_t>> find_job_number(std::vector<slurm::JobStatus> const& jobs,
-                                                     std::string_view text, JobIdScope const& scope);
+                                                     std::string_view text, ExperimentJobOwner const& owner);
 
 }  // namespace det::queue

@@ -25,8 +25,8 @@ struct ResumePoint {
     bool has_begun_before = false;            // a task of an earlier run has started
     std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
     // Whether the last run has no recorded end and may still run on a node that is cut off from the network
-    bool is_predecessor_lost = false;
-    std::uint32_t steps_to_skip = 0;  // if the predecessor is lost: see count_steps_to_skip()
+    bool is_previous_run_lost = false;
+    std::uint32_t steps_to_skip = 0;  // if the previous run is lost: see count_steps_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// others.
     std::optional<std::uint32_t> may_still_run = {};

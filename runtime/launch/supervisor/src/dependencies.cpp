@@ -1,5 +1,5 @@
-#include <det/journal/predecessors.hpp>
-#include <det/launch/supervisor/predecessors.hpp>
+#include <det/journal/dependencies.hpp>
+#include <det/launch/supervisor/dependencies.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-using journal::PredecessorState;
+using journal::DependencyState;
 
 enum class Needs { good_end, any_end };
 
@@ -15,17 +15,17 @@ Status check(ExperimentSpec const& spec, char const* key, Needs needs, StartPerm
     Json::json_pointer const list(key);
     if (!spec.config->contains(list) || !spec.config->at(list).is_array()) return Ok{};
     for (auto const& item : spec.config->at(list)) {
-        auto const predecessor =
-            journal::parse_predecessor(item.is_string() ? item.get<std::string>() : item.dump());
-        if (!predecessor) continue;  // creation refuses it
-        auto const what = journal::describe(*predecessor);
-        auto const state = journal::load_predecessor_state(RootLayout(spec.root), *predecessor);
+        auto const dependency =
+            journal::parse_dependency(item.is_string() ? item.get<std::string>() : item.dump());
+        if (!dependency) continue;  // creation refuses it
+        auto const what = journal::describe(*dependency);
+        auto const state = journal::load_dependency_state(RootLayout(spec.root), *dependency);
         bool const is_gone = !state && state.error().code.exit == ExitCode::absent;
         if (!state && !is_gone) return state.error();
-        if (state && *state == PredecessorState::open) permission.waits_for = what;
+        if (state && *state == DependencyState::open) permission.waits_for = what;
         if (needs == Needs::any_end) continue;
         if (is_gone) permission.refusal = fmt::format("{}, after which it was to start, was deleted", what);
-        if (state && *state == PredecessorState::ended_badly)
+        if (state && *state == DependencyState::ended_badly)
             permission.refusal = fmt::format("{}, after which it was to start, did not end well", what);
     }
     return Ok{};
@@ -33,7 +33,7 @@ Status check(ExperimentSpec const& spec, char const* key, Needs needs, StartPerm
 
 }  // namespace
 
-Result<StartPermission> check_predecessors(ExperimentSpec const& spec) {
+Result<StartPermission> check_dependencies(ExperimentSpec const& spec) {
     StartPermission permission;
     DET_TRY(check(spec, "/slurm/after", Needs::good_end, permission));
     DET_TRY(check(spec, "/slurm/after_any", Needs::any_end, permission));

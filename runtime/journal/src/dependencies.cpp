@@ -1,6 +1,6 @@
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/journal/dependencies.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/journal/predecessors.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/replacements.hpp>
 #include <det/protocol/experiment_spec.hpp>
@@ -24,67 +24,67 @@ Result<std::optional<RunEnded>> load_end(RunLayout const& run) {
     return end;
 }
 
-Result<PredecessorState> state_of_trial(ExperimentLayout const& experiment, ExperimentSpec const& spec,
-                                        std::uint32_t index) {
+Result<DependencyState> state_of_trial(ExperimentLayout const& experiment, ExperimentSpec const& spec,
+                                       std::uint32_t index) {
     auto const trial = experiment.trial(index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty() || runs.back() < spec.first_run_of(index)) {
         // A trial that was cancelled before it began has no run.
         DET_TRY_ASSIGN(auto const desired, load_desired(experiment.desired()));
         DET_TRY_ASSIGN(auto const own, load_desired(trial.desired()));
-        return is_to_end(stricter(desired, own)) ? PredecessorState::ended_badly : PredecessorState::open;
+        return is_to_end(stricter(desired, own)) ? DependencyState::ended_badly : DependencyState::open;
     }
     DET_TRY_ASSIGN(auto const end, load_end(trial.run(runs.back())));
-    if (!end || end->next_action != NextAction::stop) return PredecessorState::open;
+    if (!end || end->next_action != NextAction::stop) return DependencyState::open;
     bool const is_complete = end->cause == Cause::finished || end->cause == Cause::stopped_by_search;
-    return is_complete ? PredecessorState::ended_well : PredecessorState::ended_badly;
+    return is_complete ? DependencyState::ended_well : DependencyState::ended_badly;
 }
 
-Result<PredecessorState> state_of_experiment(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
+Result<DependencyState> state_of_experiment(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
     DET_TRY_ASSIGN(auto const replacements, load_replacements(experiment, spec.trial_count));
-    auto state = PredecessorState::ended_badly;
+    auto state = DependencyState::ended_badly;
     auto const add = [&](std::uint32_t trial) -> Result<bool> {
         DET_TRY_ASSIGN(auto const one, state_of_trial(experiment, spec, trial));
-        if (one == PredecessorState::ended_well) state = one;
-        return one != PredecessorState::open;
+        if (one == DependencyState::ended_well) state = one;
+        return one != DependencyState::open;
     };
     for (std::uint32_t trial = 0; trial < spec.trial_count; ++trial) {
         DET_TRY_ASSIGN(bool const has_ended, add(trial));
-        if (!has_ended) return PredecessorState::open;
+        if (!has_ended) return DependencyState::open;
     }
     for (auto const& [trial, replaced] : replacements) {
         DET_TRY_ASSIGN(bool const has_ended, add(trial));
-        if (!has_ended) return PredecessorState::open;
+        if (!has_ended) return DependencyState::open;
     }
     return state;
 }
 
 }  // namespace
 
-std::optional<Predecessor> parse_predecessor(std::string_view text) {
-    if (auto const experiment = parse_experiment_id(text)) return Predecessor{*experiment, {}};
+std::optional<Dependency> parse_dependency(std::string_view text) {
+    if (auto const experiment = parse_experiment_id(text)) return Dependency{*experiment, {}};
     if (text.find('.') == std::string_view::npos) return std::nullopt;
     auto const trial = parse_trial_id(text);
-    return trial ? std::optional(Predecessor{trial->experiment, trial->index}) : std::nullopt;
+    return trial ? std::optional(Dependency{trial->experiment, trial->index}) : std::nullopt;
 }
 
-std::string describe(Predecessor const& predecessor) {
-    if (!predecessor.trial) return fmt::format("experiment {}", predecessor.experiment.value);
-    return "trial " + to_string(TrialId{predecessor.experiment, *predecessor.trial});
+std::string describe(Dependency const& dependency) {
+    if (!dependency.trial) return fmt::format("experiment {}", dependency.experiment.value);
+    return "trial " + to_string(TrialId{dependency.experiment, *dependency.trial});
 }
 
-Result<PredecessorState> load_predecessor_state(RootLayout const& root, Predecessor const& predecessor) {
-    ExperimentLayout const layout(root, predecessor.experiment);
+Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency const& dependency) {
+    ExperimentLayout const layout(root, dependency.experiment);
     auto const spec = load_spec(layout);
     if (!spec && spec.error().code == codes::no_such_file)
-        return Error{codes::no_such_experiment, fmt::format("there is no {}", describe(predecessor))};
+        return Error{codes::no_such_experiment, fmt::format("there is no {}", describe(dependency))};
     if (!spec) return spec.error();
     auto const experiment = layout.at_revision(spec->revision());
-    if (!predecessor.trial) return state_of_experiment(experiment, *spec);
+    if (!dependency.trial) return state_of_experiment(experiment, *spec);
     DET_TRY_ASSIGN(auto const replacements, load_replacements(experiment, spec->trial_count));
-    if (*predecessor.trial >= spec->trial_count && !replacements.contains(*predecessor.trial))
-        return Error{codes::no_such_trial, fmt::format("there is no {}", describe(predecessor))};
-    return state_of_trial(experiment, *spec, *predecessor.trial);
+    if (*dependency.trial >= spec->trial_count && !replacements.contains(*dependency.trial))
+        return Error{codes::no_such_trial, fmt::format("there is no {}", describe(dependency))};
+    return state_of_trial(experiment, *spec, *dependency.trial);
 }
 
 }  // namespace det::journal

@@ -1,10 +1,10 @@
 #include <det/experiment/bad_nodes.hpp>
 #include <det/experiment/cluster_facts.hpp>
+#include <det/experiment/dependencies.hpp>
 #include <det/experiment/load_site.hpp>
-#include <det/experiment/predecessors.hpp>
-#include <det/experiment/prepare_submission.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/source_checkpoint.hpp>
+#include <det/experiment/submission_request.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
@@ -110,7 +110,7 @@ Result<LoadedConfig, Diagnostics> load(SubmissionOptions const& options, RootLay
 
 }  // namespace
 
-Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions options, Context& context) {
+Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     options.sources.site = &file;

@@ -16,7 +16,7 @@ struct SubmissionOptions {
     std::optional<ContextSpec> packed_code;  // code that is stored already, in place of `code`
     std::optional<ExperimentId> parent;
     DesiredState desired = DesiredState::run;
-    bool is_test = false;  // one trial of one batch: see test_overrides in prepare_submission.cpp
+    bool is_test = false;  // one trial of one batch: see test_overrides in submission_request.cpp
 };
 
 /// The checked input of a submission. Nothing has been written or submitted yet.
@@ -40,6 +40,6 @@ struct SubmissionRequest {
 };
 
 /// Loads and checks everything before any file is written.
-Result<SubmissionRequest, Diagnostics> prepare_submission(SubmissionOptions options, Context& context);
+Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context);
 
 }  // namespace det::experiment

@@ -1,12 +1,12 @@
 // Jobs that start after other experiments.
-#include <det/launch/supervisor/predecessors.hpp>
+#include <det/launch/supervisor/dependencies.hpp>
 
 #include "supervisor_fixture.hpp"
 
 using namespace det;
 using namespace det::launch::supervisor;
 
-namespace predecessors_test {
+namespace dependencies_test {
 
 struct Fixture : SupervisorFixture {
     ExperimentLayout other{RootLayout(root.path()), {5}};
@@ -35,15 +35,15 @@ struct Fixture : SupervisorFixture {
         return a;
     }
     StartPermission permission(Json const& list, char const* key = "after") const {
-        return must(check_predecessors(after(list, key).spec));
+        return must(check_dependencies(after(list, key).spec));
     }
 };
 
-}  // namespace predecessors_test
+}  // namespace dependencies_test
 
-BOOST_FIXTURE_TEST_SUITE(predecessors_test, predecessors_test::Fixture)
+BOOST_FIXTURE_TEST_SUITE(dependencies_test, dependencies_test::Fixture)
 
-BOOST_AUTO_TEST_CASE(a_job_starts_after_the_good_end_of_its_predecessors) {
+BOOST_AUTO_TEST_CASE(a_job_starts_after_the_good_end_of_its_dependencies) {
     auto const list = Json::array({"5"});
     BOOST_TEST(permission(list).waits_for == "experiment 5");
     end_trial(0, Cause::finished);
@@ -64,14 +64,14 @@ BOOST_AUTO_TEST_CASE(a_job_starts_after_the_good_end_of_its_predecessors) {
     BOOST_TEST(permission(list, "after_any").refusal == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_predecessor_that_was_cancelled_before_it_began_has_ended) {
+BOOST_AUTO_TEST_CASE(a_dependency_that_was_cancelled_before_it_began_has_ended) {
     must(journal::write_desired(other.desired(), DesiredState::cancel));
     BOOST_TEST(permission(Json::array({"5"})).refusal ==
                "experiment 5, after which it was to start, did not end well");
     BOOST_TEST(permission(Json::array({"5"}), "after_any").waits_for == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_predecessor_that_was_deleted_has_ended) {
+BOOST_AUTO_TEST_CASE(a_dependency_that_was_deleted_has_ended) {
     BOOST_TEST(permission(Json::array({"4"})).refusal ==
                "experiment 4, after which it was to start, was deleted");
     BOOST_TEST(permission(Json::array({"5.2"})).refusal ==
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_predecessor_that_was_deleted_has_ended) {
     BOOST_TEST(permission(Json::array({"4"}), "after_any").refusal == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_job_goes_back_into_the_queue_while_its_predecessor_has_not_ended) {
+BOOST_AUTO_TEST_CASE(a_job_goes_back_into_the_queue_while_its_dependency_has_not_ended) {
     step_is("exit 0");
     BOOST_TEST(supervise(after(Json::array({"5"}))) == 0);
     BOOST_TEST(std::ranges::count_if(slurm.calls,
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_job_goes_back_into_the_queue_while_its_predecessor_has_no
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_whose_predecessor_failed_ends_without_a_step) {
+BOOST_AUTO_TEST_CASE(a_trial_whose_dependency_failed_ends_without_a_step) {
     step_is("exit 0");
     end_trial(0, Cause::failed);
     end_trial(1, Cause::failed);

@@ -11,16 +11,16 @@
 namespace det::journal {
 
 /// An experiment or a trial for whose end another experiment waits (slurm.after, slurm.after_any).
-struct Predecessor {
+struct Dependency {
     ExperimentId experiment;
     std::optional<std::uint32_t> trial;  // nothing: the whole experiment
 };
 
 /// Parses "7" and "7.3".
-std::optional<Predecessor> parse_predecessor(std::string_view text);
-std::string describe(Predecessor const& predecessor);  // "experiment 7", "trial 7.3"
+std::optional<Dependency> parse_dependency(std::string_view text);
+std::string describe(Dependency const& dependency);  // "experiment 7", "trial 7.3"
 
-enum class PredecessorState {
+enum class DependencyState {
     open,         // it runs, waits, or was interrupted and may go on
     ended_well,   // the trial has completed; of an experiment all trials have ended and one has completed
     ended_badly,  // it has failed or was cancelled
@@ -28,6 +28,6 @@ enum class PredecessorState {
 
 /// Reads the state from the journals below the root. An experiment that Slurm has requeued is open.
 /// \return codes::no_such_experiment, codes::no_such_trial, and the codes of files that can't be read
-Result<PredecessorState> load_predecessor_state(RootLayout const& root, Predecessor const& predecessor);
+Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency const& dependency);
 
 }  // namespace det::journal

@@ -13,6 +13,6 @@ struct StartPermission {
 };
 
 /// Reads the journals of the experiments that this one waits for.
-Result<StartPermission> check_predecessors(ExperimentSpec const& spec);
+Result<StartPermission> check_dependencies(ExperimentSpec const& spec);
 
 }  // namespace det::launch::supervisor

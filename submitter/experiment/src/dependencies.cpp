@@ -1,7 +1,7 @@
-#include <det/experiment/predecessors.hpp>
+#include <det/experiment/dependencies.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/dependencies.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/journal/predecessors.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/replacements.hpp>
 #include <det/protocol/array_job.hpp>
@@ -12,36 +12,35 @@
 namespace det::experiment {
 namespace {
 
-using journal::Predecessor;
-using journal::PredecessorState;
+using journal::Dependency;
+using journal::DependencyState;
 
 /// The jobs that run it, as sbatch --dependency names them.
-Result<std::vector<slurm::JobRef>> jobs_of(Predecessor const& predecessor, RootLayout const& root) {
-    ExperimentLayout const layout(root, predecessor.experiment);
+Result<std::vector<slurm::JobRef>> jobs_of(Dependency const& dependency, RootLayout const& root) {
+    ExperimentLayout const layout(root, dependency.experiment);
     DET_TRY_ASSIGN(auto const spec, journal::load_spec(layout));
     DET_TRY_ASSIGN(auto const events, journal::load_events(layout.events()));
     auto const arrays = array_jobs_of(events_in_force(events, spec));
     std::vector<slurm::JobRef> jobs;
-    if (!predecessor.trial || spec.lanes > 1) {  // which task runs a packed trial is known only once it runs
+    if (!dependency.trial || spec.lanes > 1) {  // which task runs a packed trial is known only once it runs
         for (auto const& array : arrays) jobs.push_back({array.job, {}});
         return jobs;
     }
     DET_TRY_ASSIGN(auto const replacements, journal::load_replacements(layout, spec.trial_count));
-    auto const planned = journal::find_planned_trial(replacements, *predecessor.trial);
+    auto const planned = journal::find_planned_trial(replacements, *dependency.trial);
     if (auto const array = find_array_of(arrays, planned))
         jobs.push_back({array->job, array->task_of(planned)});
     return jobs;
 }
 
-/// Adds the jobs of a predecessor that Slurm still knows: sbatch refuses others.
-Status add_jobs(Predecessor const& predecessor, RootLayout const& root, Context& context,
-                std::vector<std::string>& dependency) {
-    DET_TRY_ASSIGN(auto const jobs, jobs_of(predecessor, root));
+/// Adds the jobs of a dependency that Slurm still knows: sbatch refuses others.
+Status add_jobs(Dependency const& dependency, RootLayout const& root, Context& context,
+                std::vector<std::string>& names) {
+    DET_TRY_ASSIGN(auto const jobs, jobs_of(dependency, root));
     for (auto const& job : jobs) {
         auto const name = slurm::to_string(job);
         DET_TRY_ASSIGN(auto const known, context.slurm.query_job(job));
-        if (known && std::find(dependency.begin(), dependency.end(), name) == dependency.end())
-            dependency.push_back(name);
+        if (known && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
     return Ok{};
 }
@@ -68,17 +67,17 @@ public:
 
 private:
     Status look_at(std::string const& name, bool needs_good_end) {
-        auto const predecessor = journal::parse_predecessor(name);
-        if (!predecessor) return Error{codes::bad_value, fmt::format("'{}' is no experiment or trial", name)};
-        DET_TRY_ASSIGN(auto const state, journal::load_predecessor_state(root_, *predecessor));
-        if (needs_good_end && state == PredecessorState::ended_badly) {
+        auto const dependency = journal::parse_dependency(name);
+        if (!dependency) return Error{codes::bad_value, fmt::format("'{}' is no experiment or trial", name)};
+        DET_TRY_ASSIGN(auto const state, journal::load_dependency_state(root_, *dependency));
+        if (needs_good_end && state == DependencyState::ended_badly) {
             return Error{codes::wrong_state,
                          fmt::format("{} did not end well, so this experiment would never start",
-                                     journal::describe(*predecessor)),
+                                     journal::describe(*dependency)),
                          "use slurm.after_any to start it anyway"};
         }
-        if (state != PredecessorState::open) return Ok{};
-        return add_jobs(*predecessor, root_, context_, jobs_);
+        if (state != DependencyState::open) return Ok{};
+        return add_jobs(*dependency, root_, context_, jobs_);
     }
 
     config::ExperimentConfig const& config_;
