@@ -41,7 +41,7 @@ private:
         return with_context(result ? flushed.error() : std::move(result).error());
     }
     Error with_context(Error error) const;
-    /// Agrees with all ranks, and returns the values of all that the agreement carried.
+    /// Agrees with all ranks, and returns an Entry for each rank.
     Result<std::vector<Entry>> agree_on_entries(Channel channel, std::string const& value);
     Result<std::vector<std::string>> gather_begun(Channel channel, std::string value);
     Result<std::vector<std::string>> allgather_begun(Channel channel, std::string const& value);
@@ -53,7 +53,7 @@ private:
     bool is_forced(Kind kind) const;
     Algorithm algorithm_for(Kind kind, std::size_t size_bytes) const;
     void explain(Kind kind, std::size_t size_bytes, Algorithm algorithm);
-    /// The plan for data that follows the agreement, by the table.
+    /// The plan for data that follows the agreement. Calls explain().
     SchedulePlan plan_for(Kind kind, std::size_t size_bytes, Rank root = {});
     Status move_by(Schedule const& schedule, Channel channel, Blocks const& blocks);
     /// Reduces the elements of all ranks in place.

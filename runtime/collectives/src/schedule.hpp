@@ -9,7 +9,7 @@
 namespace det::collectives {
 
 // A schedule describes the steps of one rank in a collective operation, as data. run_schedule.hpp executes it
-// over a transport, and a simulator (tests/simulation) computes its cost. Pure.
+// over a transport, and a simulator (tests/simulation) computes its cost. All functions are pure.
 
 /// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks;
 /// in operations on objects, each block is the value of one rank.
@@ -22,8 +22,8 @@ struct BlockRange {
 enum class Action : std::uint8_t {
     send,           // sends the current contents of the blocks; does not wait for the receiver
     receive,        // replaces the contents of the blocks
-    combine_below,  // receives the left operand from a lower rank, and combines
-    combine_above,  // receives the right operand from a higher rank, and combines
+    combine_below,  // receives, and combines: the received data is the left operand
+    combine_above,  // receives, and combines: the received data is the right operand
     finish,         // finishes blocks that are fully reduced: divides a mean
 };
 
@@ -56,7 +56,7 @@ struct SchedulePlan {
 
 /// The schedule of the operation `plan.kind`, which must support the algorithm (algorithms_of). One rank
 /// reduces each block, or several ranks reduce it in the same order. The order depends only on the schedules,
-/// so all ranks that hold a block at the end hold the same bits.
+/// so all ranks that get the result of a block get the same bits.
 Schedule schedule_of(SchedulePlan const& plan);
 
 // The schedules by operation. A rank's own block is the one with the rank's number.

@@ -24,9 +24,10 @@ using Bytes = std::span<std::byte const>;
 using Payload = std::array<std::byte, payload_bytes>;
 
 /// A rank's entry of an operation: its signature (see signature_of) and a payload, which is its input if that
-/// is tiny. A short payload uses only the line of the signature. Each rank has two cells, for operations with
-/// even and odd numbers. A rank reuses a cell after all ranks have entered the operation in between, so every
-/// rank has finished reading the old contents.
+/// is tiny, and otherwise the location of tensors or the size of an object. A short payload uses only the
+/// line of the signature. Each rank has two cells, for operations with even and odd numbers. A rank reuses a
+/// cell after all ranks have entered the operation in between, so every rank has finished reading the old
+/// contents.
 struct alignas(apart_bytes) Cell {
     std::atomic<std::uint64_t> signature;
     Payload payload;

@@ -12,7 +12,7 @@ namespace {
 
 using collectives::Kind;
 
-constexpr int small_ranks_max = 16;  // more ranks would read too much
+constexpr int small_ranks_max = 16;  // each rank reads the data of all others
 
 std::size_t small_below_bytes(ControlMemory const& control) {
     if (control.ranks() > small_ranks_max) return 0;

@@ -67,8 +67,8 @@ private:
     /// Completes the first started operation with this result.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// The condition of reduce_small(), the fast path for small data. It avoids the stages of an Operation,
-    /// because every nanosecond counts.
+    /// The condition of reduce_small(), the fast path for small data. reduce_small() does without an
+    /// Operation, because every nanosecond counts.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);

@@ -19,7 +19,7 @@ struct RankSlot {
     int rank = 0;
     int ranks = 1;
     std::uint64_t sequence = 0;  // of the current operation
-    std::uint64_t rounds = 0;    // the number of exchange rounds before the current operation
+    std::uint64_t rounds = 0;    // of all exchanges that have begun, including the current one
     collectives::ErrorScope const* error_scope = nullptr;
     ExchangePlan* plan = nullptr;  // of the current operation; its memory is reused by the next operation
 
@@ -45,7 +45,7 @@ struct RankSlot {
     bool poll_all(std::uint64_t signature, bool has_two_lines) const;
 
     /// Prefetches, for writing, the lines to which this rank will write its input of the next operation, if
-    /// that input has this size. The other ranks have finished reading these lines.
+    /// that input has this size. Other ranks may still read these lines: a prefetch changes no data.
     void claim_next(std::size_t size_bytes) const;
 
     /// out = sources[0] op sources[1] op ..., where the other ranks' sources are their small buffers. With

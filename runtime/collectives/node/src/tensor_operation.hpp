@@ -18,9 +18,9 @@ struct BufferLocation {
 /// From this size, reading the memory of other ranks directly is faster than a copy.
 inline constexpr std::size_t shared_from_bytes = 4 * 1024;
 
-/// An operation on tensors. Tiny data is sent in the cells of the entry, small data in the small buffers. If
-/// the data is larger than shared_from_bytes and the buffers of all ranks are in shared memory, ranks send
-/// only their locations. An Exchange sends all other data.
+/// An operation on tensors. Tiny data is sent in the cells of the entry. If the data has at least
+/// shared_from_bytes and the buffers of all ranks are in shared memory, ranks send only their locations.
+/// Other small data is sent in the small buffers. An Exchange sends all other data.
 class TensorOperation final : public Operation {
 public:
     TensorOperation(collectives::TensorCall const& call, Status const& refused);

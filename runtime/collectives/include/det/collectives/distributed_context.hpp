@@ -118,10 +118,10 @@ public:
         return broadcast(Tensor::of(values), from);
     }
 
-    // Operations that may continue after the call. They do so on device memory, and if the ranks communicate
-    // through shared memory only; over messages start_...() returns a complete operation. The returned Handle
-    // completes the operation; see Handle for progress. Several operations may be in flight. The rule that
-    // all ranks call in the same order includes these calls.
+    // Operations that may continue after the call. They do so on device memory, and on host memory if all
+    // ranks communicate through shared memory. Otherwise start_...() blocks until the operation is complete.
+    // The returned Handle completes the operation; see Handle for progress. Several operations may be in
+    // flight. The rule that all ranks call in the same order includes these calls.
 
     Handle start_allreduce(Tensor tensor, ReduceOp op);
     Handle start_allreduce(ConstTensor in, Tensor out, ReduceOp op);
@@ -131,15 +131,17 @@ public:
     Handle start_all_to_all(ConstTensor in, Tensor out);
     Handle start_broadcast(Tensor tensor, Rank from = chief);
 
-    /// The algorithm for such a call, for messages: "shared memory, slots; UCX, ring". Empty if unknown.
+    /// The algorithm for such a call, for messages: "shared memory, pipeline; UCX, ring". Empty if
+    /// unknown.
     std::string algorithm_name(TensorCall const& call) const;
     /// Sets the cudaStream_t for all later operations on device memory, including checkpoints. nullptr is the
     /// default stream, which is also the initial value. Ranks may use different streams. Not collective.
     /// Fails with codes::misuse if the context has no devices.
     Status use_stream(void* stream);
 
-    /// Allocates memory on which collectives need no copies if the ranks share memory. Useful for gradients
-    /// and other large data. Not collective: ranks may allocate different sizes at different times.
+    /// Allocates memory on which collectives need no intermediate copy if the ranks of a node share memory.
+    /// Useful for gradients and other large data. Not collective: ranks may allocate different sizes at
+    /// different times.
     ///
     /// \param size_bytes size of the memory, which is zeroed and aligned to 4096 bytes; 0 gives an empty
     ///     Buffer.

@@ -46,7 +46,8 @@ public:
         if (!pending_) return true;
         return pending_->test();
     }
-    /// The cudaEvent_t after which the result is in device memory; nullptr for host memory, and after wait().
+    /// The cudaEvent_t after which the result is in device memory. nullptr for host memory, after wait(), and
+    /// if the operation failed when it was started.
     void* event() const { return pending_ ? pending_->event() : nullptr; }
     /// Blocks until the operation is complete. Further calls return the same result.
     Status wait() {

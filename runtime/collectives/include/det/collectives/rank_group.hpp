@@ -90,7 +90,7 @@ public:
     virtual void abandon() noexcept = 0;
 
     virtual ControlChannel control_channel() { return {}; }
-    /// Fails if a lost rank has been detected already. Does not communicate. By default never fails.
+    /// Fails if a lost rank is known, or can be detected without communication. By default never fails.
     virtual Status check_ranks() { return Ok{}; }
 
     /// Sets the stream for all later operations on device memory.

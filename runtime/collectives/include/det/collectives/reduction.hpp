@@ -28,11 +28,13 @@ Reducer reducer_of(DataType type, ReduceOp op);
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 
-/// Whether data comes from lower or from higher ranks.
+/// Which operand received data is: the left one (below, as is data from lower ranks in most algorithms) or
+/// the right one.
 enum class Side { below, above };
-/// Combines `values` with `others` into `values`. The left operand is the one from the lower ranks: the order
-/// matters for NaN and -0. A mean is combined as a sum, and finish_mean() divides it. `values` and `others`
-/// do not overlap. Not for float16 and bfloat16, which the caller must widen() first.
+/// Combines `values` with `others` into `values`. `others` are the left operand if they are below. The order
+/// of operands matters only for the minimum and the maximum of 0 and -0. A mean is combined as a sum, and
+/// finish_mean() divides it. `values` and `others` do not overlap. Not for float16 and bfloat16, which the
+/// caller must widen() first.
 void combine(DataType type, ReduceOp op, std::span<std::byte> values, std::span<std::byte const> others,
              Side others_are);
 /// Divides sums by the number of ranks. For float32 and float64 only.

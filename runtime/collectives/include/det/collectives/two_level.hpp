@@ -5,11 +5,12 @@
 
 namespace det::collectives {
 
-/// Makes a group for ranks on several nodes. The group `local` does the work within a node. Between nodes,
-/// only the first rank of each node communicates. If all nodes have the same number of ranks, all ranks with
-/// the same local rank communicate with each other, concurrently, in an allreduce of large data, and a reduce
-/// and a broadcast go through the ranks with the root's local rank. Operations that these steps do not suit
-/// (ALGORITHMS.md) go between all ranks at once. Collective.
+/// Makes a group for ranks on several nodes. The group `local` does the work within a node. Between nodes, in
+/// general only the first rank of each node communicates. If all nodes have the same number of ranks, there
+/// are two exceptions: in an allreduce of large data, the ranks with the same local rank communicate with
+/// each other, concurrently for all local ranks; a reduce and a broadcast go through the ranks with the
+/// root's local rank. Operations that these steps do not suit (ALGORITHMS.md) go between all ranks at once.
+/// Collective.
 ///
 /// \param transport connects all ranks.
 /// \param local the ranks of this node in the order of their local ranks; make_single_rank() for a single

@@ -16,7 +16,8 @@ enum class Members { processes, threads };
 /// sizes in bytes are multiples of 64.
 struct Geometry {
     /// Up to this size inputs are copied whole into shared buffers, and each rank takes from them what it
-    /// needs (in an allreduce everything). Larger data goes in pieces.
+    /// needs (in an allreduce everything). Larger data goes in pieces. Data of at least 4 KiB that is in
+    /// shared memory on all ranks is read there instead.
     std::size_t small_limit_bytes = 8 * 1024;
     /// The limit in place of small_limit_bytes for an allreduce or allgather of two ranks, where dividing the
     /// work saves nothing.
@@ -42,7 +43,7 @@ struct Options {
     std::chrono::milliseconds join_timeout = std::chrono::seconds(120);
 };
 
-/// The shared memory of the ranks of a node. The kernel frees it when the last process closes it.
+/// The shared memory of the ranks of a node. The kernel frees it when no process has it open or mapped.
 struct SharedMemory {
     UniqueFd control;
     UniqueFd arena;  // for allocations that all ranks can see; empty: each rank allocates private memory
@@ -73,8 +74,7 @@ struct Rendezvous {
 };
 /// Joins the group of the ranks that meet at the Rendezvous. Blocks until all ranks have joined.
 /// \return errors as for map_and_join(); codes::misuse also if a rank has another version or another number
-/// of
-///     ranks; codes::timed_out also if rank 0 or another rank does not connect in time
+///     of ranks; codes::timed_out also if rank 0 or another rank does not connect in time
 Result<std::unique_ptr<collectives::RankGroup>> join_at(Rendezvous const& rendezvous, Options options = {});
 
 }  // namespace det::collectives::node
