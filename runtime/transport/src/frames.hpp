@@ -52,8 +52,8 @@ class FrameClient {
 public:
     /// Connects and authenticates.
     /// \param greeting_deadline limits the time to connect and to receive the server's first message
-    /// \return codes::permission if the server rejected this rank; codes::name_taken if it has such a rank
-    ///     already; another code if the handshake failed before.
+    /// \return codes::permission if the server rejected this rank or did not prove that it knows the secret;
+    ///     codes::name_taken if it has such a rank already; another code if the handshake failed before.
     static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
                                     TimePoint deadline, TimePoint greeting_deadline = TimePoint::max());
 

@@ -13,8 +13,8 @@ namespace {
 
 class LocalOperation;
 
-/// A message for which no receive is posted yet. A small message is copied; a large message is still in the
-/// buffer of the sender, unless the receiver has left.
+/// A message for which no receive is posted yet. A small message is copied, unless the receiver has left. Any
+/// other message is still in the buffer of the sender.
 struct UnexpectedMessage {
     LocalOperation* sender = nullptr;
     Bytes bytes;

@@ -43,8 +43,9 @@ private:
 Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
                                TimePoint deadline);
 
-/// Connects to a chief that makes the file with a new secret, and may replace the file. Retries like
-/// find_chief(), and also after a rejection, for up to `rejection_limit` while the file stays the same.
+/// Connects to a chief that makes the file with a new secret, and may replace the file. Retries until the
+/// deadline, also while the file does not exist or cannot be read. After a rejection, retries for up to
+/// `rejection_limit` while the file stays the same.
 /// \return the first codes::name_taken; codes::permission after `rejection_limit`; codes::timed_out at the
 ///     deadline
 Result<FrameClient> find_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,

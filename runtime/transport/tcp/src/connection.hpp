@@ -63,8 +63,8 @@ public:
     MessageWriter const& messages() const { return writer_; }
     Progress write() { return writer_.advance(socket_); }
     TimePoint answer_until() const { return answer_until_; }
-    /// Advances the handshake, or sends and receives messages. Does not block. Progress::broken if the client
-    /// gives no proof or if `may_join` refuses its rank.
+    /// Advances the handshake, or sends and receives messages. Does not block. Progress::broken if the
+    /// client's proof is wrong or `may_join` refuses its rank.
     Progress advance(SessionKey const& key, std::function<bool(Rank)> const& may_join, Match const& match);
 
 private:

@@ -16,7 +16,7 @@ constexpr std::chrono::seconds answer_timeout{30};  // the peer may compute betw
 constexpr int yields_before_sleep = 1000;
 constexpr int turns_per_full_check = 16;
 constexpr std::size_t answer_max_bytes = 4096;  // larger messages use a connection of their own direction
-constexpr int max_sleep_ms = 50;                // no socket event tells that the monitor has lost a rank
+constexpr int max_sleep_ms = 50;                // no socket event reports what the monitor has detected
 
 /// The endpoints at which the ranks listen, and the secret that the chief has generated.
 struct SharedEndpoints {

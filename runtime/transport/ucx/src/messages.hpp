@@ -11,8 +11,8 @@ struct Route {
     Tag tag;
 };
 
-/// Fails if the peer is lost. The destructor cancels the send, by closing the endpoint if UCX can't cancel
-/// it.
+/// The destructor cancels an incomplete send, if need be by closing the endpoint: UCX can't cancel a large
+/// send.
 class SendMessage final : public Operation {
 public:
     SendMessage(std::shared_ptr<Worker> worker, Route route, Bytes bytes)

@@ -13,8 +13,8 @@ namespace det::transport {
 /// wait for another rank has a time limit (BootstrapOptions::timeout).
 ///
 /// Not thread-safe. The chief, rank 0, must not destroy it while other ranks still call it. After
-/// codes::timed_out a later call may receive the reply to the call that has timed out, so the program must
-/// not use its result.
+/// codes::timed_out the program must not call it again: a later collective call could be matched with an
+/// earlier one of another rank. Over TCP all later calls fail.
 class Bootstrap {
 public:
     static constexpr std::size_t key_limit_bytes = 128;

@@ -62,8 +62,9 @@ public:
 
     /// Makes progress. Does not wait for the peer; if the peer is lost, may block for half a second until the
     /// cause is known.
-    /// \return whether finish() would return at once; codes::transport if the peer is lost. Ranks that are
-    ///     threads return true in place of that error, and finish() reports it. MPI does not detect a loss.
+    /// \return whether finish() would return at once; codes::transport if the connection to the peer has
+    ///     broken. Ranks that are threads return true in place of that error, and finish() reports it. Only
+    ///     finish() detects a loss that only the RankMonitor reports. MPI does not detect a loss.
     Result<bool> test() { return operation_->test(); }
     /// Blocks until the operation is complete. Must be called at most once.
     /// \return the size of the message; codes::transport for a size mismatch or a lost rank; codes::timed_out

@@ -25,10 +25,9 @@ struct Options {
 /// Opens a transport over MPI between the ranks that mpirun or `srun --mpi=pmix` started, or between the
 /// ranks of a communicator. Opens det_mpi.so first; if the process has loaded an MPI library already,
 /// det_mpi.so uses that one. Initialises MPI if the program has not; the transport's destructor then
-/// finalises it.
+/// finalises it, except after abandon().
 ///
-/// Waits have no time limit and do not detect lost ranks: it is the launcher that ends the other ranks of a
-/// rank that was lost.
+/// Waits have no time limit and do not detect lost ranks: if a rank is lost, the launcher ends the others.
 ///
 /// Collective over the ranks of the communicator; blocks until all have called it.
 /// \return codes::not_supported if det_mpi.so or MPI can't be loaded or the process uses another MPI;
