@@ -177,7 +177,8 @@ private:
                             refusal.message);
     }
 
-    /// Blocks until the last write no longer compares its bytes with the memory that the next save uses.
+    /// Blocks until the last write has compared its bytes with those of the write before it. The next save
+    /// may use the memory of that earlier write.
     Status wait_until_compared() {
         if (!last_.write) return Ok{};
         auto const compared = last_.write->wait_until_compared(options_.write_limit);

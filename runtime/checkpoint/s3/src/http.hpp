@@ -35,9 +35,9 @@ public:
     /// can be used, fails with codes::not_supported and the reason for each file.
     static Result<Http> open(std::span<std::filesystem::path const> modules);
 
-    /// Sends one request and returns its response. Fails with codes::transport if there is no connection
-    /// within 10 s or the transfer stalls for 30 s; with an error of the file system if `into` can't be
-    /// written.
+    /// Sends one request and returns its response. Fails with codes::transport if no whole response arrives,
+    /// for example because there is no connection within 10 s or the transfer stalls for 30 s; with an error
+    /// of the file system if `into` can't be written.
     Result<HttpResponse> exchange(HttpRequest const& request) const;
 
 private:
