@@ -15,7 +15,7 @@ namespace det::core {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t exact_limit = std::int64_t{1} << 53;  // a double holds the integers up to it
+constexpr std::int64_t exact_limit = std::int64_t{1} << 53;  // a double holds all integers up to it
 
 struct NamedNumber {
     std::string_view name;
@@ -36,7 +36,7 @@ std::string_view name_of(double value) {
     return named_numbers[value > 0 ? 1 : 2].name;
 }
 
-/// Whether a double holds the integer exactly; false for nullopt.
+/// Whether the integer is among those that a double certainly holds exactly; false for nullopt.
 bool is_exact(std::optional<std::int64_t> integer) {
     return integer && *integer >= -exact_limit && *integer <= exact_limit;
 }

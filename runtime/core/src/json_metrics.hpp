@@ -28,8 +28,8 @@ private:
 
 /// Finds the numbers of a JSON object. Booleans and the texts "NaN", "Infinity" and "-Infinity" count as
 /// numbers. The names in `numbers` are views of `metrics`.
-/// \return false if another value is among them, or an integer that a double does not hold exactly; `numbers`
-///     then has an undefined content
+/// \return false if another value is among them, or an integer beyond 2^53, which a double may not hold
+///     exactly; `numbers` then has an undefined content
 bool find_numbers(Json const& metrics, std::pmr::vector<Metric>& numbers);
 
 /// The same for JSON text. Also accepts NaN, Infinity and -Infinity without quotes, as Python writes them.

@@ -29,8 +29,8 @@ struct ContextData;
 /// fill a directory or pass one), or by save() (tensors, while training continues). Metadata is a JSON
 /// object, to which "steps_completed" is added; anything else is codes::misuse. steps_completed counts
 /// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks,
-/// with one exception: only the chief gets an error of writing the journal. In that case the checkpoint may
-/// have been committed, and a later run of the trial finds it.
+/// with one exception: an error of writing the journal may reach only the chief. In that case the checkpoint
+/// may have been committed, and a later run of the trial finds it.
 ///
 /// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
@@ -92,8 +92,8 @@ public:
     /// metadata are those of store_sharded().
     Result<Draft> begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata);
     /// Turns the files of all ranks into a checkpoint. Collective. Blocks until the checkpoint is committed.
-    /// \return the first error of a rank; then there is no checkpoint, unless it is an error of writing the
-    ///     journal
+    /// \return the error of the lowest rank that has one; then there is no checkpoint, unless it is an error
+    ///     of writing the journal
     Status commit_sharded(Draft const& draft);
     /// Takes part in commit_sharded() of the other ranks, and makes it fail on all of them.
     /// \param reason the error that all ranks get, unless a lower rank has given up too
@@ -138,10 +138,10 @@ public:
     /// Blocks until every save has ended.
     /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
-    /// Fills each rank's parts of the state from the checkpoint latest(), or with OnDamage::take_older, if
-    /// need be, from an older one that a run of this trial has committed. The number of ranks and the
-    /// division of tensors into parts may differ from the save.
-    /// \return nullopt if the trial starts from the beginning; codes::checkpoint_damaged;
+    /// Fills each rank's parts of the state from the checkpoint latest(); if there is none, from the newest
+    /// one that a run of this trial has committed. With OnDamage::take_older, if need be, from an older one
+    /// of this trial. The number of ranks and the division of tensors into parts may differ from the save.
+    /// \return nullopt if there is no such checkpoint; codes::checkpoint_damaged;
     ///     codes::no_such_checkpoint; codes::misuse if the checkpoint does not have a tensor of the state, or
     ///     has it with another type or shape. After an error the data of the state is undefined
     Result<std::optional<checkpoint::Loaded>> load(

@@ -20,7 +20,7 @@ class DeviceBackend;
 
 namespace det::core {
 
-/// Memory that collectives and checkpoints accept: none: host memory only. nccl: also memory of the CUDA
+/// Which memory collectives and checkpoints accept. none: host memory only. nccl: also memory of the CUDA
 /// device, with NCCL.
 enum class Devices { none, nccl };
 
@@ -30,9 +30,10 @@ struct ContextOptions {
     std::filesystem::path checkpoint_path = "checkpoints";
     /// Not owned; must outlive the context. nullptr: the system clock.
     Clock* clock = nullptr;
-    /// Called with a warning: once per operation when a rank has waited a minute for other ranks, if copies
-    /// of device tensors use a slow path, and if reports of the chief are dropped or can't be written. The
-    /// last comes from the thread that writes the journal. Empty: warnings go to stderr.
+    /// Called with a warning: when a rank has waited a minute for other ranks or its device, once per wait;
+    /// if copies of device tensors use a slow path; and on the chief if reports are dropped or can't be
+    /// written, or the metrics for TensorBoard can't be. Warnings about reports come from the thread that
+    /// writes the journal. Empty: warnings go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
@@ -59,7 +60,8 @@ struct RankNumbers {
 
 /// The Core API for training code. In a run it finds its experiment, its peers and its journal through the
 /// environment. Started by hand it is a single rank, and reports are discarded. Only train() may be used by
-/// several threads at a time. All ranks must make collective calls in the same order.
+/// several threads at a time, but not during join_run(). All ranks must make collective calls in the same
+/// order.
 class Context {
 public:
     /// Connects to the other ranks. Collective; blocks until all ranks have called it.
@@ -93,7 +95,8 @@ public:
     /// rank that fails should not call it: the destructor disconnects without waiting, and the launcher ends
     /// the other ranks.
     ///
-    /// \return the error of the first failed save, of the journal, or of the connection.
+    /// \return the error of the first failed save that no earlier call has returned, of the journal, or of
+    ///     the connection.
     Status close();
 
 private:

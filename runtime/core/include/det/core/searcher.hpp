@@ -15,7 +15,7 @@ struct ContextData;
 ///
 /// A program asks either for the number of batches that are left:
 ///
-///     while (context.searcher().batches_left(step).value_or(default_batches) > 0) { ... ++step; }
+///     while (context.searcher().batches_left(step).value_or(default_batches - step) > 0) { ... ++step; }
 ///
 /// or for operations, as with Determined's older API. An operation is a length up to which the trial trains,
 /// counted from the beginning of the trial, in the unit of the searcher. There is one operation, the whole
