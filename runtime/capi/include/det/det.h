@@ -25,7 +25,8 @@
  *
  * Thread safety. One thread at a time may use a context and the objects made from it, in the same order on
  * all ranks. Different contexts are independent. The calls of det_train_*, except det_train_report_mean(),
- * may be made by any thread at any time between the opening and the closing of the context.
+ * may be made by any thread at any time between the opening and the closing of the context, but not during
+ * det_context_join_run().
  *
  * Collective calls are made by all ranks, in the same order. If ranks differ in the call or its arguments,
  * each rank gets the same error, which names two ranks that differ; the next call can succeed.
@@ -101,8 +102,9 @@ typedef struct det_context_options {
     /** The directory for checkpoints outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
     /** Called with a warning: inside a call of this library when this rank has waited for another rank for a
-     * minute, or when copies of device tensors are slower than they could be; and, on the chief, by a thread
-     * of this library when reports are dropped or can't be written. NULL: the warning goes to stderr. */
+     * minute, or when copies of device tensors are slower than they could be; and, on the chief, also by a
+     * thread of this library, when reports are dropped or can't be written, or the metrics for TensorBoard
+     * can't be. NULL: the warning goes to stderr. */
     void (*on_warning)(const char* warning, void* user);
     void* user;                    /**< passed to on_warning; must outlive the context */
     det_preempt_mode preempt_mode; /**< must be the same on all ranks */
@@ -153,10 +155,11 @@ DET_API det_status det_context_open(const det_context_options* options, det_cont
  *     ranks.rank = ranks.local_rank = number;
  *     ranks.size = ranks.local_size = count;
  *     det_context_connect(&ranks, NULL, &context);
- * \param options NULL for the defaults; on_warning, user and devices are used for good, preempt_mode
- * and checkpoint_path until det_context_join_run(), checkpoint_storage is not used
- * \return "misuse" if the numbers contradict each other; DET_TIMED_OUT if not all ranks of several nodes have
- * come within five minutes, or within DET_COLLECTIVE_TIMEOUT_S; "name-taken" if another program has the same
+ * \param options NULL for the defaults. on_warning, user and devices hold for the life of the context,
+ * preempt_mode and checkpoint_path until det_context_join_run(). checkpoint_storage is not used
+ * \return "misuse" if the numbers contradict each other; DET_TIMED_OUT if not all ranks of a node have
+ * connected within two minutes, or not all ranks of several nodes within five minutes (outside of a run
+ * within DET_COLLECTIVE_TIMEOUT_S seconds, if that is set); "name-taken" if another program has the same
  * group and chief_address at the same time */
 DET_API det_status det_context_connect(const det_ranks* ranks, const det_context_options* options,
                                        det_context** context);
@@ -167,8 +170,7 @@ DET_API det_status det_context_connect(const det_ranks* ranks, const det_context
 DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
  * have entered, or after an error. The context is still to be destroyed.
- * \return the error of the first save that failed and was not returned yet, of the journal, or of the
- * connection */
+ * \return the error of a save that failed and was not returned yet, of the journal, or of the connection */
 DET_API det_status det_context_close(det_context* context);
 /** Frees the context. Not collective. If the context was not closed, the rank leaves without telling its
  * peers; when the process ends, peers that wait for it get an error. */
@@ -184,8 +186,8 @@ DET_API const char* det_context_hyperparameters(const det_context* context);
 
 /* ------------------------------------------------------------------------------------------- distributed */
 
-/** \return the number of this rank, from 0. Rank 0 is the chief. -1 if context is NULL, also for the
- * functions below. */
+/** \return the number of this rank, from 0. Rank 0 is the chief. This function and the five below return -1
+ * if context is NULL. */
 DET_API int32_t det_distributed_rank(const det_context* context);
 /** \return the number of ranks */
 DET_API int32_t det_distributed_size(const det_context* context);
@@ -221,8 +223,8 @@ enum {
 
 /** Reductions. The mean is for floating point only. Sums and products of integers wrap. A NaN on any rank is
  * a NaN in the result. F16 and BF16 are combined as F32 and rounded once. Results have the same bits on all
- * ranks, and in every run with the same ranks and sizes. In device memory the device library reduces: it may
- * combine F16 and BF16 in another way, and knows no mean of integers either. */
+ * ranks, and in every run with the same sizes and the same ranks on each node. In device memory the device
+ * library reduces: it chooses the order, and how NaN, F16 and BF16 are combined. */
 typedef int32_t det_reduce_op;
 enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_MAX = 3, DET_REDUCE_PROD = 4 };
 
@@ -306,7 +308,8 @@ DET_API det_status det_operation_test(det_operation* operation, int32_t* is_over
 DET_API det_status det_operation_wait(det_operation* operation);
 /** An operation in device memory progresses by itself. Other streams may wait for its event instead of
  * det_operation_wait().
- * \param event set to a cudaEvent_t that belongs to the operation; NULL for an operation in host memory */
+ * \param event set to a cudaEvent_t that belongs to the operation; NULL for an operation in host memory,
+ * after det_operation_wait(), and if the operation failed when it was started */
 DET_API det_status det_operation_event(det_operation* operation, void** event);
 /** Waits for the operation, then frees it. */
 DET_API void det_operation_destroy(det_operation* operation);
@@ -351,7 +354,7 @@ DET_API det_status det_distributed_broadcast_bytes_local(det_context* context, c
 /** \} */
 
 /** Host memory for gradients and other large data. If the ranks of a node communicate through shared memory,
- * they can all read it, so that collectives on it need no copies. */
+ * they can all read it, so that collectives on it need no intermediate copy. */
 typedef struct det_buffer det_buffer;
 
 /** Not collective.
@@ -379,7 +382,7 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
  * a preemption, and the trial is resumed. Save, close the context, and return 0 from main.
  * \param should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
-/** Gives the same answer as det_preempt_should_preempt(), and writes no acknowledgement. */
+/** The same call without the acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
 /** Writes the acknowledgement, once. Not collective; does nothing on ranks other than the chief, and outside
  * of an experiment. */
@@ -409,7 +412,8 @@ DET_API det_status det_train_report_metrics(det_context* context, const char* gr
 DET_API det_status det_train_report_numbers(det_context* context, const char* group, uint64_t steps_completed,
                                             const char* const* names, const double* values, size_t count);
 /** Reports the mean of each number over all ranks. Collective: every rank calls it, with the same names in
- * the same order; otherwise "misuse" on all ranks. One thread at a time.
+ * the same order; otherwise "misuse" on all ranks. Only the rank that passes NULL for a name or an array gets
+ * the error "misuse" for it. One thread at a time.
  * \param means if not NULL: set to the means, count of them, on every rank */
 DET_API det_status det_train_report_mean(det_context* context, const char* group, uint64_t steps_completed,
                                          const char* const* names, const double* values, size_t count,
@@ -537,9 +541,9 @@ DET_API det_status det_searcher_report_completed(det_context* context, double me
 /* -------------------------------------------------------------------------------------------- checkpoint
  *
  * For all calls of this section: `metadata` is a JSON object, or NULL for none; "steps_completed" is added to
- * it. An error of one rank in a collective call is an error of all ranks, with two exceptions: only the chief
- * gets an error of writing the journal, and only the rank that passes NULL for an object or an output gets
- * the error "misuse". */
+ * it. An error of one rank in a collective call is an error of all ranks, with two exceptions: an error of
+ * writing the journal may reach only the chief, and only the rank that passes NULL for an object or an output
+ * gets the error "misuse". */
 
 /** The size of a UUID as text, with the 0 byte at its end. */
 #define DET_UUID_SIZE 37
@@ -644,8 +648,8 @@ DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t step
                                              const char* metadata, det_write write, void* user,
                                              int32_t* is_stored);
 
-/** This rank's parts of named tensors, in its memory. The parts of all ranks together make the whole tensor.
- * Ranks that hold the same part hold the same values.
+/** This rank's parts of named tensors, in its memory. When a state is saved, the parts of all ranks together
+ * make the whole tensors, and ranks that hold the same part hold the same values.
  *
  * If the context has devices (det_context_options.devices), the memory of any tensor may be device memory.
  * Copies are put on the stream that det_distributed_use_stream() named last; the program synchronises that
@@ -708,9 +712,9 @@ typedef struct det_saved {
  * save is as fast as later ones. Collective. */
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
 /** Saves a state while training continues. Collective. Blocks until the state has been copied, after which it
- * may change; the copy is written in the background. The save becomes a checkpoint inside a later
- * det_checkpoint_poll(), det_checkpoint_save(), det_checkpoint_save_last(), det_checkpoint_finish() or
- * det_context_close().
+ * may change; the copy is written in the background. The first det_checkpoint_poll(), det_checkpoint_save(),
+ * det_checkpoint_save_last(), det_checkpoint_finish() or det_context_close() after all ranks have written
+ * begins its commit, which makes it a checkpoint.
  *
  *     det_saved saved = DET_SAVED_INIT;
  *     det_checkpoint_save(context, steps, "{\"epoch\": 2}", state, &saved);
@@ -749,9 +753,10 @@ typedef struct det_loaded {
 #define DET_LOADED_INIT \
     { sizeof(det_loaded), "", 0, 0 }
 
-/** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(), with DET_TAKE_OLDER from an
- * older one of this trial if need be. Collective. Blocks until they are filled. The number of ranks, and how
- * tensors are cut, may differ from the save. After an error the data of the state is undefined.
+/** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(); if there is none, from the
+ * newest one that a run of this trial has committed. With DET_TAKE_OLDER, if need be, from an older one of
+ * this trial. Collective. Blocks until they are filled. The number of ranks, and how tensors are cut, may
+ * differ from the save. After an error the data of the state is undefined.
  * \param loaded initialised by the caller with DET_LOADED_INIT
  * \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has no such tensor, or another type
  * or shape of it */
