@@ -23,7 +23,7 @@ std::optional<std::int64_t> last_change_us(fs::path const& path) {
     return std::int64_t{info.st_mtim.tv_sec} * second_us + info.st_mtim.tv_nsec / 1000;
 }
 
-/// Whether the last run of the trial was recorded as its end.
+/// Whether the supervisor has recorded for the trial's last run that no further run follows.
 Result<bool> has_trial_ended(TrialLayout const& trial) {
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty()) return false;

@@ -35,7 +35,7 @@ void keep_best(Pointers checkpoints, std::uint64_t count, bool smaller_is_better
     for (std::size_t i = 0; i < checkpoints.size() && i < count; ++i) kept.insert(checkpoints[i]->uuid);
 }
 
-/// A checkpoint's rank is one more than the number of checkpoints of later steps.
+/// Keeps each checkpoint for which fewer than `count` checkpoints have a later step.
 void keep_latest(Pointers const& checkpoints, std::uint64_t count, std::set<std::string>& kept) {
     for (auto const* checkpoint : checkpoints) {
         auto const later = std::ranges::count_if(

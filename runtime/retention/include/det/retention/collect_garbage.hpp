@@ -21,13 +21,13 @@ struct GcReport {
     std::vector<KnownCheckpoint> kept;
     std::vector<KnownCheckpoint> removed;            // removed, or with dry_run: to be removed
     std::vector<UncommittedCheckpoint> uncommitted;  // never committed; removed, or to be removed
-    std::vector<Error> failures;                     // checkpoints that could not be removed
+    std::vector<Error> failures;                     // one for each checkpoint that could not be removed
 };
 
 /// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
 /// committed. Always keeps checkpoints that an experiment of this root starts from, the newest valid
 /// checkpoint of a trial that may still run, and uncommitted ones of the newest run of such a trial. May be
-/// repeated at any time. Checkpoints that could not be removed are in GcReport::failures.
+/// repeated at any time. Errors of removing single checkpoints are in GcReport::failures.
 /// \return codes::wrong_state if another process has begun to remove checkpoints of the experiment within the
 ///     last hour and has not finished; an error of a journal or the store, before anything is removed
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,

@@ -27,9 +27,9 @@ struct CommittedCheckpoint {
 
 /// All checkpoints that the trials of an experiment have committed, ordered by trial, run and
 /// steps_completed. Among them are those that a run has committed and not reported, if the store has them.
-/// After the store has not answered once, the Presence of all further checkpoints is unknown. \param store
-/// null: only the journals are read, and Presence is unknown for all checkpoints. \return an error if a
-/// journal can't be read, or if the store does not answer and a run has begun a
+/// After the store has not answered once, the Presence of all further checkpoints is unknown.
+/// \param store null: only the journals are read, and Presence is unknown for all checkpoints
+/// \return an error if a journal can't be read, or if the store does not answer and a run has begun a
 ///     checkpoint that it did not report as committed
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
