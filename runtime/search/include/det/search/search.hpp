@@ -22,8 +22,9 @@ struct TrialDraw {
 /// configuration and the experiment's seed, so that every process computes the same draw i.
 class Search {
 public:
-    /// Fails with all hyperparameters that can't be searched; if there are none, with the first option of the
-    /// searcher that is wrong, or if there are more than trials_per_experiment_max trials.
+    /// Fails with an unknown name of the searcher and all hyperparameters that can't be searched; if there
+    /// are none, with the first option of the searcher that is wrong (for a grid, all ranges without a
+    /// count), or if there are more than trials_per_experiment_max trials.
     static Result<Search, Refusals> parse(SearcherSpec const& searcher, Json const& hyperparameters,
                                           std::uint32_t experiment_seed);
 
