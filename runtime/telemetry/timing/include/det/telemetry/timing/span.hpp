@@ -15,7 +15,7 @@ namespace det::telemetry {
 /// steady clock.
 extern bool const has_constant_tsc;
 
-/// The time in ticks, of which ticks_per_second() are a second.
+/// The time in ticks. Their rate is ticks_per_second().
 inline std::uint64_t now_ticks() {
 #ifdef __x86_64__
     if (has_constant_tsc) return __rdtsc();

@@ -37,8 +37,8 @@ struct WaitPeriod {
     std::chrono::seconds length{60};
 };
 /// Reads how long the ranks of a run have waited in a period. Nodes without a journal are left out. A report
-/// counts if it was made in the period. It covers the time since the report before it, which may begin before
-/// the period.
+/// counts if it was made after the period began, also if it was made after its end. It covers the time since
+/// the report before it, which may begin before the period.
 Result<RunWaits> load_waits(RunLayout const& run, int nodes, WaitPeriod const& period);
 
 }  // namespace det::telemetry
