@@ -1,6 +1,6 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/index/place.hpp>
+#include <det/tracker/index/local_disk.hpp>
 
 #include <array>
 #include <ostream>

@@ -17,7 +17,7 @@ struct ExperimentRow {
     history::ExperimentRecord record;
     std::optional<Error> error;   // why it could not be read; the record then has the id only
     bool is_settled = false;      // nothing of it will change unless a user acts
-    std::int64_t changed_ns = 0;  // when its directory or its events changed last, from before it was read
+    std::int64_t changed_ns = 0;  // when its directory or its events had last changed before it was read
 };
 
 struct TrialRow {

@@ -1,4 +1,4 @@
-#include <det/tracker/index/place.hpp>
+#include <det/tracker/index/local_disk.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 using namespace det;
 using namespace det::tracker::index;
 
-BOOST_AUTO_TEST_SUITE(place_test)
+BOOST_AUTO_TEST_SUITE(local_disk_test)
 
 BOOST_AUTO_TEST_CASE(file_systems_that_hosts_share_are_known) {
     BOOST_TEST(find_shared_file_system(0x6969).value() == "NFS");

@@ -1,4 +1,4 @@
-#include <det/tracker/index/place.hpp>
+#include <det/tracker/index/local_disk.hpp>
 
 #include <algorithm>
 #include <array>
