@@ -27,7 +27,7 @@ void dump_trial(std::string& out, History& history, TrialId id, ExperimentSpec c
     }
 }
 
-/// The rungs at which the trials of the experiment have arrived.
+/// The rungs about which the search has decided.
 std::set<std::pair<std::uint32_t, std::uint32_t>> rungs_of(ExperimentRecord const& experiment) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> rungs;
     for (auto const& trial : experiment.trials) {

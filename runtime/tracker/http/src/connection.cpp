@@ -105,7 +105,7 @@ private:
         return std::static_pointer_cast<StreamConnection>(shared_from_this());
     }
 
-    /// Waits without a limit of request time until the next request begins.
+    /// Waits for the first bytes of the next request, up to the idle time: the request time begins with them.
     void read_first_bytes() {
         if (buffer_.size() > 0) return read_request();
         stream_.expires_after(limits_.idle_time);

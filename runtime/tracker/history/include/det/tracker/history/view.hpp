@@ -48,7 +48,7 @@ ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& que
 struct Interruption {
     std::uint32_t run = 0;
     std::optional<UtcTime> noticed;       // the notice reached the chief's node
-    std::optional<UtcTime> acknowledged;  // all ranks agreed on a step
+    std::optional<UtcTime> acknowledged;  // the program acknowledged the preemption
     std::optional<UtcTime> saved;         // the last checkpoint, unless it is from before the acknowledgement
     std::optional<UtcTime> ended;         // the run
     std::optional<UtcTime> queued;        // the job was queued again

@@ -12,8 +12,8 @@ namespace det::tracker::http {
 
 /// Who may use a route.
 enum class AuthClass {
-    anyone,  // over TCP without token, if no other web site made a browser send it; over the unix socket the
-             // owner
+    anyone,  // over TCP without token, unless another web site made a browser send it other than by a link;
+             // over the unix socket the owner
     owner,   // the user who runs the server: over the unix socket, or over TCP with the token
 };
 

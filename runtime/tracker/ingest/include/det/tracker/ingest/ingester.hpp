@@ -18,8 +18,8 @@ public:
              std::shared_ptr<ChangeTimes> change_times = std::make_shared<ChangeTimes>())
         : index_(std::move(index)), root_(std::move(root)), change_times_(std::move(change_times)) {}
 
-    /// Looks for new experiments and reads those that are due. Each experiment is one
-    /// transaction, so that a process that is killed at any moment leaves the index as of some transaction.
+    /// Looks for new experiments and reads those that are due. Each experiment is one transaction, so that a
+    /// process that is killed at any moment leaves the index as of some transaction.
     /// \return whether the index has changed
     Result<bool> poll(TimePoint now);
     TimePoint next_poll(TimePoint now) const { return schedule_.next_poll(now); }
