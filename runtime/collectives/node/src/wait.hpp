@@ -34,7 +34,7 @@ public:
     /// Fails if the group has ended, or if any other rank has left or its process has ended, even if no rank
     /// waits for that rank. Does not end the group.
     Status check_all() const;
-    /// Records that this rank waits for another one, since begin().
+    /// Records that this rank has waited for rank `awaited` since begin().
     void record(liveness::RecordedWait& wait, int awaited, WaitingCall const& call) const;
     liveness::WaitRecorder* recorder() const { return options_.waits.recorder.get(); }
     bool is_over() const { return control_.failure().state.load(std::memory_order_acquire) == 2; }

@@ -31,8 +31,8 @@ enum class Kind : std::uint8_t {
     device_all_to_all,
 };
 
-/// The operation as which the waits of a Kind are recorded. An operation on devices counts as the same
-/// operation on the host.
+/// The WaitOperation under which waits in an operation of this Kind are recorded. An operation on devices
+/// counts as the same operation on the host.
 liveness::WaitOperation wait_operation_of(Kind kind);
 
 /// The call record of an operation, which must be equal on all ranks. Members that a kind does not use keep

@@ -152,8 +152,8 @@ public:
     // For other modules that need the connection between the ranks. A pointer is null if the context lacks
     // the facility. All pointers are valid as long as the context lives.
 
-    /// Counts the operations from now on. The groups record their waits if their WaitPolicy has the same
-    /// recorder.
+    /// From now on `recorder` counts the operations. The groups record their waits if their WaitPolicy has
+    /// the same recorder.
     void record_operations(std::shared_ptr<liveness::WaitRecorder> recorder);
     ControlChannel control_channel();
     tensor::DeviceCopies* device_copies();
@@ -166,8 +166,8 @@ public:
 private:
     DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::shared_ptr<RankGroup> local);
 
-    /// Takes its arguments in registers: passing them as structures in memory costs a tenth of a tiny
-    /// operation.
+    /// The arguments are scalars, which are passed in registers: structures in memory would add a tenth to
+    /// the time of a tiny operation.
     Status allreduce_in_place(void* data, std::size_t count, DataType type, ReduceOp op);
     Status run(TensorCall const& call);
     [[gnu::noinline]] Status run_checked(TensorCall const& call);  // not inlined into the fast path

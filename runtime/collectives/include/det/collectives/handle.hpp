@@ -40,8 +40,8 @@ public:
     }
 
     /// Makes progress without blocking.
-    /// \return whether the operation is complete: it may have failed, which wait() returns. An Error if a
-    ///     rank is lost, a wait has reached its time limit, or a device has failed.
+    /// \return true if the operation is complete, also if it has failed: then wait() returns its Error. An
+    ///     Error if a rank is lost, a wait has reached its time limit, or a device has failed meanwhile.
     Result<bool> test() {
         if (!pending_) return true;
         return pending_->test();
