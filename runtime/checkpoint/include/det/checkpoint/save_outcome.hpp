@@ -21,7 +21,7 @@ struct SaveOutcome {
 /// later.
 struct SaveStarted {
     std::string uuid;                    ///< of the future checkpoint
-    std::chrono::microseconds waited{};  ///< for an earlier save to end (the disk is too slow)
+    std::chrono::microseconds waited{};  ///< how long save() waited for an earlier save to end
     std::chrono::microseconds copied{};  ///< how long the copy took
     std::vector<SaveOutcome> ended;      ///< earlier saves that have ended since the last call
 };

@@ -51,7 +51,7 @@ struct SaveDescription {
     JsonValue metadata;
 };
 
-/// Whether the program trains on when save() returns.
+/// Whether the training continues after save() returns.
 enum class TrainingAfterSave : std::uint8_t {
     continues,  ///< blocks are written as SaverOptions::write_while_copying says
     ends,       ///< blocks are written as soon as they are copied

@@ -25,9 +25,9 @@ struct Options {
 };
 
 /// Opens a store that keeps checkpoints in a bucket with the keys <prefix>/<uuid>/<path> and path-style
-/// addresses. Temporary failures (no connection, a stalled transfer, 429, 5xx) are tried six times in all,
-/// with pauses from 0.1 to 1.6 s. Fails with codes::not_supported if libcurl is missing, with codes::misuse
-/// for an empty bucket.
+/// addresses. Requests that fail temporarily (no connection, a stalled transfer, 429, 5xx) are sent six times
+/// in all, with pauses from 0.1 to 1.6 s. Fails with codes::not_supported if libcurl is missing, with
+/// codes::misuse for an empty bucket.
 Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options);
 
 /// Renders the address of a store: "s3://bucket/pre/fix/" for "bucket" and "/pre/./fix/". Pure.
