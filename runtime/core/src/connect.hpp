@@ -19,8 +19,8 @@ Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& 
                                                              Environment const& environment,
                                                              liveness::WaitPolicy const& waits);
 
-/// The file that shows the wrapper of this process that it has lost another rank; empty if there is no
-/// wrapper.
+/// The file by which this process tells its wrapper that it has lost another rank; an empty path if there is
+/// no wrapper.
 std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment);
 
 /// From now on the message of the first lost rank is written into the file. Errors are ignored: the wrapper

@@ -79,7 +79,7 @@ DET_API const char* det_error_text(void);
 
 /* ----------------------------------------------------------------------------------------------- context */
 
-/** A rank's part in a run. */
+/** A rank's connection to the other ranks and to its run. */
 typedef struct det_context det_context;
 
 /** Which ranks ask whether the run should stop (det_preempt_should_preempt()), and which get the answer. */
@@ -438,7 +438,7 @@ DET_API void det_span_end(det_timing* timing, uint64_t begin);
 DET_API det_status det_train_report_timings(det_context* context, uint64_t steps_completed);
 /** \param progress from 0 to 1 */
 DET_API det_status det_train_report_progress(det_context* context, double progress);
-/** Reports in words what the program does. */
+/** Reports a text for the user about what the program does now. */
 DET_API det_status det_train_set_status(det_context* context, const char* status);
 /** Replaces the metadata of the trial, which later runs of the trial read.
  * \param metadata a JSON object */

@@ -69,7 +69,7 @@ public:
     Status flush() const;
     /// Records why the program is about to end. Only the first call counts.
     Status report_early_exit(EarlyExit reason);
-    /// Reports in words what the program does.
+    /// Reports a text for the user about what the program does now.
     Status set_status(std::string status);
     /// Writes the message to the journal: `trial describe` shows it.
     Status report_alert(Alert alert);
