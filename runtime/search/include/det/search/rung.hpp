@@ -37,7 +37,7 @@ struct RungRule {
 struct RungVerdict {
     RungDecision decision = RungDecision::advance;
     std::uint32_t better_trials = 0;  // number of the other trials with a better metric
-    std::uint32_t kept_trials = 0;    // the trials with fewer better ones than this train on
+    std::uint32_t kept_trials = 0;    // a trial trains on if fewer trials than this are better
 };
 
 /// How many of the trials of a rung train on: the best 1/divisor, at least one.

@@ -17,7 +17,7 @@ struct SearchReport {
     double metric = 0;  // NaN: worse than every number
 };
 
-/// What a trial's reports are read with.
+/// What read_report() needs to know of the experiment.
 struct ReportFormat {
     std::string metric;  // searcher.metric
     TrainingLength length;
