@@ -32,8 +32,8 @@ public:
 
     explicit Responder(std::shared_ptr<Sink> sink) : sink_(std::move(sink)) {}
     void respond(Response response) const { sink_->respond(std::move(response)); }
-    /// Sends this response at the deadline, or after Limits::deferred_time if that is earlier, if there was
-    /// none before. At most one call.
+    /// Sends this response at the deadline, but at most Limits::deferred_time after this call, unless the
+    /// request is answered before. At most one call.
     void respond_at(std::chrono::steady_clock::time_point deadline, Response response) const {
         sink_->respond_at(deadline, std::move(response));
     }
