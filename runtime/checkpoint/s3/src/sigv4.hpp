@@ -22,8 +22,9 @@ struct UnsignedRequest {
     std::string payload_sha256;
 };
 
-/// Percent-encoding by RFC 3986 with upper-case digits. Slashes stay as they are in a path.
+/// What uri_encode() does with slashes: in a path they stay, in a query they are encoded.
 enum class Slashes { stay, encoded };
+/// Percent-encodes by RFC 3986, with upper-case hexadecimal digits.
 std::string uri_encode(std::string_view text, Slashes slashes);
 /// The sorted and encoded query. The request must be sent with exactly this text, which is signed.
 std::string canonical_query(Query query);

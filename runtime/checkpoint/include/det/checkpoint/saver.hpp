@@ -12,8 +12,7 @@
 namespace det::checkpoint {
 
 struct SaverOptions {
-    /// Saves that may be in flight at once; at least 1. Each has a copy of this rank's part of the state in
-    /// memory.
+    /// Saves that may be in flight at once; at least 1. Each has a copy in memory of what this rank writes.
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
     int copy_threads = 1;  ///< more than one helps if one core cannot fill the memory bus
