@@ -22,7 +22,7 @@ public:
     virtual void close() = 0;
     /// Takes the response to the request with this number. A response to an earlier request is dropped.
     virtual void respond(std::uint64_t request_number, Response response) = 0;
-    /// Responds at the deadline.
+    /// Responds at the deadline, but at most Limits::deferred_time from now.
     virtual void respond_at(std::uint64_t request_number, std::chrono::steady_clock::time_point deadline,
                             Response response) = 0;
 };
