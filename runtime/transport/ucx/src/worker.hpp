@@ -51,7 +51,8 @@ class FlushThread {
 public:
     FlushThread(ucp_worker_h worker, std::vector<Flush> flushes);
 
-    /// Stops the thread. \return whether all flushes are over
+    /// Stops the thread.
+    /// \return whether all flushes are over
     bool stop();
 
 private:
