@@ -175,7 +175,8 @@ std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref
 int parse_gpu_count(std::string_view gres) {
     int count = 0;
     for (auto piece : split(gres, ',')) {
-        if (piece.starts_with("gres:")) piece.remove_prefix(5);
+        // Slurm 22.05 writes "gres:gpu:4" for a job, 23.02 and later "gres/gpu:4".
+        if (piece.starts_with("gres:") || piece.starts_with("gres/")) piece.remove_prefix(5);
         if (piece != "gpu" && !piece.starts_with("gpu:")) continue;
         piece = piece.substr(0, piece.find('('));
         auto const last = piece.substr(piece.rfind(':') + 1);

@@ -217,7 +217,7 @@ std::vector<GpuGroup> parse_gpu_groups(std::string_view gres) {
     for (auto piece : split(gres, ',')) {
         auto const count = slurm::parse_gpu_count(piece);
         if (count <= 0) continue;
-        if (piece.starts_with("gres:")) piece.remove_prefix(5);
+        if (piece.starts_with("gres:") || piece.starts_with("gres/")) piece.remove_prefix(5);
         auto const parts = split(piece.substr(0, piece.find('(')), ':');
         bool const has_type = parts.size() == 3 || (parts.size() == 2 && !parse_integer<int>(parts[1]));
         std::string type(has_type && is_type_name(parts[1]) ? parts[1] : "");

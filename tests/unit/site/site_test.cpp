@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(where_slurm_hides_its_nodes_the_site_file_is_enough) {
 }
 
 BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
-    auto const groups = parse_gpu_groups("gres:gpu:a100:4(S:0-1),craynetwork:1,gpu:2,gpu:v100,gpu:a100:1");
+    auto const groups =
+        parse_gpu_groups("gres:gpu:a100:4(S:0-1),craynetwork:1,gpu:2,gres/gpu:v100,gpu:a100:1");
     BOOST_REQUIRE(groups.size() == 3u);
     BOOST_TEST((groups[0].type == "a100" && groups[0].count == 5));
     BOOST_TEST((groups[1].type.empty() && groups[1].count == 2));

@@ -86,7 +86,9 @@ BOOST_AUTO_TEST_CASE(columns_of_sinfo_are_cut_by_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(gpus_per_node_are_counted_in_every_form_of_gres) {
-    BOOST_TEST(parse_gpu_count("gres:gpu:4") == 4);
+    BOOST_TEST(parse_gpu_count("gres:gpu:4") == 4);  // of a job in Slurm 22.05
+    BOOST_TEST(parse_gpu_count("gres/gpu:4") == 4);  // from 23.02 on
+    BOOST_TEST(parse_gpu_count("gres/gpu:a:2,gres/gpu:b:1,gres/shard:8") == 3);
     BOOST_TEST(parse_gpu_count("gpu:tesla:8(S:0-1)") == 8);
     BOOST_TEST(parse_gpu_count("gpu") == 1);
     BOOST_TEST(parse_gpu_count("gpu:tesla") == 1);

@@ -2,6 +2,8 @@
 // (tests/support/record-slurm).
 #include <det/slurm/command_client.hpp>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
@@ -16,7 +18,9 @@ using namespace det::slurm;
 
 namespace recorded_slurm {
 
-std::filesystem::path const recordings = det::test::source_path("tests/support/slurm-recordings/22.05");
+std::filesystem::path recordings_of(std::string const& release) {
+    return det::test::source_path("tests/support/slurm-recordings/" + release);
+}
 
 /// squeue's recorded output after a modification.
 class ChangedRunner final : public ProcessRunner {
@@ -29,7 +33,7 @@ public:
     }
 
 private:
-    RecordedRunner recorded_{recordings};
+    RecordedRunner recorded_{recordings_of("22.05")};
     std::function<void(std::string&)> change_;
 };
 
@@ -45,10 +49,11 @@ bool is_understood(std::function<void(std::string&)> change) {
 
 BOOST_AUTO_TEST_SUITE(recorded_slurm)
 
-BOOST_AUTO_TEST_CASE(recorded_output_is_read_completely) {
-    RecordedRunner runner(recordings);
+BOOST_DATA_TEST_CASE(recorded_output_is_read_completely,
+                     boost::unit_test::data::make({"22.05", "24.11", "26.05"}), release) {
+    RecordedRunner runner(recordings_of(release));
     CommandClient slurm(runner, Environment());
-    check_readings(readings_of(slurm), must(read_file(recordings / "jobs.txt")));
+    check_readings(readings_of(slurm), must(read_file(recordings_of(release) / "jobs.txt")));
 }
 
 BOOST_AUTO_TEST_CASE(unexpected_columns_are_refused) {

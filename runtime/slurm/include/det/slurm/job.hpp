@@ -64,7 +64,7 @@ struct JobStatus {
     std::string qos;
     std::string node_list;  // "n[0-3]"
     std::string partition;
-    std::string tres_per_node;  // "gres:gpu:4", "" if the job requests none
+    std::string tres_per_node;  // "gres/gpu:4", "" if the job requests none
     std::string comment;        // free text of its owner
     std::string name;           // free text of its owner
 
@@ -74,7 +74,7 @@ struct JobStatus {
 /// The job with this reference among `jobs`, if there is one.
 std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref);
 
-/// GPUs per node in "gres:gpu:tesla:4", "gpu:4(S:0-1)"; 0 if it names none.
+/// GPUs per node in "gres/gpu:tesla:4", "gpu:4(S:0-1)"; 0 if it names none.
 int parse_gpu_count(std::string_view gres);
 
 /// The argument of squeue --Format. `separator` ends each field whose text users choose. It must be
