@@ -326,6 +326,20 @@ class InTrial(TrialCase):
         events = os.listdir(f"{self.directory}/trials/0/tensorboard")
         self.assertEqual(len([name for name in events if "tfevents" in name]), 1)
 
+    def test_the_configuration_says_how_often_to_validate_and_save(self):
+        self.new_run(
+            searcher={"name": "single", "metric": "validation_loss", "max_length": {"epochs": 1}},
+            records_per_epoch=192,  # 6 batches of 32
+            perform_initial_validation=False,
+            min_validation_period={"records": 64},
+            min_checkpoint_period={"batches": 3},
+            checkpoint_policy="none",
+        )
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial")
+        self.assertEqual([steps for steps, _ in self.reports("validation")], [2, 4, 6])
+        self.assertEqual([steps for _, steps in self.checkpoints()], [3, 6])
+
     def test_a_script_trains_with_the_trainer(self):
         self.add_program("pytorch_trial.py")
         self.add_program("train.py", SCRIPT)

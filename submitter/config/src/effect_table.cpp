@@ -60,13 +60,6 @@ std::string_view if_not_once(Node const& config) {
     return is_false ? "a stopped trial never continues here, as with stop_once: true" : "";
 }
 
-std::string_view if_no_epochs(Node const& config) {
-    return find(config, "searcher.max_length.epochs") != nullptr
-               ? ""
-               : "no length is in epochs; it is also for Determined's trial classes, which are not supported "
-                 "yet";
-}
-
 std::string_view if_shared_fs(Node const& config) {
     return is_text(config, "checkpoint_storage.type", "shared_fs") ? "it is no longer used for shared_fs"
                                                                    : "";
@@ -86,15 +79,42 @@ std::string_view if_without_hook(Node const& config) {
                : "only the command of slurm.event_hook gets it, which is not set";
 }
 
-/// The entrypoint may start horovodrun in a script of its own; only its own words are known.
-std::string_view if_no_horovod(Node const& config) {
-    auto const names_horovod = [](Node const& word) {
-        return word.text() != nullptr && word.text()->find("horovod") != std::string::npos;
+/// Whether a word of the entrypoint contains the text. What a script of the user starts is not known.
+bool entrypoint_names(Node const& config, std::string_view text) {
+    auto const has_text = [&](Node const& word) {
+        return word.text() != nullptr && word.text()->find(text) != std::string::npos;
     };
     auto const* entrypoint = find(config, "entrypoint");
-    bool const is_named = entrypoint != nullptr && (names_horovod(*entrypoint) ||
-                                                    std::ranges::any_of(entrypoint->items(), names_horovod));
-    return is_named ? "" : "only det-launch horovod reads it, which the entrypoint does not name";
+    return entrypoint != nullptr &&
+           (has_text(*entrypoint) || std::ranges::any_of(entrypoint->items(), has_text));
+}
+
+std::string_view if_no_horovod(Node const& config) {
+    return entrypoint_names(config, "horovod")
+               ? ""
+               : "only det-launch horovod reads it, which the entrypoint does not name";
+}
+
+/// A PyTorchTrial that determined.exec.harness trains, which det-launch starts for --trial.
+bool trains_trial_class(Node const& config) {
+    return entrypoint_names(config, "determined.exec.harness") || entrypoint_names(config, "--trial");
+}
+
+std::string_view if_no_trial_class(Node const& config) {
+    return trains_trial_class(config)
+               ? ""
+               : "only a trial class reads it, and the entrypoint has no --trial MODULE:CLASS";
+}
+
+std::string_view if_no_trial_class_or_horovod(Node const& config) {
+    bool const is_read = trains_trial_class(config) || entrypoint_names(config, "horovod");
+    return is_read ? ""
+                   : "only a trial class and det-launch horovod read it, and the entrypoint names neither";
+}
+
+std::string_view if_no_trial_class_or_epochs(Node const& config) {
+    bool const is_read = trains_trial_class(config) || find(config, "searcher.max_length.epochs") != nullptr;
+    return is_read ? "" : "no length is in epochs, and the entrypoint has no --trial MODULE:CLASS";
 }
 
 constexpr auto us = Consumer::det_submit;
@@ -102,9 +122,11 @@ constexpr auto code = Consumer::training_code;
 constexpr auto launcher = Consumer::launcher;
 constexpr auto nothing = Consumer::nothing;
 
-// The reason of keys that get their effect with trial classes.
-constexpr std::string_view for_trial_classes =
-    "it is for Determined's trial classes, which are not supported yet";
+constexpr std::string_view periods =
+    "python_pytorch_trial/test_the_configuration_says_how_often_to_validate_and_save";
+constexpr std::string_view chiefs_metrics =
+    "python_pytorch_optimizations/"
+    "test_training_metrics_may_be_those_of_the_chief_and_sizes_of_gradients_are_written";
 constexpr std::string_view unread_here = "config/keys_without_effect_are_a_warning_with_the_reason";
 constexpr std::string_view storages = "plan/what_can_not_be_run_yet_is_said_all_at_once";
 constexpr std::string_view options_of_runtimes = "launch/each_runtime_gets_all_options_that_it_supports";
@@ -258,13 +280,16 @@ constexpr KeyEffect rows[] = {
     {"checkpoint_storage.connection_string", us, "azure is refused", storages},
     {"checkpoint_storage.account_url", us, "azure is refused", storages},
     {"checkpoint_storage.credential", us, "azure is refused", storages},
-    {"checkpoint_policy", nothing, for_trial_classes, unread_here},
-    {"min_validation_period", nothing, for_trial_classes, unread_here},
-    {"min_checkpoint_period", nothing, for_trial_classes, unread_here},
-    {"perform_initial_validation", nothing, for_trial_classes, unread_here},
-    {"records_per_epoch", us, "converts a max_length in epochs",
-     "plan/a_length_that_cannot_be_converted_to_batches_is_a_warning", if_no_epochs},
-    {"scheduling_unit", nothing, for_trial_classes, unread_here},
+    {"checkpoint_policy", code, "PyTorchTrial: whether a validation is followed by a checkpoint", periods,
+     if_no_trial_class},
+    {"min_validation_period", code, "PyTorchTrial: how often it validates", periods, if_no_trial_class},
+    {"min_checkpoint_period", code, "PyTorchTrial: how often it saves", periods, if_no_trial_class},
+    {"perform_initial_validation", code, "PyTorchTrial: a validation before the first batch",
+     "python_pytorch_trial/test_the_configuration_says_when_to_report_and_validate", if_no_trial_class},
+    {"records_per_epoch", us, "converts a max_length in epochs; PyTorchTrial: and its periods",
+     "plan/a_length_that_cannot_be_converted_to_batches_is_a_warning", if_no_trial_class_or_epochs},
+    {"scheduling_unit", code, "PyTorchTrial: how many batches a report of training metrics has",
+     "python_pytorch_trial/test_the_configuration_says_when_to_report_and_validate", if_no_trial_class},
     {"max_restarts", us, "the number of restarts after failures",
      "launch/a_failed_step_is_restarted_in_place_until_max_restarts"},
     {"preemption_timeout", us, "when a run that was asked to stop is killed",
@@ -279,15 +304,24 @@ constexpr KeyEffect rows[] = {
      "cli/only_the_wanted_batches_count", if_not_profiled},
     {"profiling.sync_timings", us, "timings of the Python package wait for the GPU",
      "python_core_trial/test_spans_wait_for_the_gpu", if_not_profiled},
-    {"optimizations.aggregation_frequency", nothing, for_trial_classes, unread_here},
-    {"optimizations.average_aggregated_gradients", nothing, for_trial_classes, unread_here},
-    {"optimizations.average_training_metrics", nothing, for_trial_classes, unread_here},
-    {"optimizations.gradient_compression", nothing, for_trial_classes, unread_here},
-    {"optimizations.grad_updates_size_file", nothing, for_trial_classes, unread_here},
-    {"optimizations.mixed_precision", nothing, for_trial_classes, unread_here},
-    {"optimizations.tensor_fusion_threshold", launcher, "horovodrun", horovod, if_no_horovod},
+    {"optimizations.aggregation_frequency", code, "PyTorchTrial: batches between two steps of the optimizer",
+     "python_pytorch_optimizations/test_a_window_of_batches_is_a_larger_batch", if_no_trial_class},
+    {"optimizations.average_aggregated_gradients", code, "PyTorchTrial: whether gradients are divided",
+     "python_pytorch_optimizations/test_gradients_of_a_window_may_be_summed", if_no_trial_class},
+    {"optimizations.average_training_metrics", code,
+     "PyTorchTrial: whether training metrics are those of all ranks", chiefs_metrics, if_no_trial_class},
+    {"optimizations.gradient_compression", code, "PyTorchTrial: gradients are sent in half precision",
+     "python_pytorch_optimizations/test_compressed_gradients_train_almost_the_same", if_no_trial_class},
+    {"optimizations.grad_updates_size_file", code, "PyTorchTrial: the file with the sizes of gradients",
+     chiefs_metrics, if_no_trial_class},
+    {"optimizations.mixed_precision", code, "PyTorchTrial: automatic mixed precision",
+     "python_pytorch_optimizations/test_mixed_precision_trains_on_the_cpu", if_no_trial_class},
+    {"optimizations.tensor_fusion_threshold", launcher,
+     "horovodrun; PyTorchTrial: the size of the buckets of gradients", horovod, if_no_trial_class_or_horovod},
     {"optimizations.tensor_fusion_cycle_time", launcher, "horovodrun", horovod, if_no_horovod},
-    {"optimizations.auto_tune_tensor_fusion", launcher, "horovodrun", horovod, if_no_horovod},
+    {"optimizations.auto_tune_tensor_fusion", launcher, "horovodrun; PyTorchTrial: finds that size",
+     "python_pytorch_optimizations/test_the_size_of_buckets_is_found_in_the_first_steps",
+     if_no_trial_class_or_horovod},
     {"log_policies", us, "what follows a line in a log", "launch/a_log_line_can_forbid_the_restart"},
     {"log_policies[].name", us,
      "without an action the end of the run names the policy; a default one gets its pattern",

@@ -178,6 +178,24 @@ BOOST_AUTO_TEST_CASE(what_a_key_needs_for_its_effect_may_be_there) {
                            "searcher: {name: single, metric: m, max_length: {epochs: 1}}\n") == "");
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_trial_classes_have_an_effect_if_the_entrypoint_trains_one) {
+    constexpr char keys[] =
+        "checkpoint_policy: all\nmin_validation_period: {batches: 1}\nmin_checkpoint_period: {epochs: 1}\n"
+        "perform_initial_validation: true\nrecords_per_epoch: 10\nscheduling_unit: 10\n"
+        "optimizations: {aggregation_frequency: 2, average_aggregated_gradients: true, "
+        "average_training_metrics: true, gradient_compression: true, grad_updates_size_file: f, "
+        "mixed_precision: O1, tensor_fusion_threshold: 1, auto_tune_tensor_fusion: true}\n";
+    for (auto const* entrypoint :
+         {"python3 -m determined.launch.torch_distributed --trial model_def:MyTrial",
+          "[python3, -m, determined.exec.harness, 'model_def:MyTrial']", "det-launch horovod --trial m:T"})
+        BOOST_TEST(warnings_of(std::string("entrypoint: ") + entrypoint + "\n" + keys) == "", entrypoint);
+    auto const warnings = warnings_of(std::string("entrypoint: python3 train.py\n") + keys);
+    BOOST_TEST(std::ranges::count(warnings, '\n') > 0);
+    for (auto const* key : {"checkpoint_policy", "records_per_epoch", "optimizations.mixed_precision",
+                            "optimizations.auto_tune_tensor_fusion"})
+        BOOST_TEST(contains(warnings, std::string("'") + key + "' has no effect"), key);
+}
+
 BOOST_AUTO_TEST_CASE(listed_brackets_leave_the_mode_without_effect) {
     auto const warnings = warnings_of(
         "searcher: {name: adaptive_asha, metric: m, max_trials: 4, max_length: 9, mode: aggressive, "
@@ -196,8 +214,8 @@ BOOST_AUTO_TEST_CASE(values_that_no_user_has_set_are_no_warning) {
 
 BOOST_AUTO_TEST_CASE(of_a_part_only_keys_that_never_have_an_effect_are_known) {
     auto const found = explain(find_keys_without_effect_in_part(
-        layer("bind_mounts: [{host_path: /a, container_path: b}]\nscheduling_unit: 10\n")));
-    BOOST_TEST(contains(found, "'scheduling_unit' has no effect"), found);
+        layer("bind_mounts: [{host_path: /a, container_path: b}]\nresources: {weight: 10}\n")));
+    BOOST_TEST(contains(found, "'resources.weight' has no effect"), found);
     BOOST_TEST(!contains(found, "bind_mounts"), found);
 }
 
