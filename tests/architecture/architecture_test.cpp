@@ -62,6 +62,7 @@ std::vector<OnlyThere> const rules{
       "runtime/collectives/", "runtime/checkpoint/src/", "runtime/tracker/http/",
       "submitter/tracker/api/src/", "runtime/tracker/ingest/src/live_index.cpp",
       "runtime/launch/wrap_rank/src/relay.cpp", "runtime/launch/supervisor/src/event_hook.cpp",
+      "runtime/launch/supervisor/src/node_health.cpp",
       "runtime/launch/supervisor/include/det/launch/supervisor/event_hook.hpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/",

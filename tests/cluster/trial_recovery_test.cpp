@@ -45,6 +45,40 @@ BOOST_AUTO_TEST_CASE(the_next_run_avoids_a_bad_node_with_a_spare_node_or_by_requ
     BOOST_TEST(requeued.at(1).at("restart_count") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_fails_the_health_check_is_left_out_before_the_program_starts) {
+    // The slots of this site are CPUs, because its GPUs are no devices.
+    shell("printf 'version: 1\\nname: loopback\\npools: [{name: compute, slot_type: cpu}]\\n' >site.yaml");
+    auto const tmp = LoopbackCluster::state() / "nodes/n0/tmp";
+    auto const usual = std::filesystem::status(tmp).permissions();
+    std::filesystem::permissions(tmp, std::filesystem::perms(0555));
+    auto const create_checked = [&](std::string const& arguments) {
+        return nlohmann::json::parse(
+                   shell("DET_SITE=$HOME/site.yaml det-submit experiment create digits.yaml code --json "
+                         "--config slurm.health_check=true --config max_restarts=0 --config slurm.mpi=none "
+                         "--config slurm.bad_node_memory=0 --config 'entrypoint=echo ran' " +
+                         arguments))
+            .at("id")
+            .get<int>();
+    };
+    auto const one = create_checked("--config resources.slots_per_trial=8");
+    finish(one);
+    auto const runs = trial(one).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs.at(0).at("hosts") == "n0");
+    BOOST_TEST(runs.at(0).at("cause") == "not-launched");
+    auto const message = runs.at(0).at("message").get<std::string>();
+    BOOST_TEST(message.find("node n0: cannot create '/tmp/.det-health-") != std::string::npos, message);
+    BOOST_TEST(runs.at(1).at("hosts") == "n1");
+    BOOST_TEST(runs.at(1).at("cause") == "finished");
+
+    std::filesystem::permissions(tmp, usual);
+    auto const both = create_checked("--config resources.slots_per_trial=16");
+    finish(both);
+    BOOST_TEST(trial(both).at("runs").size() == 1u);
+    auto const output = shell(fmt::format("cat {}/slurm-*.out", directory(both).string()));
+    BOOST_TEST(output.find("n[0-1] passed the health check in ") != std::string::npos, output);
+}
+
 BOOST_AUTO_TEST_CASE(a_trial_saves_and_requeues_before_a_time_limit) {
     auto const id = create(std::string(endless) + "--config 'slurm.sbatch_args=[--time=1]'");
     wait_until([&] { return trial(id).at("runs").size() == 2u; }, 120s, "a second run");

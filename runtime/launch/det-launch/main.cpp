@@ -8,6 +8,7 @@
 #include <det/launch/launchers/launchers.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/supervisor/archive.hpp>
+#include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -144,6 +145,18 @@ Result<int> preflight(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> check_health(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--directory", "--token", "--storage", "--hosts",
+                                                           "--port", "--gpus"}));
+    auto const port = parse_integer<std::uint16_t>(options["--port"]);
+    auto const gpus = parse_integer<int>(options["--gpus"]);
+    if (!port || !gpus) return Error{codes::usage, "--port and --gpus are numbers"};
+    DET_TRY(supervisor::check_node_health(
+        {options["--directory"], options["--token"], options["--storage"], options["--hosts"], *port, *gpus},
+        Environment::of_this_process()));
+    return 0;
+}
+
 Result<int> enter(Arguments const& arguments) {
     auto const separator = std::ranges::find(arguments, "--");
     DET_TRY_ASSIGN(auto options, parse_options({arguments.begin(), separator}, {"--run-path", "--rank"}));
@@ -180,6 +193,11 @@ constexpr Subcommand subcommands[] = {
      "'det-submit site "
      "try'",
      preflight},
+    {"check-health",
+     "whether a run should start on this node: --directory DIR --token TEXT --storage DIR --hosts LIST "
+     "--port N "
+     "--gpus N, called by 'det-launch trial' (slurm.health_check)",
+     check_health},
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };

@@ -6,19 +6,15 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/network.hpp>
+#include <det/launch/supervisor/node_probes.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/preflight_facts.hpp>
 #include <det/slurm/srun.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <iterator>
-#include <memory>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -54,55 +50,18 @@ int number_in(Environment const& environment, std::string_view name) {
 
 // ---- names and the network ----
 
-struct FreeAddresses {
-    void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Addresses resolve(std::string const& host, int port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    auto const service = std::to_string(port);
-    if (::getaddrinfo(host.c_str(), service.c_str(), &hints, &found) != 0) return nullptr;
-    return Addresses(found);
-}
-
 std::vector<std::string> unresolved_among(std::vector<std::string> const& hosts) {
     std::vector<std::string> unresolved;
-    for (auto const& host : hosts) {
-        if (resolve(host, 1) == nullptr) unresolved.push_back(host);
-    }
+    std::ranges::copy_if(hosts, std::back_inserter(unresolved),
+                         [](auto const& host) { return !supervisor::has_address(host); });
     return unresolved;
 }
 
-bool wait_for(int fd, short events, SteadyClock::time_point deadline) {
-    auto const left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
-    pollfd polled{fd, events, 0};
-    return left > 0 && ::poll(&polled, 1, static_cast<int>(left)) == 1;
-}
-
-UniqueFd listen_on(int port) {
-    UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    int const on = 1, off = 0;
-    if (!fd) return {};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
-    address.sin6_port = htons(static_cast<std::uint16_t>(port));
-    address.sin6_addr = in6addr_any;
-    bool const listens = ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                         ::listen(fd.get(), 1) == 0;
-    return listens ? std::move(fd) : UniqueFd();
-}
-
 /// Node 0: counts what node 1 sends.
-std::optional<double> receive_from_peer(int port) {
-    auto const listener = listen_on(port);
+std::optional<double> receive_from_peer(std::uint16_t port) {
+    auto const listener = supervisor::listen_on(port);
     auto deadline = SteadyClock::now() + meeting_time;
-    if (!listener || !wait_for(listener.get(), POLLIN, deadline)) return std::nullopt;
+    if (!listener || !supervisor::wait_for_events(listener.get(), POLLIN, deadline)) return std::nullopt;
     UniqueFd peer(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer) return std::nullopt;
     std::vector<char> block(block_bytes);
@@ -110,7 +69,7 @@ std::optional<double> receive_from_peer(int port) {
     auto const begin = SteadyClock::now();
     deadline = begin + 5 * transfer_time;
     for (;;) {
-        if (!wait_for(peer.get(), POLLIN, deadline)) return std::nullopt;
+        if (!supervisor::wait_for_events(peer.get(), POLLIN, deadline)) return std::nullopt;
         auto const count = ::recv(peer.get(), block.data(), block.size(), 0);
         if (count < 0) return std::nullopt;
         if (count == 0) break;
@@ -119,22 +78,9 @@ std::optional<double> receive_from_peer(int port) {
     return received == 0 ? std::nullopt : std::optional(static_cast<double>(received) / seconds_since(begin));
 }
 
-UniqueFd connect_to_host(std::string const& host, int port) {
-    auto const addresses = resolve(host, port);
-    auto const deadline = SteadyClock::now() + meeting_time;
-    while (SteadyClock::now() < deadline) {
-        for (auto const* each = addresses.get(); each != nullptr; each = each->ai_next) {
-            UniqueFd fd(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-            if (fd && ::connect(fd.get(), each->ai_addr, each->ai_addrlen) == 0) return fd;
-        }
-        ::poll(nullptr, 0, 50);  // node 0 may not listen yet
-    }
-    return {};
-}
-
 /// Node 1: sends for a second.
-void send_to_peer(std::string const& host, int port) {
-    auto const fd = connect_to_host(host, port);
+void send_to_peer(std::string const& host, std::uint16_t port) {
+    auto const fd = supervisor::connect_until(host, port, SteadyClock::now() + meeting_time);
     std::vector<char> const block(block_bytes, 'x');
     auto const end = SteadyClock::now() + transfer_time;
     while (fd && SteadyClock::now() < end) {
@@ -143,8 +89,8 @@ void send_to_peer(std::string const& host, int port) {
 }
 
 /// Two jobs that share a node use different ports.
-int port_of_job(Environment const& environment) {
-    return port_base + number_in(environment, "SLURM_JOB_ID") % port_count;
+std::uint16_t port_of_job(Environment const& environment) {
+    return static_cast<std::uint16_t>(port_base + number_in(environment, "SLURM_JOB_ID") % port_count);
 }
 
 // ---- limits, programs, devices, storage ----
@@ -182,29 +128,6 @@ std::vector<std::string> missing_programs(std::string const& path) {
     return missing;
 }
 
-/// Counts the devices of NVIDIA and AMD that this process may open.
-int count_visible_gpus() {
-    int count = 0;
-    auto const add = [&](fs::path const& directory, std::string_view prefix) {
-        for (auto const& name : list_directory(directory).value_or(std::vector<std::string>())) {
-            bool const is_gpu =
-                name.starts_with(prefix) && parse_integer<int>(std::string_view(name).substr(prefix.size()));
-            UniqueFd const fd(is_gpu ? ::open((directory / name).c_str(), O_RDWR | O_CLOEXEC) : -1);
-            if (fd) ++count;
-        }
-    };
-    add("/dev", "nvidia");
-    if (count == 0) add("/dev/dri", "renderD");
-    return count;
-}
-
-int count_allocated_gpus(Environment const& environment) {
-    if (int const count = number_in(environment, "SLURM_GPUS_ON_NODE"); count > 0) return count;
-    auto const ids =
-        environment.find("SLURM_STEP_GPUS").value_or(environment.find("SLURM_JOB_GPUS").value_or(""));
-    return ids.empty() ? 0 : static_cast<int>(split(ids, ',').size());
-}
-
 std::string try_runtime(std::string const& program, Environment const& environment) {
     if (program.empty()) return "";
     SystemProcessRunner runner;
@@ -214,21 +137,10 @@ std::string try_runtime(std::string const& program, Environment const& environme
 }
 
 StorageFacts try_storage(fs::path const& directory, std::uint32_t index) {
-    StorageFacts facts;
     if (auto const made = make_directories(directory); !made) return {made.error().message, 0, 0};
-    auto const path = directory / fmt::format(".det-preflight-{}-{}", ::getpid(), index);
-    std::string const block(block_bytes, 'x');
-    auto const begin = SteadyClock::now();
-    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd) return {os_error(fmt::format("create '{}'", path.string()), errno).message, 0, 0};
-    for (std::size_t written = 0; written < storage_bytes && facts.error.empty(); written += block.size()) {
-        if (auto const done = write_all(fd.get(), block, "write '" + path.string() + "'"); !done)
-            facts.error = done.error().message;
-    }
-    if (facts.error.empty() && ::fsync(fd.get()) != 0)
-        facts.error = os_error(fmt::format("sync '{}'", path.string()), errno).message;
-    facts.write_bytes_per_s = static_cast<double>(storage_bytes) / seconds_since(begin);
-    ::unlink(path.c_str());
+    auto const probe = supervisor::probe_writing(
+        directory, fmt::format(".det-preflight-{}-{}", ::getpid(), index), storage_bytes);
+    StorageFacts facts{probe.error, probe.bytes_per_s, 0};
     struct statvfs info {};
     if (::statvfs(directory.c_str(), &info) == 0)
         facts.free_bytes = std::uint64_t{info.f_bavail} * std::uint64_t{info.f_frsize};
@@ -251,8 +163,8 @@ PreflightFacts measure(PreflightRequest const& request, Environment const& envir
     facts.interfaces = node::detect_network(hosts, static_cast<int>(facts.index), environment).interface;
     if (hosts.size() > 1 && facts.index == 0) facts.bytes_per_s = receive_from_peer(port_of_job(environment));
     if (facts.index == 1) send_to_peer(hosts[0], port_of_job(environment));
-    facts.gpus_allocated = count_allocated_gpus(environment);
-    facts.gpus_visible = count_visible_gpus();
+    facts.gpus_allocated = supervisor::count_allocated_gpus(environment);
+    facts.gpus_visible = supervisor::count_openable_gpus();
     facts.runtime_error = try_runtime(request.container_runtime, environment);
     if (!request.storage.empty()) facts.storage = try_storage(request.storage, facts.index);
     return facts;

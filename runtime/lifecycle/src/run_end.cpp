@@ -20,6 +20,7 @@ std::string describe_exit(RunFacts const& facts) {
             "ranks are in the log",
             facts.hung_for->count(), facts.hung_waits.empty() ? "" : "; ", facts.hung_waits);
     if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
+    if (!facts.health_failure.empty()) return "was not started: " + facts.health_failure;
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
     if (exit_code == 0) return "ended";
     constexpr int signals_end = 128 + 64;  // higher codes are srun's error numbers
@@ -230,7 +231,8 @@ constexpr std::uint32_t slurm_failures_max = 30;
 /// The outcome if the next run must not use some of the nodes.
 RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const& bad = facts.bad_nodes;
-    auto const cause = bad.is_failure_of_trial ? failure_of(facts) : Cause::node_failed;
+    auto const of_node = facts.health_failure.empty() ? Cause::node_failed : Cause::not_launched;
+    auto const cause = bad.is_failure_of_trial ? failure_of(facts) : of_node;
     auto const message = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
     if (bad.is_enough_here)
         return {cause, NextAction::restart_in_place, message + "; restarted on other nodes", bad.hosts};

@@ -256,6 +256,8 @@ constexpr KeyEffect rows[] = {
     {"slurm.bad_node_memory", us, "sbatch --exclude",
      "cli/nodes_on_which_runs_failed_are_left_out_for_some_hours"},
     {"slurm.event_hook", us, "a command for each event", "launch/each_event_of_a_trial_calls_the_hook"},
+    {"slurm.health_check", us, "the check of a run's nodes before it starts",
+     "launch/a_run_starts_without_a_node_that_fails_the_health_check"},
     {"slurm.nice", us, "sbatch --nice", "plan/a_priority_below_the_default_is_a_nice"},
     {"slurm.tensorboard", us, "event files of the metrics",
      "python_tensorboard/test_metrics_are_written_as_event_files"},

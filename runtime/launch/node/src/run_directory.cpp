@@ -36,14 +36,6 @@ int node_of_run(Environment const& environment, TaskIdentity const& task, std::s
     return found == hosts->end() ? task.cross_rank : static_cast<int>(found - hosts->begin());
 }
 
-fs::path local_base(Environment const& environment) {
-    for (auto const* name : {variables::local_dir, "TMPDIR"}) {
-        auto const value = environment.find_non_empty(name);
-        if (value && value->front() == '/') return *value;
-    }
-    return "/tmp";
-}
-
 /// Sets the variables that a task can derive without its peers.
 void set_task_environment(Environment& environment, TaskIdentity const& task, Launch launch,
                           std::string const& name) {
@@ -100,6 +92,14 @@ Status read_found_variables(Environment& environment, fs::path const& directory)
 }
 
 }  // namespace
+
+fs::path local_base(Environment const& environment) {
+    for (auto const* name : {variables::local_dir, "TMPDIR"}) {
+        auto const value = environment.find_non_empty(name);
+        if (value && value->front() == '/') return *value;
+    }
+    return "/tmp";
+}
 
 std::string node_name(Environment const& environment) {
     if (auto name = environment.find_non_empty("SLURMD_NODENAME")) return *std::move(name);

@@ -2,7 +2,6 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/polling.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
@@ -15,14 +14,13 @@
 #include <det/slurm/srun.hpp>
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <csignal>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
+#include <iterator>
 
+#include "free_port.hpp"
 #include "run_facts.hpp"
+#include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -68,25 +66,6 @@ std::string join_host_lists(std::string const& before, Hosts const& hosts) {
     return before.empty() || more.empty() ? before + more : before + "," + more;
 }
 
-/// Whether Slurm has sent the notice, which is blocked and read later.
-bool has_pending_notice() {
-    sigset_t pending;
-    return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGTERM) == 1;
-}
-
-/// Returns whether the step has ended; false at `until`, or if a notice comes first.
-bool wait_for_step(slurm::StepProcess& step, std::chrono::steady_clock::time_point until,
-                   Clock const& clock) {
-    constexpr std::chrono::milliseconds interval{200};
-    while (!step.poll_exit()) {
-        auto const now = clock.steady_now();
-        if (now >= until || has_pending_notice()) return false;
-        pollfd polled{step.pidfd(), POLLIN, 0};
-        ::poll(&polled, 1, poll_timeout_ms(std::min(until, now + interval), now));
-    }
-    return true;
-}
-
 /// Starts and ends `count` empty steps, so that the next step of this job gets a number that an earlier
 /// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
 /// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
@@ -125,21 +104,6 @@ std::string describe_failure(Error const& error) {
 std::optional<std::chrono::seconds> hang_timeout(ExperimentSpec const& spec) {
     if (!spec.hang_timeout_s) return std::nullopt;
     return std::chrono::seconds(*spec.hang_timeout_s);
-}
-
-/// A TCP port that was free on this host a moment ago; 0 if none was found.
-std::uint16_t find_free_port() {
-    UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_ANY);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (!socket || ::bind(socket.get(), generic, size) != 0 ||
-        ::getsockname(socket.get(), generic, &size) != 0) {
-        return 0;
-    }
-    return ntohs(address.sin_port);
 }
 
 }  // namespace
@@ -224,6 +188,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                      std::move(search),
                      {},
                      {},
+                     {},
                      0,
                      output_size_bytes(context_.output)});
     // The supervisor of an earlier run may have been killed before it recorded the end of the trial.
@@ -231,6 +196,9 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
+    run_->unhealthy = check_health(assignment_, run_->plan, context_);
+    if (!run_->unhealthy.empty()) return Ok{};
+    run_->output_begin_bytes = output_size_bytes(context_.output);
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
@@ -329,8 +297,8 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     if (!run_->machine.silent_host().empty()) mark_abandoned();
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts(assignment_, context_,
-                                            {run_->plan, run_->record, run_->machine, run_->exit_code,
-                                             run_->output_begin_bytes}));
+                                            {run_->plan, run_->record, run_->machine, run_->unhealthy,
+                                             run_->exit_code, run_->output_begin_bytes}));
     facts.job = job;
     facts.slurm_answered = slurm_answered;
     facts.search = gather_search_facts();
@@ -383,8 +351,9 @@ Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
 
 std::vector<std::string> Lane::bad_hosts() const {
     auto hosts = run_->plan.resume.bad_hosts;
-    if (run_->outcome)
-        hosts.insert(hosts.end(), run_->outcome->bad_hosts.begin(), run_->outcome->bad_hosts.end());
+    if (!run_->outcome) return hosts;
+    std::ranges::copy_if(run_->outcome->bad_hosts, std::back_inserter(hosts),
+                         [&](auto const& host) { return std::ranges::find(hosts, host) == hosts.end(); });
     return hosts;
 }
 

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/event_hook.hpp>
 #include <det/launch/supervisor/hang_detector.hpp>
+#include <det/launch/supervisor/health_check.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
 #include <det/launch/supervisor/ports.hpp>
 #include <det/launch/supervisor/run_plan.hpp>
@@ -26,7 +27,7 @@ public:
         : assignment_(assignment), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
-    /// outcome().
+    /// outcome(). If its nodes have failed the health check, it has no step: see has_unhealthy_nodes().
     /// \param refusal why no step may start; the run then ends as not launched. Empty: it may
     Status begin(std::uint32_t trial, std::string const& refusal = {});
 
@@ -34,6 +35,8 @@ public:
     /// The outcome of the run has been recorded; its step may still run.
     bool has_outcome() const { return run_ && run_->outcome; }
     bool is_running() const { return run_ && !run_->outcome; }
+    /// The run was not started, and the caller must end it.
+    bool has_unhealthy_nodes() const { return is_running() && !run_->unhealthy.empty(); }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
     /// Returns true once, after Slurm's notice has reached the run's first task.
@@ -95,6 +98,7 @@ private:
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
+        std::vector<UnhealthyNode> unhealthy;
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         std::string search_error = {};         // the last one that was logged

@@ -146,12 +146,26 @@ private:
 
     /// For a run that failed and was not asked to stop: what made it fail.
     Status find_causes() {
+        if (!run_.unhealthy.empty()) return add_unhealthy_nodes();
         DET_TRY(add_log_policies());
         DET_TRY(add_failed_nodes());
         if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
         facts_.refused_by_srun = find_srun_refusal();
         facts_.setup_failure = find_setup_failure(run_.record.layout());
         return Ok{};
+    }
+
+    Status add_unhealthy_nodes() {
+        lifecycle::BadNodes bad;
+        for (auto const& node : run_.unhealthy) {
+            bad.hosts.push_back(node.host);
+            facts_.health_failure +=
+                fmt::format("{}node {}: {}", facts_.health_failure.empty() ? "" : "; ", node.host, node.why);
+        }
+        bad.why = "the health check excludes";
+        bad.is_failure_of_trial = false;
+        bad.may_come_back = true;
+        return set_bad_nodes(std::move(bad));
     }
 
     Status add_log_policies() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/launch/supervisor/health_check.hpp>
 #include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
@@ -12,6 +13,7 @@ struct EndedRun {
     RunPlan const& plan;
     RunRecord const& record;
     RunStateMachine const& machine;
+    std::vector<UnhealthyNode> const& unhealthy;  // its nodes that failed the health check
     int exit_code;                     // of the first rank that failed, if it is known, else of the step
     std::uint64_t output_begin_bytes;  // srun's messages about this run begin here
 };

@@ -19,7 +19,7 @@ std::uint32_t count_steps_to_skip(std::span<RunSteps const> runs) {
             bool const has_skipped = before != nullptr && before->is_lost && run.restart_count > 0;
             used = has_skipped ? used + further_steps_max : 0;
         }
-        used += run.nodes;
+        used += run.nodes + 1;  // a health check is a step too
         before = &run;
     }
     return used + further_steps_max;

@@ -107,6 +107,7 @@ private:
         has_begun_ = true;
         if (auto const begun = lane.begin(trial, refusal_); !begun) return stop_on_error(begun.error());
         if (lane.has_outcome()) apply_outcome(lane);  // the step could not be started
+        if (lane.has_unhealthy_nodes()) end_run(lane, 1);
     }
 
     /// Called if a file of the experiment can't be read or written. No new run starts; running ones continue.

@@ -297,6 +297,10 @@ constexpr Key slurm_keys[] = {
      "a shell command that runs when a run starts, is preempted, fails or completes, with the event as JSON "
      "on "
      "its standard input"},
+    {"health_check", boolean, "",
+     "true: before each run its nodes check their GPUs, network and disks, and a node that fails is left "
+     "out; "
+     "default: false"},
     {"nice", nice, "",
      "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
      into<&Slurm::nice>},

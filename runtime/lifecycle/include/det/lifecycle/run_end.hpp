@@ -70,6 +70,7 @@ struct RunFacts {
     std::vector<std::string> log_labels = {};  // names of the log policies that matched and have no action
     BadNodes bad_nodes = {};
     std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty
+    std::string health_failure = {};   // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};    // the node, and the line of slurm.setup that failed there
     bool has_begun_before = false;     // an earlier run of the trial has started
     // Whether checkpoints or the files of slurm.progress_glob show the progress of a run

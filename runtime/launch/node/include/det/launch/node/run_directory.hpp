@@ -11,6 +11,9 @@ namespace det::launch::node {
 /// The name of this node in Slurm.
 std::string node_name(Environment const& environment);
 
+/// The directory on this node below which DET_RUN_DIR is: DET_LOCAL_DIR, else TMPDIR, else /tmp.
+std::filesystem::path local_base(Environment const& environment);
+
 /// Enters DET_RUN_DIR for a task of a run and sets the variables of the task in `environment`. The task must
 /// keep the returned object until its command has ended. The first task on a node writes ClusterInfo and
 /// creates the preemption notice page; if the run belongs to an experiment it also calls `helper`

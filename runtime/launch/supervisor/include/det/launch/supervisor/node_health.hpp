@@ -1,0 +1,52 @@
+#pragma once
+#include <det/foundation/environment.hpp>
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace det::launch::supervisor {
+
+// What `det-launch check-health` does on each node of a run.
+
+/// The arguments of `det-launch check-health`.
+struct HealthCheck {
+    std::filesystem::path directory;  // of the reports, on the shared storage
+    std::string token;                // what its file `token` contains
+    std::filesystem::path storage;    // of the checkpoints; empty: none on a file system
+    std::string hosts;                // of the run, as a compressed host list
+    std::uint16_t port = 0;           // on which nodes listen for each other
+    int gpus = 0;                     // that the run uses on this node
+    std::filesystem::path devices = "/dev";
+};
+
+/// What a node has found out about itself. It is written twice: when the check begins, and at its end.
+struct HealthReport {
+    std::uint32_t index = 0;  // of the node in the run
+    bool is_complete = false;
+    bool listens = false;                       // peers could connect
+    std::vector<std::string> faults = {};       // why no run should start here
+    std::vector<std::string> notes = {};        // what is wrong, and not because of this node
+    std::vector<std::uint32_t> unreached = {};  // the nodes to which it could not connect
+};
+
+/// One line of JSON.
+std::string render_health_report(HealthReport const& report);
+/// codes::damaged if the text is no such line. Pure.
+Result<HealthReport> parse_health_report(std::string_view text);
+std::filesystem::path health_report_path(std::filesystem::path const& directory, std::uint32_t index);
+inline constexpr std::string_view health_token_file = "token";
+
+/// The nodes to which a node connects: the next one and the one after it, so that each node is reached by two
+/// others. Pure.
+std::vector<std::uint32_t> peers_to_reach(std::uint32_t index, std::uint32_t nodes);
+
+/// Checks this node of a step: GPUs, the local disk, the checkpoint storage, and the connections to two
+/// peers. Takes less than a second if all is well, 15 s if a peer can't be reached, and as long as a file
+/// system blocks.
+Status check_node_health(HealthCheck const& check, Environment const& environment);
+
+}  // namespace det::launch::supervisor

@@ -1,0 +1,222 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/uuid.hpp>
+#include <det/launch/supervisor/health_check.hpp>
+#include <det/launch/supervisor/run_environment.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/task_identity.hpp>
+#include <det/slurm/srun.hpp>
+#include <det/slurm/step_process.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fmt/format.h>
+#include <set>
+
+#include "free_port.hpp"
+#include "wait_for_step.hpp"
+
+namespace det::launch::supervisor {
+namespace {
+
+namespace fs = std::filesystem;
+using Reports = std::vector<std::optional<HealthReport>>;
+
+constexpr std::chrono::seconds check_limit{60};
+
+/// The connections of a run's nodes that failed.
+class FailedLinks {
+public:
+    FailedLinks(Reports const& reports, std::set<std::uint32_t> const& known_as_bad) {
+        auto const is_checked = [&](std::uint32_t node) {
+            return node < reports.size() && reports[node] && !known_as_bad.contains(node);
+        };
+        for (std::uint32_t from = 0; from < reports.size(); ++from) {
+            if (!is_checked(from)) continue;
+            for (auto const to : reports[from]->unreached) {
+                // Where the port is taken, nothing answers.
+                if (is_checked(to) && reports[to]->listens) links_.push_back({from, to});
+            }
+        }
+    }
+
+    /// Removes nodes with the most failed connections first. \return those nodes
+    std::set<std::uint32_t> blame() {
+        std::set<std::uint32_t> blamed;
+        while (!links_.empty()) {
+            auto const worst = *std::ranges::max_element(
+                links_, {}, [this](Link const& link) { return std::max(count(link.from), count(link.to)); });
+            auto const from = count(worst.from), to = count(worst.to);
+            if (from >= to) remove(worst.from, blamed);
+            if (to >= from) remove(worst.to, blamed);
+        }
+        return blamed;
+    }
+
+private:
+    struct Link {
+        std::uint32_t from, to;
+    };
+
+    std::ptrdiff_t count(std::uint32_t node) const {
+        return std::ranges::count_if(links_,
+                                     [&](Link const& link) { return link.from == node || link.to == node; });
+    }
+    void remove(std::uint32_t node, std::set<std::uint32_t>& blamed) {
+        std::erase_if(links_, [&](Link const& link) { return link.from == node || link.to == node; });
+        blamed.insert(node);
+    }
+
+    std::vector<Link> links_;
+};
+
+/// The directory of a check; removed at the end.
+class CheckDirectory {
+public:
+    explicit CheckDirectory(fs::path path) : path_(std::move(path)) {}
+    CheckDirectory(CheckDirectory const&) = delete;
+    CheckDirectory& operator=(CheckDirectory const&) = delete;
+    ~CheckDirectory() { (void)remove_tree(path_); }
+
+    Status prepare(std::string const& token) const {
+        DET_TRY(make_directories(path_));
+        return write_file(path_ / health_token_file, token);
+    }
+    Reports load(std::size_t nodes) const {
+        Reports reports(nodes);
+        for (std::uint32_t i = 0; i < nodes; ++i) {
+            auto const text = read_file(health_report_path(path_, i));
+            auto report = text ? parse_health_report(*text) : Result<HealthReport>(text.error());
+            if (report) reports[i] = *std::move(report);
+        }
+        return reports;
+    }
+    fs::path const& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+std::vector<std::string> render_step(Assignment const& assignment, RunPlan const& run,
+                                     SupervisorContext const& context, fs::path const& directory,
+                                     std::string const& token) {
+    auto const& spec = assignment.spec;
+    int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : spec.shape.slots_per_node;
+    slurm::StepRequest request;
+    request.shape = spec.shape;
+    request.has_gres = spec.has_gres;
+    request.name = to_string(run.id) + ".health";
+    if (spec.spare_nodes > 0) request.hosts = run.hosts;
+    // A node on which the program fails must not end the check of the others.
+    request.options = {"--kill-on-bad-exit=0"};
+    request.command = {context.wrap_rank.parent_path() / "det-launch",
+                       "check-health",
+                       "--directory",
+                       directory,
+                       "--token",
+                       token,
+                       "--storage",
+                       spec.checkpoint_path,
+                       "--hosts",
+                       run.hosts,
+                       "--port",
+                       std::to_string(find_free_port()),
+                       "--gpus",
+                       std::to_string(gpus)};
+    return slurm::render_srun(request);
+}
+
+/// \return whether the step has ended by itself; nothing if Slurm has signalled this job.
+std::optional<bool> run_step(Assignment const& assignment, RunPlan const& run,
+                             SupervisorContext const& context, slurm::StepProcess& step) {
+    auto const until = context.clock.steady_now() + check_limit;
+    if (wait_for_step(step, until, context.clock)) return true;
+    bool const is_late = context.clock.steady_now() >= until;
+    step.signal(SIGKILL);
+    (void)context.slurm.cancel_step(assignment.job, to_string(run.id) + ".health");
+    return is_late ? std::optional(false) : std::nullopt;
+}
+
+Result<HealthVerdict> make_check(Assignment const& assignment, RunPlan const& run,
+                                 SupervisorContext const& context) {
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(run.hosts));
+    auto const trial = assignment.experiment.trial(run.id.trial.index);
+    CheckDirectory const directory(trial.run(run.id.number).path() / "health");
+    auto const token = make_uuid();
+    DET_TRY(directory.prepare(token));
+    // The first run of a root finds no directory for its checkpoints.
+    if (auto const& storage = assignment.spec.checkpoint_path; !storage.empty())
+        (void)make_directories(storage);
+    auto environment = make_run_environment(assignment, run, context.environment);
+    environment.unset(variables::spank);
+    DET_TRY_ASSIGN(auto step,
+                   slurm::StepProcess::start(render_step(assignment, run, context, directory.path(), token),
+                                             environment));
+    auto const has_ended = run_step(assignment, run, context, step);
+    if (!has_ended) return HealthVerdict();
+    auto const reports = directory.load(hosts.size());
+    if (std::ranges::none_of(reports, [](auto const& report) { return report.has_value(); }))
+        return Error{codes::process, "no node has reported"};
+    return judge_health(hosts, reports, !*has_ended);
+}
+
+}  // namespace
+
+HealthVerdict judge_health(std::vector<std::string> const& hosts, Reports const& reports, bool was_cut_off) {
+    HealthVerdict verdict;
+    verdict.is_complete =
+        std::ranges::all_of(reports, [](auto const& report) { return report && report->is_complete; });
+    std::set<std::uint32_t> bad;
+    auto const fail = [&](std::uint32_t node, std::string why) {
+        bad.insert(node);
+        verdict.unhealthy.push_back({hosts[node], std::move(why)});
+    };
+    for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+        auto const& report = reports[i];
+        if (!report) {
+            fail(i, "it did not begin the check");
+        } else if (!report->faults.empty()) {
+            fail(i, fmt::format("{}", fmt::join(report->faults, "; ")));
+        } else if (!report->is_complete && was_cut_off) {
+            fail(i, fmt::format("it did not end the check within {} s", check_limit.count()));
+        }
+        if (!report) continue;
+        for (auto const& note : report->notes)
+            verdict.notes.push_back(fmt::format("node {}: {}", hosts[i], note));
+    }
+    for (auto const node : FailedLinks(reports, bad).blame())
+        fail(node, "connections between it and other nodes fail");
+    return verdict;
+}
+
+bool wants_health_check(ExperimentSpec const& spec) {
+    Json::json_pointer const wanted("/slurm/health_check");
+    return spec.config->contains(wanted) && spec.config->at(wanted) == Json(true);
+}
+
+std::vector<UnhealthyNode> check_health(Assignment const& assignment, RunPlan const& run,
+                                        SupervisorContext const& context) {
+    if (!wants_health_check(assignment.spec)) return {};
+    auto const begin = context.clock.steady_now();
+    auto verdict = make_check(assignment, run, context);
+    if (!verdict) {
+        context.log(fmt::format("run {}: the health check could not be made: {}", to_string(run.id),
+                                verdict.error().message));
+        return {};
+    }
+    if (verdict->is_complete && verdict->unhealthy.empty()) {
+        auto const took_ms =
+            std::chrono::duration_cast<std::chrono::milliseconds>(context.clock.steady_now() - begin).count();
+        context.log(fmt::format("run {}: {} passed the health check in {} ms", to_string(run.id), run.hosts,
+                                took_ms));
+    }
+    for (auto const& note : verdict->notes)
+        context.log(fmt::format("run {}: health check: {}", to_string(run.id), note));
+    for (auto const& node : verdict->unhealthy)
+        context.log(fmt::format("run {}: node {} fails the health check: {}", to_string(run.id), node.host,
+                                node.why));
+    return std::move(verdict->unhealthy);
+}
+
+}  // namespace det::launch::supervisor

@@ -1,0 +1,172 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/start_thread.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launch/node/run_directory.hpp>
+#include <det/launch/supervisor/node_health.hpp>
+#include <det/launch/supervisor/node_probes.hpp>
+#include <det/protocol/host_list.hpp>
+#include <det/protocol/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace det::launch::supervisor {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr auto meeting_time = 15s;  // srun does not start all tasks at once
+constexpr auto exchange_time = 3s;
+constexpr std::uint32_t peers_of_each = 2;
+constexpr std::size_t written_bytes = std::size_t{1} << 20;
+// More than a packet: a network may lose only large ones.
+constexpr std::size_t exchanged_bytes = std::size_t{256} << 10;
+
+// ---- connections ----
+
+bool receive_bytes(int fd, std::size_t count, SteadyClock::time_point deadline) {
+    std::vector<char> block(std::min<std::size_t>(count, std::size_t{64} << 10));
+    while (count > 0) {
+        if (!wait_for_events(fd, POLLIN, deadline)) return false;
+        auto const got = ::recv(fd, block.data(), std::min(count, block.size()), 0);
+        if (got <= 0) return false;
+        count -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+bool send_bytes(int fd, std::string_view bytes, SteadyClock::time_point deadline) {
+    while (!bytes.empty()) {
+        if (!wait_for_events(fd, POLLOUT, deadline)) return false;
+        auto const sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN) return false;
+        if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+/// Receives what a peer sends, and confirms it.
+bool serve(int listener, SteadyClock::time_point deadline) {
+    if (!wait_for_events(listener, POLLIN, deadline)) return false;
+    UniqueFd const peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    auto const until = std::min(deadline, SteadyClock::now() + exchange_time);
+    return peer && receive_bytes(peer.get(), exchanged_bytes, until) && send_bytes(peer.get(), "+", until);
+}
+
+bool can_reach(std::string const& host, std::uint16_t port, SteadyClock::time_point deadline) {
+    std::string const bytes(exchanged_bytes, 'x');
+    while (SteadyClock::now() < deadline) {
+        auto const fd = connect_until(host, port, deadline);
+        if (!fd) return false;
+        auto const until = std::min(deadline, SteadyClock::now() + 2 * exchange_time);
+        if (send_bytes(fd.get(), bytes, until) && receive_bytes(fd.get(), 1, until)) return true;
+    }
+    return false;
+}
+
+/// Connects to the peers while the other nodes connect to this one.
+void check_network(std::vector<std::string> const& hosts, std::uint16_t port, HealthReport& report) {
+    auto const count = static_cast<std::uint32_t>(hosts.size());
+    auto const peers = peers_to_reach(report.index, count);
+    if (peers.empty()) return;
+    auto const deadline = SteadyClock::now() + meeting_time;
+    auto const listener = listen_on(port);
+    report.listens = bool{listener};
+    auto server = start_thread("health-check", [&](std::stop_token const&) {
+        // As many nodes connect to this one as it connects to.
+        for (auto left = peers.size(); listener && left > 0 && SteadyClock::now() < deadline;) {
+            if (serve(listener.get(), deadline)) --left;
+        }
+    });
+    for (auto const peer : peers) {
+        if (!has_address(hosts[peer]))
+            report.faults.push_back(fmt::format("it finds no address of '{}'", hosts[peer]));
+        else if (!can_reach(hosts[peer], port, deadline))
+            report.unreached.push_back(peer);
+    }
+}
+
+// ---- disks and GPUs ----
+
+bool is_out_of_space(int error_number) { return error_number == ENOSPC || error_number == EDQUOT; }
+
+void check_disks(HealthCheck const& check, Environment const& environment, HealthReport& report) {
+    auto const name = fmt::format(".det-health-{}-{}", check.token, report.index);
+    auto const local = probe_writing(node::local_base(environment), name, written_bytes);
+    if (!local.error.empty()) report.faults.push_back(local.error);
+    if (read_file(check.directory / health_token_file).value_or("") != check.token)
+        report.faults.push_back(fmt::format("it does not see the files of '{}'", check.directory.string()));
+    if (check.storage.empty()) return;
+    auto const shared = probe_writing(check.storage, name, written_bytes);
+    // A full storage is full for all nodes.
+    if (!shared.error.empty())
+        (is_out_of_space(shared.error_number) ? report.notes : report.faults).push_back(shared.error);
+}
+
+void check_gpus(HealthCheck const& check, HealthReport& report) {
+    auto const found = check.gpus > 0 ? count_openable_gpus(check.devices) : 0;
+    if (found >= check.gpus) return;
+    report.faults.push_back(fmt::format("the run needs {} GPU{}, and {} can be opened", check.gpus,
+                                        check.gpus == 1 ? "" : "s", found));
+}
+
+Status write_report(HealthCheck const& check, HealthReport const& report) {
+    return write_file(health_report_path(check.directory, report.index), render_health_report(report));
+}
+
+}  // namespace
+
+std::string render_health_report(HealthReport const& report) {
+    Json const json{{"index", report.index},     {"is_complete", report.is_complete},
+                    {"listens", report.listens}, {"faults", report.faults},
+                    {"notes", report.notes},     {"unreached", report.unreached}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<HealthReport> parse_health_report(std::string_view text) {
+    auto const json = Json::parse(text, nullptr, false);
+    return decode_json("health report", [&] {
+        HealthReport report;
+        report.index = json.at("index");
+        report.is_complete = json.at("is_complete");
+        report.listens = json.at("listens");
+        report.faults = json.at("faults").get<std::vector<std::string>>();
+        report.notes = json.at("notes").get<std::vector<std::string>>();
+        report.unreached = json.at("unreached").get<std::vector<std::uint32_t>>();
+        return report;
+    });
+}
+
+fs::path health_report_path(fs::path const& directory, std::uint32_t index) {
+    return directory / fmt::format("node-{}.json", index);
+}
+
+std::vector<std::uint32_t> peers_to_reach(std::uint32_t index, std::uint32_t nodes) {
+    std::vector<std::uint32_t> peers;
+    for (std::uint32_t i = 1; i <= peers_of_each && i < nodes; ++i) peers.push_back((index + i) % nodes);
+    return peers;
+}
+
+Status check_node_health(HealthCheck const& check, Environment const& environment) {
+    DET_TRY_ASSIGN(auto const hosts, expand_host_list(check.hosts));
+    auto const own = std::ranges::find(hosts, node::node_name(environment));
+    if (own == hosts.end())
+        return Error{codes::bad_value, fmt::format("'{}' is not among the nodes of the run, '{}'",
+                                                   node::node_name(environment), check.hosts)};
+    HealthReport report;
+    report.index = static_cast<std::uint32_t>(own - hosts.begin());
+    DET_TRY(write_report(check, report));
+    check_gpus(check, report);
+    check_disks(check, environment, report);
+    check_network(hosts, check.port, report);
+    report.is_complete = true;
+    return write_report(check, report);
+}
+
+}  // namespace det::launch::supervisor

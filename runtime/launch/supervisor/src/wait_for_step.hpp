@@ -1,0 +1,13 @@
+#pragma once
+#include <det/foundation/clock.hpp>
+#include <det/slurm/step_process.hpp>
+
+#include <chrono>
+
+namespace det::launch::supervisor {
+
+/// Waits for a step that starts before the run's own one. \return whether it has ended; false at `until`, or
+/// if Slurm's notice comes first, which is blocked and read later.
+bool wait_for_step(slurm::StepProcess& step, std::chrono::steady_clock::time_point until, Clock const& clock);
+
+}  // namespace det::launch::supervisor

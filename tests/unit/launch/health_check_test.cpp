@@ -1,0 +1,302 @@
+// The health check of a run: what a node finds out about itself, and what follows from the reports.
+#include <det/journal/bad_nodes.hpp>
+#include <det/launch/supervisor/health_check.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include "supervisor_fixture.hpp"
+
+using namespace det;
+using namespace det::launch::supervisor;
+
+namespace health_check_support {
+
+using Reports = std::vector<std::optional<HealthReport>>;
+
+/// A complete report without faults.
+HealthReport healthy(std::uint32_t index, std::vector<std::uint32_t> unreached = {}) {
+    HealthReport report;
+    report.index = index;
+    report.is_complete = report.listens = true;
+    report.unreached = std::move(unreached);
+    return report;
+}
+
+std::vector<std::string> hosts(std::size_t count) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back("n" + std::to_string(i));
+    return names;
+}
+
+/// The names of the nodes that fail.
+std::vector<std::string> failing(Reports const& reports, bool was_cut_off = false) {
+    std::vector<std::string> names;
+    for (auto const& node : judge_health(hosts(reports.size()), reports, was_cut_off).unhealthy)
+        names.push_back(node.host);
+    std::ranges::sort(names);
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+/// One node whose local disk and storage are directories of the test.
+struct Node {
+    TemporaryDirectory directory;
+    Environment environment;
+    HealthCheck check;
+
+    Node() {
+        for (auto const* name : {"reports", "storage", "local", "dev"})
+            must(make_directory(directory / name));
+        must(write_file(directory / "reports/token", "secret"));
+        environment.set("SLURMD_NODENAME", "localhost");
+        environment.set("DET_LOCAL_DIR", directory / "local");
+        check.directory = directory / "reports";
+        check.token = "secret";
+        check.storage = directory / "storage";
+        check.hosts = "localhost";
+        check.devices = directory / "dev";
+    }
+    HealthReport run() const {
+        must(check_node_health(check, environment));
+        auto const text = must(read_file(health_report_path(check.directory, 0)));
+        return must(parse_health_report(text));
+    }
+    std::string fault() const {
+        auto const report = run();
+        BOOST_REQUIRE(report.faults.size() == 1u);
+        return report.faults[0];
+    }
+};
+
+/// The step of the check writes reports of two nodes; `fault` of node 1 is JSON text or empty.
+std::string step_that_reports(std::string const& fault, std::string const& run_step) {
+    return R"(case "$*" in *check-health*)
+        cd "$DET_RUN_PATH/health"; cat token >"$DET_ROOT/seen-token"
+        report() { echo "{\"index\":$1,\"is_complete\":true,\"listens\":true,\"faults\":[$2],\"notes\":[],\"unreached\":[]}" >node-$1.json; }
+        report 0; report 1 ')" +
+           fault + "'; exit 0;; esac\n" + run_step;
+}
+
+struct Supervised : SupervisorFixture {
+    Supervised() {
+        for (auto const* name : {"n0", "n1", "n2"})
+            slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
+    }
+    Assignment checked() const {
+        auto a = assignment();
+        a.spec.config = Json::parse(R"({"slurm": {"health_check": true}})");
+        return a;
+    }
+};
+
+}  // namespace health_check_support
+
+using namespace health_check_support;
+
+BOOST_AUTO_TEST_SUITE(health_check_test)
+
+BOOST_AUTO_TEST_CASE(a_node_with_a_fault_fails_and_notes_are_no_faults) {
+    auto disk = healthy(1);
+    disk.faults = {"sync '/tmp/x': Input/output error"};
+    auto full = healthy(2);
+    full.notes = {"write '/ckpt/x': Disk quota exceeded"};
+    auto const verdict = judge_health(hosts(3), {healthy(0), disk, full}, false);
+    BOOST_REQUIRE(verdict.unhealthy.size() == 1u);
+    BOOST_TEST(verdict.unhealthy[0].host == "n1");
+    BOOST_TEST(verdict.unhealthy[0].why == "sync '/tmp/x': Input/output error");
+    BOOST_TEST(verdict.notes == Names{"node n2: write '/ckpt/x': Disk quota exceeded"});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_begin_the_check_fails_and_one_that_does_not_end_it_if_it_had_time) {
+    BOOST_TEST(failing({healthy(0), std::nullopt, healthy(2)}) == Names{"n1"});
+    auto unfinished = healthy(1);
+    unfinished.is_complete = false;
+    // srun has ended the check early, for another reason.
+    BOOST_TEST(failing({healthy(0), unfinished}) == Names());
+    BOOST_TEST(failing({healthy(0), unfinished}, true) == Names{"n1"});
+}
+
+BOOST_AUTO_TEST_CASE(the_end_with_more_failed_connections_fails_and_both_ends_if_they_have_as_many) {
+    // Node 2 of five is cut off: its two connections and those of nodes 0 and 1 to it fail.
+    Reports cut{healthy(0, {2}), healthy(1, {2}), healthy(2, {3, 4}), healthy(3), healthy(4)};
+    BOOST_TEST(failing(cut) == Names{"n2"});
+    // With a second one, which is its neighbour.
+    cut[3] = healthy(3, {4, 0});
+    cut[1] = healthy(1, {2, 3});
+    BOOST_TEST(failing(cut) == (Names{"n2", "n3"}));
+    // One of two nodes has failed, and nothing says which one.
+    BOOST_TEST(failing({healthy(0, {1}), healthy(1, {0})}) == (Names{"n0", "n1"}));
+    BOOST_TEST(failing({healthy(0), healthy(1)}) == Names());
+}
+
+BOOST_AUTO_TEST_CASE(connections_to_a_taken_port_or_to_a_node_that_has_failed_blame_no_other_node) {
+    auto taken = healthy(1);
+    taken.listens = false;
+    BOOST_TEST(failing({healthy(0, {1}), taken, healthy(2)}) == Names());
+    auto broken = healthy(1);
+    broken.faults = {"x"};
+    BOOST_TEST(failing({healthy(0, {1}), broken, healthy(2)}) == Names{"n1"});
+    BOOST_TEST(failing({healthy(0, {1, 7}), std::nullopt, healthy(2)}) == Names{"n1"});
+}
+
+BOOST_AUTO_TEST_CASE(each_node_connects_to_two_others_if_there_are_so_many) {
+    using Indices = std::vector<std::uint32_t>;
+    BOOST_TEST(peers_to_reach(0, 1) == Indices());
+    BOOST_TEST(peers_to_reach(0, 2) == Indices{1});
+    BOOST_TEST(peers_to_reach(1, 3) == (Indices{2, 0}));
+    BOOST_TEST(peers_to_reach(4, 5) == (Indices{0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(reports_survive_as_text_and_foreign_text_is_an_error) {
+    auto report = healthy(3, {4, 0});
+    report.faults = {"a \"b\"\n\xff"};
+    auto const read = must(parse_health_report(render_health_report(report)));
+    BOOST_TEST(read.index == 3u);
+    BOOST_TEST(read.is_complete);
+    BOOST_TEST(read.listens);
+    BOOST_TEST(read.unreached == report.unreached);
+    BOOST_TEST(read.faults.at(0).starts_with("a \"b\"\n"));
+    for (auto const* text : {"", "{", "[]", "{\"index\": 0}", "{\"index\": \"0\"}"})
+        BOOST_TEST((must_fail(parse_health_report(text)).code == codes::damaged), text);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_in_order_leaves_no_files, Node) {
+    auto const report = run();
+    BOOST_TEST(report.is_complete);
+    BOOST_TEST(report.faults == Names(), boost::test_tools::per_element());
+    for (auto const* name : {"local", "storage"}) BOOST_TEST(must(list_directory(directory / name)).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_disk_that_takes_no_files_is_a_fault, Node) {
+    environment.set("DET_LOCAL_DIR", directory / "absent");
+    BOOST_TEST(fault().find("absent/.det-health-secret-0") != std::string::npos);
+    environment.set("DET_LOCAL_DIR", directory / "local");
+    check.storage = directory / "absent";
+    BOOST_TEST(fault().find("No such file or directory") != std::string::npos);
+    check.storage = directory / "storage";
+    check.token = "another";
+    BOOST_TEST(fault().find("does not see the files of") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(gpus_that_cannot_be_opened_are_a_fault, Node) {
+    for (auto const* name : {"nvidia0", "nvidiactl", "nvidia-uvm"})
+        must(write_file(directory / "dev" / name, ""));
+    check.gpus = 1;
+    BOOST_TEST(run().faults.empty());
+    check.gpus = 2;
+    BOOST_TEST(fault() == "the run needs 2 GPUs, and 1 can be opened");
+    must(remove_tree(directory / "dev/nvidia0"));
+    must(make_directories(directory / "dev/dri"));
+    must(write_file(directory / "dev/dri/renderD128", ""));
+    must(write_file(directory / "dev/dri/renderD129", ""));
+    BOOST_TEST(run().faults.empty());
+    check.gpus = 3;
+    BOOST_TEST(fault() == "the run needs 3 GPUs, and 2 can be opened");
+}
+
+BOOST_FIXTURE_TEST_CASE(peers_exchange_bytes, Node) {
+    // All addresses below 127 are this host: the node serves itself.
+    check.hosts = "localhost,127.0.0.2";
+    for (std::uint16_t port = 23'000; port < 23'100; ++port) {
+        check.port = port;
+        auto const report = run();
+        if (!report.listens) continue;  // another process has the port
+        BOOST_TEST(report.unreached.empty());
+        return;
+    }
+    BOOST_FAIL("no port is free");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_peer_without_an_address_is_a_fault, Node) {
+    check.hosts = "localhost,nowhere.invalid";
+    // Nothing connects to this node, so the check would wait for that; a port that is taken shortens it.
+    check.port = 1;
+    if (::geteuid() == 0) return;  // root may use it
+    BOOST_TEST(fault() == "it finds no address of 'nowhere.invalid'");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_is_not_of_the_run_is_refused, Node) {
+    environment.set("SLURMD_NODENAME", "other");
+    BOOST_TEST((must_fail(check_node_health(check, environment)).code == codes::bad_value));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(health_check_test, Supervised)
+
+BOOST_AUTO_TEST_CASE(a_run_starts_without_a_node_that_fails_the_health_check) {
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    step_is(step_that_reports("\"no disk\"", "touch \"$DET_ROOT/trained\""));
+    auto a = checked();
+    for (std::uint32_t run = 0; run < 4; ++run) {  // more often than max_restarts
+        BOOST_TEST(supervise(a) == 0);
+        auto const end = end_of(run);
+        BOOST_TEST(to_string(end.cause) == "not-launched");
+        BOOST_TEST(to_string(end.next_action) == "requeue");
+        BOOST_TEST(end.bad_hosts == "n1");
+        BOOST_TEST(end.message ==
+                   "the trainer was not started: node n1: no disk; the health check excludes: node n1; "
+                   "requeued without them");
+    }
+    BOOST_TEST(!path_exists(root / "trained"));
+    BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 exclude=n1") == 4);
+    BOOST_TEST(must(journal::load_bad_nodes(RootLayout(root.path()))).at(0).host == "n1");
+    BOOST_TEST(!path_exists(run_path(0) + "/health"));
+
+    step_is(step_that_reports("", "touch \"$DET_ROOT/trained\""));
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(4).cause) == "finished");
+    BOOST_TEST(std::ranges::count(log_lines, "run 7.0.4: n[0-1] passed the health check in 0 ms") == 1);
+    BOOST_TEST(path_exists(root / "trained"));
+    ::unsetenv("DET_ROOT");
+}
+
+BOOST_AUTO_TEST_CASE(a_spare_node_replaces_one_that_fails_the_health_check) {
+    step_is(R"(case "$*" in *check-health*) cd "$DET_RUN_PATH/health"
+        [ "$DET_TRIAL_RUN_ID" != 0 ] || fault='"x"'
+        for i in 0 1; do
+            echo "{\"index\":$i,\"is_complete\":true,\"listens\":true,\"faults\":[$fault],\"notes\":[],\"unreached\":[]}" >node-$i.json
+            fault=
+        done; exit 0;; esac
+        echo "$*" >"$DET_RUN_PATH/argv")");
+    auto a = checked();
+    a.hosts = "n[0-2]";
+    a.spec.spare_nodes = 1;
+    a.spec.max_restarts = 0;
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).next_action) == "restart-in-place");
+    BOOST_TEST(end_of(0).bad_hosts == "n0");
+    BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[1-2]") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(if_too_few_other_nodes_are_left_the_job_waits_for_the_node) {
+    step_is(step_that_reports("\"no disk\"", "exit 0"));
+    slurm.node_list.pop_back();
+    BOOST_TEST(supervise(checked()) == 0);
+    BOOST_TEST(to_string(end_of(0).next_action) == "requeue");
+    BOOST_TEST(end_of(0).bad_hosts == "");
+    BOOST_TEST(end_of(0).message.ends_with("; requeued"), end_of(0).message);
+}
+
+BOOST_AUTO_TEST_CASE(a_check_that_cannot_be_made_excludes_no_node) {
+    step_is(R"(case "$*" in *check-health*) exit 1;; esac; exit 0)");
+    BOOST_TEST(supervise(checked()) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    BOOST_TEST(std::ranges::any_of(log_lines, [](auto const& line) {
+        return line.ends_with("the health check could not be made: no node has reported");
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(without_the_key_no_check_is_made) {
+    step_is(R"(case "$*" in *check-health*) exit 7;; esac; exit 0)");
+    auto a = assignment();
+    BOOST_TEST(supervise(a) == 0);
+    a.spec.config = Json::parse(R"({"slurm": {"health_check": false}})");
+    a.first_trial = 0;
+    BOOST_TEST(std::ranges::none_of(
+        log_lines, [](auto const& line) { return line.find("health") != std::string::npos; }));
+    BOOST_TEST(!wants_health_check(a.spec));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
