@@ -43,9 +43,9 @@ json as_json(JobStatus const& job) {
 }
 
 json as_json(Node const& node) {
-    return {{"name", node.name},          {"partition", node.partition}, {"state", node.state},
-            {"cpus", node.cpus},          {"cpus_used", node.cpus_used}, {"gres", node.gres},
-            {"gres_used", node.gres_used}};
+    return {{"name", node.name},           {"partition", node.partition}, {"state", node.state},
+            {"cpus", node.cpus},           {"cpus_used", node.cpus_used}, {"gres", node.gres},
+            {"gres_used", node.gres_used}, {"reason", node.reason}};
 }
 
 template <class Values>

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Must be raised when a declaration below changes: a module of another version is not used. */
-#define DET_LIBSLURM_ABI_VERSION 3u
+#define DET_LIBSLURM_ABI_VERSION 4u
 #define DET_LIBSLURM_ENTRY "det_libslurm_module_entry"
 #define DET_LIBSLURM_NO_TASK UINT32_MAX
 
@@ -78,6 +78,7 @@ struct det_libslurm_node {
     char const* gres;
     char const* gres_used;
     char const* features;
+    char const* reason; /* why it is down or drained */
     uint32_t cpus;
     uint32_t cpus_used;
     uint64_t memory_mib;

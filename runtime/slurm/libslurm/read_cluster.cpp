@@ -23,9 +23,9 @@ void hand_on(node_info_t const& node, char const* partition, Sink const& sink) {
     // The text is not freed: Slurm's headers have no function for that, and this process ends soon.
     auto const state = in_small_letters(slurm_node_state_string_complete(node.node_state));
     auto const main_state = in_small_letters(slurm_node_state_string(node.node_state));
-    det_libslurm_node const out{node.name,       partition,       state.c_str(), main_state.c_str(),
-                                node.gres,       node.gres_used,  node.features, node.cpus,
-                                used_cpus(node), node.real_memory};
+    det_libslurm_node const out{node.name, partition,       state.c_str(),   main_state.c_str(),
+                                node.gres, node.gres_used,  node.features,   node.reason,
+                                node.cpus, used_cpus(node), node.real_memory};
     sink.node(sink.context, &out);
 }
 

@@ -127,6 +127,7 @@ NodeRow take_node(AnswerReader& in) {
     row.node.gres = null_text(in.take_text());
     row.node.gres_used = null_text(in.take_text());
     row.features = null_text(in.take_text());
+    row.node.reason = in.take_text();
     row.node.cpus = static_cast<int>(in.take<std::uint32_t>());
     row.node.cpus_used = static_cast<int>(in.take<std::uint32_t>());
     row.memory_mib = static_cast<std::int64_t>(in.take<std::uint64_t>());
@@ -214,7 +215,7 @@ det_libslurm_sink AnswerWriter::sink() {
         auto& out = writer_of(context);
         out.put(Kind::node);
         for (auto const* text : {node->name, node->partition, node->state, node->main_state, node->gres,
-                                 node->gres_used, node->features})
+                                 node->gres_used, node->features, node->reason})
             out.put_text(text);
         out.put(node->cpus);
         out.put(node->cpus_used);

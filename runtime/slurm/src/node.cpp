@@ -33,6 +33,7 @@ constexpr SinfoColumn sinfo_columns[] = {
     {"CPUsState", 48, read_cpus},
     {"Gres", 256, [](Node& node, std::string_view t) { node.gres = t; }},
     {"GresUsed", 256, [](Node& node, std::string_view t) { node.gres_used = t; }},
+    {"Reason", 256, [](Node& node, std::string_view t) { node.reason = t == "none" ? "" : t; }},
 };
 
 /// Parses rows of fixed-width columns by counting bytes, each row ended by a newline: separators and newlines

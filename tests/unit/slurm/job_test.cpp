@@ -73,15 +73,17 @@ BOOST_AUTO_TEST_CASE(flags_of_a_complete_node_state_are_whole_words) {
 }
 
 BOOST_AUTO_TEST_CASE(columns_of_sinfo_are_cut_by_bytes) {
-    auto const row = [](std::string const& state) {
-        return fmt::format("{:128}{:128}{:64}{:48}{:256}{:256}\n", "n0", "compute", state, "4/12/0/16", "",
-                           "");
+    auto const row = [](std::string const& state, std::string const& reason = "none") {
+        return fmt::format("{:128}{:128}{:64}{:48}{:256}{:256}{:256}\n", "n0", "compute", state, "4/12/0/16",
+                           "", "", reason);
     };
-    auto const nodes = must(parse_nodes(row("idle") + row("a|b\nc")));
+    auto const nodes = must(parse_nodes(row("idle") + row("a|b\nc", "DIMM 3: ECC | replace")));
     BOOST_REQUIRE(nodes.size() == 2u);
     BOOST_TEST(nodes[0].state == "idle");
     BOOST_TEST(nodes[0].cpus == 16);
     BOOST_TEST(nodes[1].state == "a|b\nc");
+    BOOST_TEST(nodes[0].reason.empty());
+    BOOST_TEST(nodes[1].reason == "DIMM 3: ECC | replace");
     BOOST_TEST(!parse_nodes(row("idle") + "short\n").has_value());
 }
 

@@ -16,6 +16,8 @@ struct Node {
     int cpus_used = 0;
     std::string gres;       // "gpu:tesla:4(S:0-1)", "(null)"
     std::string gres_used;  // "gpu:tesla:2(IDX:0-1)"
+    std::string reason =
+        {};  // why it is down or drained, as an administrator or Slurm wrote it; may be empty
 
     /// Whether no job runs on the node and it accepts jobs.
     bool is_free() const;
