@@ -23,7 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t output_limit_bytes = std::size_t{256} << 20;
 
-/// A child process. The destructor kills and reaps it if wait_until() has not reaped it.
+/// A child process. The destructor kills its process group and reaps it if wait_until() has not reaped it.
 class Child {
 public:
     explicit Child(pid_t pid) : pid_(pid) {}

@@ -76,7 +76,7 @@ UniqueFd watch_exit_with_thread(pid_t pid) {
     if (!pipe) return {};
     auto const watch = [pid, end = std::make_shared<UniqueFd>(std::move(pipe->write_end))] {
         siginfo_t info{};
-        // WNOWAIT leaves the exit code to the caller. Only a parent can wait for the end.
+        // WNOWAIT leaves the exit code to the caller. Only a child can be waited for; others are polled.
         while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0) {
             if (errno == EINTR) continue;
             if (errno != ECHILD || ::kill(pid, 0) != 0) break;

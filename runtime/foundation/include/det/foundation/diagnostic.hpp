@@ -14,7 +14,7 @@ struct Diagnostic {
     Error error;
 };
 
-/// All errors and warnings of one run, for example of one file.
+/// All errors and warnings of one operation, for example of reading one file.
 class Diagnostics {
 public:
     Diagnostics() = default;

@@ -8,8 +8,8 @@
 
 namespace det {
 
-/// Environment variables as a value. The programs capture them once, in main(), and pass them on, so that
-/// tests can pass other ones.
+/// Environment variables as a value. Programs capture them in main(), libdet when a Context is made, and they
+/// are passed on as an argument, so that tests can pass other ones.
 class Environment {
 public:
     Environment() = default;

@@ -18,8 +18,9 @@ struct SourceSpan {
     friend bool operator==(SourceSpan const&, SourceSpan const&) = default;
 };
 
-/// A failure: what happened, and what the user can do about it. `message` is in lower case without a full
-/// stop and quotes user input in ''. `hint` is an instruction, if possible a command that can be pasted.
+/// A failure: what happened, and what the user can do about it. `message` begins with a lower-case letter,
+/// has no full stop at its end, and quotes user input in ''. `hint` is an instruction, if possible a command
+/// that can be pasted.
 struct Error {
     ErrorCode code;
     std::string message;

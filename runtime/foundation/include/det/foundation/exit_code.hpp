@@ -9,7 +9,7 @@ enum class ExitCode : int {
     could_not = 1,
     usage = 2,              // the command line is wrong
     bad_file = 3,           // an error in a file: syntax, key, type, unknown pool, impossible slots
-    absent = 4,             // a named file, template or experiment does not exist
+    absent = 4,             // a named object (file, template, experiment, trial, job ...) does not exist
     refused_by_slurm = 5,   // sbatch or slurmctld refused
     slurm_unreachable = 6,  // slurmctld does not answer
     timed_out = 7,

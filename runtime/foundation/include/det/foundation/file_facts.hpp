@@ -7,11 +7,12 @@
 
 namespace det {
 
-/// Writes a small file, removes it, and returns the local clock minus its time stamp, in microseconds. On a
-/// shared file system several machines thus compare their clocks with the same one.
+/// Writes a small file, removes it, and returns the local clock minus the file's time stamp, in microseconds.
+/// If a server sets the time stamps (NFS), machines can thus compare their clocks with the server's.
 Result<std::int64_t> measure_clock_offset_us(std::filesystem::path const& directory);
 
-/// Identifies the contents of a file by its size and checksum. Empty if it can't be read.
+/// Identifies the contents of a file by its size and checksum. Empty if it can't be read or is larger than
+/// 1 GiB.
 std::string identify_file(std::filesystem::path const& path);
 
 }  // namespace det

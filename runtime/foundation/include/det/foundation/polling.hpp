@@ -7,7 +7,7 @@
 #include <optional>
 #include <sys/signalfd.h>
 
-// For loops around poll(2).
+// What loops around poll(2) need: timeouts, and signals as a descriptor.
 namespace det {
 
 /// The timeout for a poll(2) that returns at the deadline. Rounded up, so that poll(2) does not return before

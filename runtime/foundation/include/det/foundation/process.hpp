@@ -29,8 +29,8 @@ public:
     virtual ~ProcessRunner() = default;
     /// Runs the program with empty input and waits until it has ended and its output pipes are closed.
     /// codes::no_such_file if the program does not exist, codes::timed_out if that takes longer than the
-    /// timeout (then its process group is killed), codes::process if it writes too much. A non-zero exit code
-    /// is not an error.
+    /// timeout, codes::process if it writes more than 256 MiB; in these two cases its process group is
+    /// killed. A non-zero exit code is not an error.
     virtual Result<ProcessOutput> run(Command const& command) = 0;
     /// Runs all commands like run() and returns the results in the order of the commands. The commands may
     /// run concurrently.

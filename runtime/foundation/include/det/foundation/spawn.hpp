@@ -45,11 +45,12 @@ private:
 Result<pid_t> spawn(std::vector<std::string> const& argv, Environment const& environment,
                     SpawnSettings const& settings);
 
-/// Returns a pidfd, which is readable after the process has ended. On failure it is empty and errno is set.
+/// Returns a descriptor that is readable after the process has ended: a pidfd, or watch_exit_with_thread() if
+/// the system has no pidfds. On failure it is empty and errno is set.
 UniqueFd open_pidfd(pid_t pid);
 
-/// Returns a descriptor with the same use on kernels without pidfds: a thread waits for the end of the
-/// process. On failure it is empty and errno is set.
+/// The same without a pidfd: a thread waits for the end of the process. A process that is not a child of this
+/// one has ended only when its parent has reaped it.
 UniqueFd watch_exit_with_thread(pid_t pid);
 
 }  // namespace det

@@ -12,8 +12,8 @@
 namespace det::unix_socket {
 
 // Local sockets with message boundaries (SOCK_SEQPACKET), each a file in a directory. The functions with a
-// deadline return at the deadline (connect_to() up to 10 ms later), except while the listener's backlog of
-// 1024 connections is full.
+// deadline return at the deadline (connect_to() up to 10 ms later), except that connect_to() blocks while the
+// listener's backlog is full.
 
 using Deadline = std::chrono::steady_clock::time_point;
 
@@ -52,7 +52,8 @@ Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& director
 Status send_message(int socket, std::span<std::byte const> bytes, std::span<int const> files);
 /// Receives one message of exactly bytes.size() bytes and at most `files_limit` file descriptors, which the
 /// caller then owns. codes::timed_out at the deadline; codes::transport for a message of another size or with
-/// more descriptors, and if the peer has closed the connection. `files_limit` is at most 4.
+/// more descriptors, and if the peer has closed the connection (codes::file_system if it closed it with
+/// unread messages). `files_limit` is at most 4.
 Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> bytes, std::size_t files_limit,
                                               Deadline deadline);
 
