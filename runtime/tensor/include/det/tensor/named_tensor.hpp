@@ -50,7 +50,7 @@ struct NamedTensor : LocalTensorSlice {
 
 /// Checks one tensor, without comparing it with other tensors.
 /// \return codes::misuse: the name is empty, reserved ("__metadata__") or not UTF-8; the tensor has more than
-///   2^58 elements; the part leaves the tensor; data is null and the part is not empty
+///   2^58 elements; the part is not inside the tensor; data is null and the part is not empty
 Status check(NamedTensor const& tensor);
 
 }  // namespace det::tensor
