@@ -32,7 +32,7 @@ void declare(CLI::App& app, Option const& option) {
     if (auto const& range = option.accepted_range) declared->check(CLI::Range(range->first, range->second));
 }
 
-/// The value of a target as --help shows it; empty if there is none.
+/// The value of a target as --help shows it; empty for all types but int and std::string.
 struct DefaultText {
     std::string operator()(int const* value) const { return std::to_string(*value); }
     std::string operator()(std::string const* value) const { return *value; }

@@ -36,11 +36,12 @@ struct Parsed {
 };
 
 /// Sets the targets of the options that `arguments` holds. codes::usage if a word is unknown, a value is
-/// malformed or something required is missing. An option with a std::vector target takes one word each time.
+/// malformed or something required is missing. An option with a std::vector target takes one word each time
+/// that it is given; a positional argument with such a target takes any number of words.
 Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments,
                      Words words = Words::all);
 
-/// One line for each option: names, help, and the value that its target has now.
+/// One line for each option: names, help, and the present value of an int or std::string target.
 std::string render_options(std::vector<Option> const& options);
 
 }  // namespace det::command_line
