@@ -42,14 +42,14 @@ RankWaits read_slot(WaitPage::Slot const& slot) {
     for (auto const& entry : slot.awaited) {
         auto const rank = entry.rank_plus_one.load(std::memory_order_acquire);
         auto const ns = entry.ns.load(std::memory_order_acquire);
-        // An entry that was replaced meanwhile may have the time of the other rank.
+        // If the entry was replaced meanwhile, the time may be that of another rank.
         if (rank > 0 && entry.rank_plus_one.load(std::memory_order_relaxed) == rank)
             waits.waited_for.push_back({rank - 1, ns});
     }
     return waits;
 }
 
-/// Allocates a part of a sparse file. A file system that can't do that is left to allocate at the first
+/// Allocates a part of a sparse file. If the file system can't do that, the part is allocated at the first
 /// store.
 Status allocate(int file, std::size_t offset, std::size_t size) {
     if (::fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return Ok{};

@@ -7,8 +7,8 @@
 
 namespace det::liveness {
 
-/// One step of a spin loop. On x86 the core pauses, for a few up to some tens of nanoseconds; elsewhere it
-/// does nothing.
+/// One step of a spin loop. On x86 the core pauses for a few to some tens of nanoseconds; elsewhere this does
+/// nothing.
 inline void cpu_relax() {
 #ifdef __SSE2__
     _mm_pause();
@@ -19,8 +19,9 @@ inline void cpu_relax() {
 enum class Cores { own, shared };
 
 /// \param local_ranks number of ranks on this node
-/// \return Cores::shared if the node has fewer cores than ranks: a spinning rank could then occupy the core
-///   that the awaited rank needs
+/// \return Cores::shared if the node has fewer logical cores than ranks: a spinning rank could then occupy
+/// the
+///   core that the awaited rank needs
 Cores cores_for(int local_ranks);
 
 /// Decides what a thread does between two polls: it spins, then yields the core, then sleeps. A sleep takes
@@ -31,8 +32,8 @@ public:
     struct Yields {
         int polls = 20'000;
         // A yield lets all other ranks on the core run before the next poll, so a yield after each poll is
-        // slow. Measured for 8 bytes over MPI on 2 cores: 4 ranks 13 us with 1, 5 us with 8; 8 ranks 42 us
-        // with 1, 26 us with 8.
+        // slow. Measured for 8 bytes over MPI on 2 cores: 4 ranks take 13 us with polls_per_yield 1 and 5 us
+        // with 8; 8 ranks take 42 us with 1 and 26 us with 8.
         int polls_per_yield = 8;
     };
 

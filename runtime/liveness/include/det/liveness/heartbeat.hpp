@@ -39,8 +39,9 @@ public:
 
     /// \param count the present value of the other process's counter
     /// \param elapsed time since the previous observation
-    /// \return how long the counter has not changed. If this process itself was stopped, the time between two
-    ///   observations says nothing about others, so each of them adds 100 ms at most.
+    /// \return how long the counter has not changed. Each observation adds at most 100 ms, because a longer
+    /// time
+    ///   means that this process itself was stopped.
     Duration observe(std::uint64_t count, Duration elapsed) {
         constexpr Duration awake_limit = std::chrono::milliseconds(100);
         bool const has_changed = std::exchange(count_, count) != count;

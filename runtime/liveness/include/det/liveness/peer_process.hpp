@@ -10,12 +10,12 @@ namespace det::liveness {
 /// only between processes of the same namespace.
 std::uint64_t own_pid_namespace();
 
-/// Another process of this machine, observed by a pidfd, which also reports a zombie as ended.
+/// Another process of this machine, observed by open_pidfd(). A pidfd reports also a zombie as ended.
 class PeerProcess {
 public:
-    /// If there is no pidfd (an old kernel, a process of another namespace, a process that was reaped
-    /// already), has_ended() always returns false, and only the heartbeat shows that the process has ended.
-    /// \param pid_namespace the own_pid_namespace() of that process
+    /// If the process can't be observed (it is in another namespace, or was reaped already), has_ended()
+    /// always returns false, and only the heartbeat shows that the process has ended. \param pid_namespace
+    /// the own_pid_namespace() of that process
     PeerProcess(pid_t pid, std::uint64_t pid_namespace);
 
     /// Does not block; makes one system call.

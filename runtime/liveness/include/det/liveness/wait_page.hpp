@@ -11,7 +11,8 @@
 
 namespace det::liveness {
 
-/// The operations in which waiting times are told apart. The values are written to the page: append only.
+/// The operations whose waiting times are recorded separately. The values are written to the page: append
+/// only.
 enum class WaitOperation : std::uint8_t {
     barrier,
     gather,
@@ -23,12 +24,12 @@ enum class WaitOperation : std::uint8_t {
     reduce_scatter,
     allgather_elements,
     all_to_all,
-    control,  // signals outside of collective operations, for example should_preempt()
+    control,  // messages and flags outside of collective operations, for example of should_preempt()
 };
 inline constexpr std::size_t wait_operations = 11;
 std::string_view to_string(WaitOperation operation);
 
-/// What a rank has waited since its start.
+/// How long a rank has waited for others since the start of the run.
 struct RankWaits {
     int rank = 0;
     std::uint64_t operations_begun = 0;  // collective operations, of which the last one may not have ended
@@ -38,8 +39,8 @@ struct RankWaits {
         int rank = 0;
         std::uint64_t ns = 0;
     };
-    /// The ranks that it awaited. If there were more than 8, those that it awaited longest; the time of a
-    /// rank that was left out meanwhile may be missing.
+    /// The ranks that it awaited. If there were more than 8: the last one and those with the longest times. A
+    /// rank that was left out and is awaited again starts at zero.
     std::vector<ForRank> waited_for;
 };
 
