@@ -23,7 +23,8 @@ bool Agreement::leader_had_notice() const {
     return false;
 }
 
-/// Whether this rank has a notice and no leader is known to have begun this call without one.
+/// Whether this rank has a notice and no leader is known to have begun this call without one, or with a
+/// follower that had none.
 bool Agreement::all_may_have_notice() const {
     if (at_once_ == AtOnce::never || !states_[own_].is_notice()) return false;
     for (std::size_t i = 0; i < roles_.size(); ++i) {

@@ -92,8 +92,7 @@ void NoticePage::raise(Clock const& clock, By by) noexcept {
         word.compare_exchange_strong(none, std::max<std::int64_t>(time_us, 1), order,
                                      std::memory_order_relaxed);
     };
-    // A reader that sees the page raised also sees the fields of the call that has raised it, so raised_at_us
-    // is stored last.
+    // raised_at_us is stored last, so that a reader that sees the page raised also sees the other times.
     if (by == By::slurm) set_once(page_->raised_by_slurm_at_steady_us, steady_us, std::memory_order_relaxed);
     set_once(page_->raised_at_steady_us, steady_us, std::memory_order_relaxed);
     set_once(page_->raised_at_us, clock.now().microseconds, std::memory_order_release);

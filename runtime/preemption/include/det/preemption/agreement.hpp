@@ -42,7 +42,8 @@ private:
 /// The rule by which all ranks stop at the same call of should_preempt(). Pure.
 ///
 /// Call k returns true on every rank if a leader had a notice at its call k-1 or earlier. A rank therefore
-/// waits only for ranks that are more than one call behind, and a state has one training step to arrive.
+/// waits only for ranks that are more than one call behind, and a state has the time of one training step to
+/// arrive.
 ///
 /// Call k also returns true if all ranks had a notice when they began it. Slurm notifies all nodes at the
 /// same time, so this is the common case, and no step is trained in vain. Only a rank with a notice can find
@@ -56,7 +57,7 @@ public:
     /// Which members may stop at the same call at which all of them have a notice.
     enum class AtOnce {
         never,
-        for_leaders,  // followers stop later, when their leader relays the result
+        for_leaders,  // leaders only; followers get the leaders' decision (agree_and_relay())
         for_all,      // followers decide as leaders do
     };
     /// The state of `member` is needed for `call`.
@@ -117,8 +118,8 @@ public:
 
 /// Makes one call of should_preempt(). Returns whether all ranks stop at this call.
 Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice);
-/// The same for a leader that relays the result to its followers. A follower has the leader as its only
-/// leader, so all ranks stop one call later: call k is true for a notice at call k-2 or earlier.
+/// The same for a leader that relays the result to its followers. A follower reads the result of call k-1
+/// only at its call k, so leaders too return at call k what they agreed on at call k-1.
 Result<bool> agree_and_relay(Agreement& agreement, Channel& channel, bool has_notice);
 
 }  // namespace det::preemption

@@ -8,9 +8,9 @@
 
 namespace det::preemption {
 
-/// A mapped file in DET_RUN_DIR that all processes of a run on a node share. The rank wrapper raises it
-/// when Slurm sends the notice; the supervisor may raise it earlier. Ranks read it with one load, without a
-/// system call. A raised page stays raised. Thread-safe, also across processes; raise() may be called in a
+/// A mapped file in DET_RUN_DIR that all processes of a run on a node share. The rank wrapper raises it when
+/// Slurm sends the notice, or earlier when the supervisor asks for that. Ranks read it with one load, without
+/// a system call. A raised page stays raised. Thread-safe, also across processes; raise() may be called in a
 /// signal handler.
 class NoticePage {
 public:
@@ -30,8 +30,8 @@ public:
     std::optional<UtcTime> raised_at() const noexcept;
     /// The same time by the steady clock of the node, for deadlines.
     std::optional<SteadyTime> raised_at_steady() const noexcept;
-    /// The time of Slurm's own notice, by the steady clock; none: Slurm has not sent one. The supervisor may
-    /// have raised the page earlier.
+    /// The time of Slurm's own notice, by the steady clock; none: Slurm has not sent one. The page may have
+    /// been raised earlier, for the supervisor.
     std::optional<SteadyTime> raised_by_slurm_at_steady() const noexcept;
 
     enum class By { supervisor, slurm };

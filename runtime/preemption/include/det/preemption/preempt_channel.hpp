@@ -15,9 +15,10 @@ struct RankPlacement {
 /// The ranks whose states a rank reads, and the ranks to which it sends its own.
 struct PreemptRoutes {
     enum class Role {
-        direct,  // reads the states of all leaders
-        relay,   // a leader: reads the other leaders, and relays their decision to its node
-        leaf,    // reads its leader only
+        direct,  // reads all leaders and the ranks in its shared memory
+        relay,   // a leader: reads the other leaders and its followers, and relays the leaders' decision to
+                 // these
+        leaf,    // a follower: reads its leader only
     };
     struct Source {
         Rank rank;
