@@ -31,7 +31,7 @@ std::string describe_exit(RunFacts const& facts) {
     return fmt::format("{} (in its log: {})", how, fmt::join(facts.log_labels, ", "));
 }
 
-/// Slurm has preempted the job, which runs on until its grace period is over.
+/// Whether Slurm has preempted the job, and its grace period is not over.
 bool is_in_grace(RunFacts const& facts) {
     return facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
 }
@@ -194,9 +194,9 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
         fmt::format("{}; the trainer {}", describe_stop_reason(facts), describe_preempted_end(facts))};
 }
 
-/// A request by `scontrol requeue` is free, as Slurm's own command is. Without a notice, an exit code of
-/// slurm.preempted_exit_codes asks to be queued again. That is free if the run made progress; otherwise it
-/// counts as a failure, so that the number of such runs is limited.
+/// A request by `scontrol requeue` does not count as a failure. Without a notice, an exit code of
+/// slurm.preempted_exit_codes asks to be queued again. That does not count as a failure either if the run
+/// made progress; otherwise it does, so that the number of such runs is limited.
 std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
     if (facts.asks_for_requeue)
         return RunOutcome{Cause::preempted, NextAction::requeue,

@@ -79,12 +79,13 @@ struct RunFacts {
     std::uint32_t failures_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_progressed = false;  // this run committed a checkpoint of a higher step or changed such a file
+    bool has_progressed =
+        false;  // the run committed a checkpoint of a higher step or changed a progress file
     SearchFacts search = {};
     DesiredState desired = DesiredState::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
-    std::optional<slurm::JobStatus> job;  // as Slurm shows it now; nullopt if unknown or unknown to Slurm
-    bool higher_run_exists = false;       // runs/N+1 exists: another incarnation continues this trial
+    std::optional<slurm::JobStatus> job;  // nullopt: Slurm did not answer, or does not know the job
+    bool higher_run_exists = false;       // a newer run exists: another incarnation continues this trial
     std::uint32_t restarts = 0;           // failures before this run
     std::uint32_t restarts_max = 0;
 };
@@ -101,8 +102,8 @@ struct RunOutcome {
 /// search can't use the trial's reports. A cancelled job is never requeued; a superseded incarnation changes
 /// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A
 /// program that gets notices as signals and ends after one with exit code 0 or by such a signal was
-/// preempted, unless it says that it is done. A trial that fails three times in a row without visible
-/// progress is stopped even if restarts are left. Pure.
+/// preempted, unless it says that it is done. If the progress of runs is visible, a trial that fails three
+/// times in a row without progress is stopped even if restarts are left. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

@@ -16,7 +16,7 @@ enum class State {
     queued,
     starting,  // the job has its nodes, and the run has not started on them
     running,
-    stopping_canceled,  // cancelled by the user, and still running
+    stopping_canceled,  // cancelled by the user, but not ended yet
     stopping_killed,
     paused,
     completed,
@@ -54,15 +54,16 @@ struct TrialFacts {
     // Index of the first run that counts: runs before the experiment was continued are ignored
     std::size_t first_run = 0;
     bool waits_for_lane = false;  // no task has claimed the trial yet: `job` is a task that may claim it
-    bool is_replacement = false;  // of an invalid trial: its job was running when the trial was drawn
+    bool is_replacement = false;  // it replaces an invalid trial, in a job that was already running
 };
 
 State state_of_trial(TrialFacts const& facts);
 
 /// The state of an experiment. If all trials have ended, it is COMPLETED if at least one trial is, else ERROR
-/// if at least one is, else CANCELED. Otherwise it is that of the most active trial.
-/// \param created whether the `created` event exists
-/// \param desired the desired state of the experiment; it counts before the first trial has a state
+/// if at least one is, else CANCELED. Otherwise it is the first of STOPPING_KILLED, STOPPING_CANCELED,
+/// RUNNING, STARTING, INTERRUPTED, QUEUED and PAUSED that a trial has. \param created whether the `created`
+/// event exists \param desired the desired state of the experiment; it counts only if `trials` is empty or
+/// not `created`
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle
