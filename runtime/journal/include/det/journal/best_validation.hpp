@@ -28,7 +28,7 @@ Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, 
 
 /// Finds the best of the validations that load_validations() reads. Of equal values the earlier one is the
 /// best; NaN and infinities are left out.
-/// \return nullopt if no validation has a number of this name
+/// \return nullopt if no validation has a finite number of this name
 Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
                                                            Objective const& objective);
 

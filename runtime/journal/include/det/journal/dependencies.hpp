@@ -21,9 +21,9 @@ std::optional<Dependency> parse_dependency(std::string_view text);
 std::string describe(Dependency const& dependency);  // "experiment 7", "trial 7.3"
 
 enum class DependencyState {
-    open,         // it runs, waits, or was interrupted and may go on
+    open,         // it has not ended: it runs, waits, is paused, or was interrupted and may go on
     ended_well,   // the trial has completed; of an experiment all trials have ended and one has completed
-    ended_badly,  // it has failed or was cancelled
+    ended_badly,  // it has ended in another way
 };
 
 /// Reads the state from the journals below the root. An experiment that Slurm has requeued is open.

@@ -39,7 +39,7 @@ private:
     void lower_to(RunBeginning const& later_run);
 
     std::uint64_t all_groups_ = none;
-    std::map<std::string, std::uint64_t, std::less<>> by_group_;  // only the lower ones
+    std::map<std::string, std::uint64_t, std::less<>> by_group_;  // from later runs without a checkpoint
 };
 
 /// Decides which reports of a trial's runs are superseded. A later run that resumed from a checkpoint

@@ -19,8 +19,8 @@ public:
     /// Creates a journal, or continues one after its last complete record. For a program that opens its
     /// journal several times, one after the other.
     /// \return codes::misuse if another writer has opened the journal with open() and still exists. On a file
-    ///     system without locks this is not known: there a journal that has a header is an error of the file
-    ///     system. codes::damaged if a record before the last one is damaged
+    ///     system without locks a journal can only be created: codes::file_system if it has a header already.
+    ///     codes::damaged if a record before the last one is damaged
     static Result<JournalWriter> open(std::filesystem::path const& path);
 
     /// Appends a record. If the write fails, the journal is truncated to the last complete record; if that
