@@ -37,8 +37,8 @@ std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events);
 /// The array that was last submitted for the trial.
 std::optional<ArrayJob> find_array_of(std::vector<ArrayJob> const& arrays, std::uint32_t trial);
 
-/// Reduces the arrays to the tasks that run `trials`. Arrays without such a task are left out. Arrays that
-/// differ in their tasks only become one. Pure.
+/// Reduces the arrays to the tasks that run `trials`. Arrays without such a task are left out. Several
+/// entries for the same array are merged. Pure.
 std::vector<ArrayJob> pick_tasks(std::vector<ArrayJob> const& arrays,
                                  std::vector<std::uint32_t> const& trials);
 

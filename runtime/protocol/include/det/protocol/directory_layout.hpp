@@ -107,13 +107,14 @@ public:
 
     std::filesystem::path const& path() const { return trial_; }
     std::filesystem::path desired() const { return trial_ / ("desired" + suffix_); }
-    /// If trials share nodes: the array task that runs the trial, one line like "123_4".
+    /// If tasks claim trials: the array task that runs the trial, one line like "123_4".
     std::filesystem::path claimed() const { return trial_ / ("claimed" + suffix_); }
     /// If the trial replaces one whose hyperparameters were invalid: the number of that trial, one line like
     /// "3".
     std::filesystem::path replaces() const { return trial_ / "replaces"; }
-    // files of TensorBoard that the program writes, and below it those of slurm.tensorboard
+    /// The event files that the program writes for TensorBoard.
     std::filesystem::path tensorboard() const { return trial_ / "tensorboard"; }
+    /// The event files that slurm.tensorboard makes of the reported metrics.
     std::filesystem::path event_files() const { return tensorboard() / "reported"; }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     std::filesystem::path generations() const { return trial_ / "generations"; }
@@ -144,7 +145,7 @@ public:
     }
 
     std::filesystem::path const& path() const { return experiment_; }
-    /// Contains the current revision. There is one file for all revisions.
+    /// Describes the current revision and lists all. There is one file for all revisions.
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
     std::filesystem::path revisions() const { return experiment_ / "revisions"; }
     /// The directory of the files of a revision.

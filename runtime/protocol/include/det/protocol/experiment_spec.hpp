@@ -99,7 +99,7 @@ struct ExperimentSpec {
     std::vector<std::string> forward_signals = {};
     std::vector<int> preempted_exit_codes = {};        // of a program that stopped because of a notice
     std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
-    std::optional<std::uint32_t> hang_timeout_s = {};  // without a step a run hangs; nullopt: never
+    std::optional<std::uint32_t> hang_timeout_s = {};  // a run without progress for so long hangs
     bool tensorboard = false;                          // metrics are also written as event files
     /// The checkpoint from which a trial starts that has none of its own.
     std::optional<std::string> source_checkpoint = {};
@@ -111,7 +111,7 @@ struct ExperimentSpec {
     bool claims_trials() const { return lanes > 1 || has_fewer_tasks; }
     /// The current revision; 0 before the first continuation.
     std::uint32_t revision() const { return revisions.empty() ? 0 : revisions.back().number; }
-    /// The first run of the trial that determines its state.
+    /// The first run of the trial that counts: see Revision::first_runs.
     std::uint32_t first_run_of(std::uint32_t trial) const;
     friend bool operator==(ExperimentSpec const&, ExperimentSpec const&) = default;
 };

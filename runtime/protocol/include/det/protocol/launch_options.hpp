@@ -19,7 +19,7 @@ enum class SlotType { cpu, cuda, rocm };
 enum class LogAction {
     cancel_retries,
     exclude_node,
-    label,  // none: the end of the run names the policy. A configuration has no word for it.
+    label,  // of a policy without an action: only the message about the run's end names the policy
 };
 
 /// Where the entrypoint of a trial runs.

@@ -33,7 +33,7 @@ struct PreflightFacts {
     int gpus_allocated = 0;
     int gpus_visible = 0;
     std::string runtime_error;  // of the container runtime; empty: it runs, or none is asked for
-    std::optional<StorageFacts> storage = std::nullopt;  // nothing: none on a file system
+    std::optional<StorageFacts> storage = std::nullopt;  // nullopt: the storage is no file system
 };
 
 /// One line of JSON.

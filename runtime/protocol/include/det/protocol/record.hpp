@@ -12,12 +12,12 @@ namespace det {
 
 /// Why a run ended, as recorded by its supervisor.
 enum class Cause {
-    finished,      // the program created DET_DONE_FILE, or ended with exit code 0 and not because of a notice
-    preempted,     // Slurm preempted the job, or the program stopped because of another notice
-    paused,        // the user paused the trial or its experiment
-    canceled,      // the user cancelled the trial, or the job was cancelled in Slurm
-    failed,        // the program or its setup failed, a node sent no heartbeat, or the search can't go on
-    time_limit,    // the time limit of the job was reached
+    finished,   // the program created DET_DONE_FILE, or ended with exit code 0 and not because of a notice
+    preempted,  // Slurm preempted the job, or the program stopped after another notice or asked for a requeue
+    paused,     // the user paused the trial or its experiment
+    canceled,   // the user cancelled the trial, or the job was cancelled in Slurm
+    failed,     // the program or its setup failed, a node sent no heartbeat, or the search can't go on
+    time_limit,    // the time limit of the job was near or reached
     node_failed,   // a node failed
     superseded,    // a newer incarnation of the job runs; this one writes nothing more
     not_launched,  // the step could not be started

@@ -14,7 +14,7 @@ namespace det {
 
 /// The relation of a Slurm step to the runs of det-submit.
 enum class StepKind {
-    foreign,      // the step asks for nothing, or its variables are inherited from a run of another job
+    foreign,      // no run: DET_SPANK is not "auto", or the variables are inherited from a run of another job
     part_of_run,  // a supervisor or a rank of a run started it: DET_RUN_KEY names the run
     own_run,      // a step of a user's script with DET_SPANK=auto: a separate run
 };
@@ -43,9 +43,9 @@ std::vector<int> local_slots(VariableLookup const& lookup, int count);
 /// Formats like "[0, 1]" for DET_SLOT_IDS.
 std::string render_slot_ids(std::vector<int> const& slots);
 
-/// The port for attempt number `attempt` at MASTER_PORT. All nodes of a step compute the same ports without
-/// communication. They are below Linux's ephemeral ports, so only a program that binds exactly this port can
-/// use it.
+/// A port for MASTER_PORT. If it is taken, the caller tries the next attempt. All nodes of a step compute the
+/// same ports without communication. They are below Linux's ephemeral ports, so only a program that binds
+/// exactly this port can use it.
 std::uint16_t master_port(TaskIdentity const& task, VariableLookup const& lookup, unsigned attempt = 0);
 std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 

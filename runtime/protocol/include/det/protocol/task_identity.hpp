@@ -54,7 +54,7 @@ inline constexpr char root[] = "DET_ROOT";
 inline constexpr char spank[] = "DET_SPANK";
 /// The Launch mode: node | rank.
 inline constexpr char launch[] = "DET_LAUNCH";
-/// task_key of the task whose node has been set up.
+/// task_key of the task that has entered DET_RUN_DIR.
 inline constexpr char placed[] = "DET_PLACED";
 /// task_key of the task whose output is labelled.
 inline constexpr char wrapped[] = "DET_WRAPPED";
@@ -97,7 +97,7 @@ inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
 inline constexpr char done_file[] = "DET_DONE_FILE";
 /// The ports of the run, as JSON: {"http": 8080}. Each is also in DET_PORT_<NAME>.
 inline constexpr char ports[] = "DET_PORTS";
-/// The name of the experiment's cache of compiled kernels on each node, then its directory there.
+/// The experiment's cache of compiled kernels on each node: its name in the job, its directory in a task.
 inline constexpr char compile_cache[] = "DET_COMPILE_CACHE";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
