@@ -48,7 +48,7 @@ bool is_wanted(slurm_job_info_t const& job, Request const& request) {
 
 int64_t known_time(time_t time) { return time == static_cast<time_t>(INFINITE) ? 0 : time; }
 
-/// Slurm reports an end time in the far future for a job without a time limit; this returns none for it.
+/// The end time, or 0 for a job without a time limit, for which Slurm reports a time in the far future.
 int64_t end_time(slurm_job_info_t const& job, time_t now) {
     return job.time_limit == INFINITE && job.end_time > now ? 0 : known_time(job.end_time);
 }

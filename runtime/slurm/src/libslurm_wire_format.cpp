@@ -23,7 +23,7 @@ std::optional<UtcTime> known_time(std::int64_t seconds) {
     return UtcTime{seconds * 1'000'000};
 }
 
-/// Reads numbers and texts from the front of `bytes`. After bytes were missing once, all reads fail.
+/// Reads numbers and texts from the front of `bytes`. Once bytes were missing, is_cut_off() stays true.
 class AnswerReader {
 public:
     explicit AnswerReader(std::string_view bytes) : rest_(bytes) {}

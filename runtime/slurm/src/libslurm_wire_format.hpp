@@ -55,7 +55,7 @@ struct LibslurmFailure {
     std::string why;
 };
 
-/// Empty if the bytes are incomplete: the writer ended early.
+/// nullopt if the bytes are not a complete answer, because the writer ended early.
 std::optional<Result<LibslurmAnswer, LibslurmFailure>> parse_libslurm_answer(std::string_view bytes);
 
 }  // namespace det::slurm

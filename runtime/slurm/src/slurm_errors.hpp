@@ -15,8 +15,8 @@ Error unreachable(std::string_view source, std::string_view message);
 /// The error slurm_unreachable or slurm_refused, depending on the message.
 Error failure(std::string_view source, std::string_view message);
 
-/// Repeats a query at most twice if slurmctld did not answer and the query failed within 5 s, because
-/// slurmctld is restarting or busy. Not for submissions: a submission without an answer may have succeeded.
+/// Repeats a query at most twice if slurmctld did not answer and the query failed within 5 s: slurmctld may
+/// be restarting or busy. Not for submissions: a submission without an answer may have succeeded.
 template <class Read, class IsUnanswered>
 auto read_with_retries(Clock& clock, Read const& read, IsUnanswered const& is_unanswered) {
     using namespace std::chrono_literals;

@@ -19,7 +19,7 @@ namespace det::slurm {
 struct Submission {
     std::vector<std::string> options;
     std::filesystem::path script;
-    Environment environment;  // the job's environment, exported unchanged
+    Environment environment;  // of the job; Slurm's variables of the calling job are removed from it
 };
 
 /// Selects the jobs that a query of the queue returns.
@@ -40,10 +40,11 @@ struct JobChange {
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
-/// answer; Slurm's message is a note of the error. A request blocks for at most 20 s, a submission for 150 s
-/// (CallTimeouts); a query that slurmctld has not answered is repeated, within about half a minute. submit():
-/// codes::submission_unclear if sbatch timed out, so that the job may exist. query_partitions() and
-/// query_nodes() return less where slurmctld hides its nodes from the user (PrivateData=nodes).
+/// answer; Slurm's message is a note of the error. By default (CallTimeouts) a request blocks for 20 s
+/// and a submission for 150 s at most. A query that slurmctld does not answer is repeated, for about half a
+/// minute at most. submit(): codes::submission_unclear if sbatch timed out, so that the job may exist.
+/// query_partitions() and query_nodes() return less where slurmctld hides its nodes from the user
+/// (PrivateData=nodes).
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;
@@ -60,7 +61,7 @@ public:
     /// Moves jobs before the caller's other pending jobs of the same partition, account and QOS. Slurm
     /// refuses if the site has not enabled it.
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
-    /// Cancels the step that was started with that name, if it exists.
+    /// Cancels the steps that were started with that name. It is no error if there is none.
     virtual Status cancel_step(JobRef const& job, std::string_view name) = 0;
     /// Sends a signal to the batch script's process only; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
@@ -80,11 +81,11 @@ public:
     virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
 
     enum class RequeueScope {
-        incomplete,  // does not affect a job that was cancelled or timed out: atomic in slurmctld
-        any,
+        incomplete,  // only a job that has not ended; slurmctld checks that atomically
+        any,         // also a job that has ended
     };
     virtual Status requeue(JobRef const& job, RequeueScope scope) = 0;
-    /// Requeues and holds the job until it is released. Does not affect a cancelled job.
+    /// Requeues the job and holds it until it is released. Does not affect a job that has ended.
     virtual Status requeue_held(JobRef const& job) = 0;
     virtual Status start_not_before(JobRef const& job, std::chrono::seconds from_now) = 0;
 };

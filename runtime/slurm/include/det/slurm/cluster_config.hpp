@@ -13,11 +13,12 @@ public:
     using Settings = std::map<std::string, std::string, std::less<>>;
     explicit ClusterConfig(Settings settings = {}) : settings_(std::move(settings)) {}
 
-    /// The value of a setting: "MaxArraySize" -> "1001"; empty if Slurm does not show it.
+    /// The value of a setting: "MaxArraySize" -> "1001"; nullopt if Slurm does not show it.
     std::optional<std::string> find(std::string_view name) const;
     /// The number at the beginning of the value, as in "300 sec".
     std::optional<std::int64_t> find_number(std::string_view name) const;
-    /// The value of "b" in a setting that is a list of options ("a,b=3"); "" for an option without a value.
+    /// The value of an option in a setting that is a list of options: in "a,b=3" it is "3" for b and "" for
+    /// a. nullopt if the option is not in the list.
     std::optional<std::string> find_option_value(std::string_view name, std::string_view option) const;
     /// Whether a setting that is a list of options ("a,b=3") contains the option.
     bool has_option(std::string_view name, std::string_view option) const;

@@ -54,7 +54,7 @@ struct JobStatus {
     std::optional<UtcTime> start_time;
     std::optional<UtcTime> submit_time;
     std::uint32_t restarts = 0;
-    std::string batch_host;  // "" before it starts
+    std::string batch_host;  // of a batch job; "" before it starts
     int nodes = 0;
     int cpus = 0;
     std::int64_t nice = 0;
@@ -78,7 +78,7 @@ std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref
 int parse_gpu_count(std::string_view gres);
 
 /// The argument of squeue --Format. `separator` ends each field whose text users choose. It must be
-/// unpredictable, so that no text of a field can look like the start of a row.
+/// unpredictable, so that no user can put it into a field.
 std::string squeue_format(std::string_view separator);
 /// Parses the output of squeue with that format and SLURM_TIME_FORMAT=%s.
 Result<std::vector<JobStatus>> parse_squeue(std::string_view output, std::string_view separator);

@@ -11,7 +11,7 @@ namespace det::slurm {
 struct Node {
     std::string name;
     std::string partition;
-    std::string state;  // "idle", "mixed", "drained*" ...
+    std::string state;  // with all flags: "idle", "mixed+drain", "down+not_responding" ...
     int cpus = 0;
     int cpus_used = 0;
     std::string gres;       // "gpu:tesla:4(S:0-1)", "(null)"

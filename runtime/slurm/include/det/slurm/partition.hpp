@@ -61,7 +61,7 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
                                                 std::string_view sinfo_output);
 
 /// The same for a user from whom slurmctld hides nodes (PrivateData=nodes): each partition has one group of
-/// nodes, with their number, names and average CPUs and memory as far as the partition tells them. Pure.
+/// nodes, with their number, their names and the average number of their CPUs. Pure.
 Result<std::vector<Partition>> parse_partitions_without_nodes(std::string_view scontrol_output);
 
 }  // namespace det::slurm

@@ -41,12 +41,12 @@ struct CommandOnNodes {
 };
 std::vector<std::string> render_srun(CommandOnNodes const& request);
 
-/// A command to run on one node of a job that runs elsewhere, beside its steps.
+/// A command that a process outside of a running job runs on one node of the job, beside its steps.
 struct CommandInJob {
     std::uint32_t job = 0;  // as SLURM_JOB_ID there
     std::string node;
     int gpus = 0;
-    bool has_terminal = false;  // srun gives it one
+    bool has_terminal = false;  // srun gives the command a terminal (--pty)
     std::vector<std::string> command;
 };
 std::vector<std::string> render_srun(CommandInJob const& request);

@@ -16,8 +16,8 @@ public:
     /// Starts srun with TERM, INT, HUP and USR2 blocked: a notice to the job must not end the step before its
     /// ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
-    /// Like start(), but srun gets INT when this process ends or is killed. One INT must be enough to end the
-    /// step.
+    /// Starts srun with no signal blocked. srun gets INT when this process ends or is killed, and must end
+    /// the step at the first INT (--quit-on-interrupt).
     static Result<StepProcess> start_tied(std::vector<std::string> const& argv,
                                           Environment const& environment);
 

@@ -20,11 +20,11 @@ struct ArrayTasks {
 /// Who submits, with which environment, and the clock for the event.
 struct SubmitContext {
     std::string author;       // user@host, for the event log
-    Environment environment;  // of the new job; SLURM* variables are removed from it
+    Environment environment;  // of the new job, see Submission::environment
     Clock& clock;
 };
 
-/// The comment of the experiment's jobs, by which they are its own; nothing if its options have none. Pure.
+/// The --comment of the experiment's jobs, which identifies them; nullopt if the options have none. Pure.
 std::optional<std::string> comment_of_jobs(ExperimentSpec const& spec);
 
 /// The option "--array=1,3%2" if only some tasks of the array are to run; empty for a whole array, because
@@ -33,8 +33,8 @@ std::string array_option(ArrayJob const& array);
 
 /// Submits the experiment's script for these tasks alone, held, with the options that the experiment was
 /// created with, and appends a `resubmitted` event: readers of the journals attribute the tasks to the new
-/// job from then on. The caller releases the job. If sbatch gets no answer, takes the held job that Slurm may
-/// have of it.
+/// job from then on. The caller releases the job. If sbatch gets no answer, looks for the held job that Slurm
+/// may have created.
 /// \return the new array; codes::wrong_state if the specification has no sbatch options; errors of sbatch and
 /// of the event log otherwise.
 Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
