@@ -52,7 +52,7 @@ State state_without_slurm(TrialFacts const& facts) {
     return has_begun ? State::running : State::queued;
 }
 
-/// The state of a trial that no task has claimed, in an experiment whose trials share nodes.
+/// The state of a trial that no task has claimed, in an experiment whose tasks claim trials.
 State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
     if (job.state == JobState::canceled) return State::canceled;
     if (facts.desired == DesiredState::pause) return State::paused;

@@ -79,8 +79,8 @@ struct RunFacts {
     std::uint32_t failures_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
-    bool has_progressed =
-        false;  // the run committed a checkpoint of a higher step or changed a progress file
+    // Whether this run committed a checkpoint of a higher step or changed a file of slurm.progress_glob
+    bool has_progressed = false;
     SearchFacts search = {};
     DesiredState desired = DesiredState::run;
     bool slurm_answered = true;           // false: the state of the job is unknown
