@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t environment_limit_bytes = std::size_t{8} << 20;
 
-// Variables of a rank that its launcher sets; they are added to those of the run in a container.
+// Variables that a launcher sets for a rank. A command in a container gets them, and otherwise the variables
+// of a process outside of the container.
 constexpr char const* rank_variables_of_launchers[] = {
     "RANK",
     "LOCAL_RANK",

@@ -13,7 +13,7 @@ namespace det::launch {
 struct RankToEnter {
     std::string run_path;  // DET_RUN_PATH of its run
     std::uint32_t rank = 0;
-    std::vector<std::string> command;  // empty: a login shell
+    std::vector<std::string> command;  // empty: an interactive bash
 };
 
 /// The program that replaces this one.
@@ -24,9 +24,10 @@ struct EnteredProgram {
 };
 
 /// Finds the rank among the processes of this node and returns the command with the rank's variables and
-/// working directory; in the container of the experiment if it has one. Where no process has that rank, for
-/// example because a launcher has not started it yet, those of the run on this node are used.
-/// codes::wrong_state if no process of the run is here. \param proc The process file system.
+/// working directory. If the experiment has a container, the command runs in one, in the run's working
+/// directory. If no process has that rank, for example because a launcher has not started it yet, uses the
+/// variables and directory of another process of the run on this node. codes::wrong_state if there is none.
+/// \param proc the process file system
 Result<EnteredProgram> enter_rank(RankToEnter const& request, Environment const& own,
                                   std::filesystem::path const& proc = "/proc");
 

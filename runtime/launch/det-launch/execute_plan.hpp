@@ -15,7 +15,7 @@ struct ProgramPaths {
 Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
                                                      bool queries_torch);
 
-/// Checks the plan's port, writes its files, starts its processes and enforces the launcher contract.
+/// Checks the plan's port, writes its files, starts its processes and ends them as monitor_launch() does.
 /// \return the exit code of the launch; codes::transport if the port is in use. On a node that only waits for
 /// the chief: 0, when the launch has ended.
 Result<int> execute_plan(launchers::LaunchPlan const& plan, launchers::LaunchContext const& context,

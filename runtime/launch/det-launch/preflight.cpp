@@ -57,7 +57,7 @@ std::vector<std::string> unresolved_among(std::vector<std::string> const& hosts)
     return unresolved;
 }
 
-/// Node 0: counts what node 1 sends.
+/// Node 0: measures the bytes per second that node 1 sends.
 std::optional<double> receive_from_peer(std::uint16_t port) {
     auto const listener = supervisor::listen_on(port);
     auto deadline = SteadyClock::now() + meeting_time;

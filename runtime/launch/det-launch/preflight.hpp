@@ -16,7 +16,8 @@ struct PreflightRequest {
 };
 
 /// Measures what this node of a job sees, and writes it into the directory. Nodes 0 and 1 measure the network
-/// between them; what can't be measured is left out. Takes a few seconds at most.
+/// between them; what can't be measured is left out. Takes a few seconds; waits up to 15 s for the other node
+/// and up to 10 s for the container runtime.
 Status run_preflight(PreflightRequest const& request, Environment const& environment);
 
 }  // namespace det::launch

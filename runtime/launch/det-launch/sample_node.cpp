@@ -54,7 +54,7 @@ Status sample_node(NodeSampling const& request, int input, Clock const& clock) {
             next = std::max(next + request.interval, clock.steady_now());
             goes_on = wait_until(next, input, clock);
         }
-        // A file system that cannot be written now may be written later: what is lost is these averages.
+        // If the write fails, only these averages are lost: the next one may succeed.
         (void)write(*journal, sampler.take_averages(), clock.now());
     }
     return Ok{};

@@ -5,8 +5,8 @@
 namespace det::launch::node {
 namespace {
 
-/// Frameworks queue their own job again by `scontrol requeue`. The file tells the supervisor, which has
-/// Slurm's commands.
+/// Frameworks queue their own job again by `scontrol requeue`. This script creates a file that tells the
+/// supervisor, which has Slurm's commands, to do that.
 constexpr std::string_view scontrol = R"script(#!/bin/sh
 # scontrol inside a container: queues the own job again, and does nothing else.
 if [ "$#" -ne 2 ] || [ "$1" != requeue ]; then

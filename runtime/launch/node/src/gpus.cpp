@@ -10,7 +10,7 @@
 namespace det::launch::node {
 namespace {
 
-/// "GPU UUID:   GPU-5ba4...": returns the text after the colon.
+/// Finds a line like "GPU UUID:   GPU-5ba4..." and returns the text after the colon.
 std::optional<std::string_view> find_field(std::string_view text, std::string_view name) {
     for (auto const line : split_lines(text)) {
         auto const colon = line.find(':');

@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes preparation_timeout{10};  // 95 MiB from a slow file system
-/// Variables that the first task of a node has detected, as "NAME=value" lines.
+constexpr std::chrono::minutes preparation_timeout{10};  // for a context of 95 MiB on a slow file system
+/// The file in DET_RUN_DIR with the variables that the first task of the node has detected, as "NAME=value"
+/// lines.
 constexpr char found_out[] = "environment";
 
 /// The index of this node in the run. A launcher's step may use only some of the run's nodes, so the step's

@@ -11,7 +11,7 @@
 
 namespace det::launch::node {
 
-/// The path of DET_RUN_DIR inside a container.
+/// The path of DET_RUN_DIR inside a container. With pyxis it keeps its own path.
 inline constexpr char run_dir_inside[] = "/run/determined";
 /// Folders below DET_RUN_DIR, outside and inside the container, for the programs of det-submit and the
 /// libraries that they need.

@@ -11,9 +11,9 @@ namespace det::launch::node {
 /// Whether a file system of this type (statfs's f_type) is shared by several nodes.
 bool is_shared_by_nodes(std::uint32_t file_system_magic);
 
-/// The name of a run's directory below `base`. It is the same on every node, because launchers start ranks on
-/// other nodes in their own working directory. It contains the node's name only if several nodes share
-/// `base`.
+/// The name of the directory of a run (or of a cache) below `base`. It is the same on every node, because
+/// launchers start ranks on other nodes in their own working directory. It contains the node's name only if
+/// several nodes share `base`.
 std::string run_directory_key(std::filesystem::path const& base, std::string const& run_key,
                               std::string const& node);
 

@@ -8,7 +8,7 @@
 
 namespace det::launch::node {
 
-/// The name of this node in Slurm.
+/// The name of this node in Slurm; outside of Slurm its host name.
 std::string node_name(Environment const& environment);
 
 /// The directory on this node below which DET_RUN_DIR is: DET_LOCAL_DIR, else TMPDIR, else /tmp.
