@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr std::uint64_t share_of_free_memory = 4;
 
-/// Whether the task's rank will load the shard. If the number of ranks has changed since the checkpoint was
-/// saved, neighbouring ranks load neighbouring shards.
+/// Whether a rank of the task will probably load the shard. If there are not as many tasks as shards,
+/// neighbouring tasks load neighbouring shards.
 bool belongs_to_task(std::uint64_t shard, std::uint64_t shards, TaskIdentity const& task) {
     auto const rank = static_cast<std::uint64_t>(task.rank), size = static_cast<std::uint64_t>(task.size);
     return size >= shards ? rank * shards / size == shard : shard * size / shards == rank;

@@ -21,8 +21,8 @@ std::vector<std::string> choose_to_read_ahead(std::vector<FileSize> files, TaskI
                                               std::uint64_t limit_bytes);
 
 /// Reads a checkpoint on a thread while the program starts, so that its files are in the page cache when the
-/// program loads them. Errors are ignored. All tasks of a node together fill at most a quarter of its free
-/// memory. The destructor stops the thread.
+/// program loads them. Errors are ignored. All tasks of the run on a node together fill at most a quarter of
+/// the node's free memory. The destructor stops the thread.
 class ReadAhead {
 public:
     ReadAhead(std::filesystem::path checkpoint, TaskIdentity task);

@@ -38,7 +38,7 @@ std::string find_setup_failure(Environment const& environment) {
     return read_short_text(fs::path(*run_dir) / setup_files::directory / setup_files::failed);
 }
 
-/// Whether the end is a failure with a cause of its own. Launchers and Slurm end the other ranks by TERM.
+/// Whether the end can be the run's first failure. Launchers and Slurm end the other ranks by TERM.
 bool is_first_cause(RankEnd const& end) {
     return end.lost_peer.empty() && end.setup_failure.empty() && end.exit_code != 128 + SIGTERM;
 }

@@ -8,8 +8,9 @@
 namespace det::launch::wrap_rank {
 
 /// Records the failure of the command of one wrapper in the directory of its run: a line for `trial describe`
-/// and, if the failure has a cause of its own and no other process has recorded one, the exit code of the
-/// run's first failure. Errors are ignored.
+/// and, if no other process has recorded one, the exit code of the run's first failure. Does not record the
+/// code if the process has lost another rank, was ended by TERM, or did not begin because a line of
+/// slurm.setup failed. Errors are ignored.
 class FailureRecord {
 public:
     /// Chooses the file by which the command's process can say that it has lost another rank, and sets

@@ -118,7 +118,7 @@ int end_as(CommandEnd const& end) {
 int main(int argc, char** argv) try {
     auto environment = Environment::of_this_process();
     if (!is_prepended(argv[0]))
-        environment.unset(variables::wrapped_command);  // meant for the wrapped command
+        environment.unset(variables::wrapped_command);  // it is valid only in a call by the plugin
     bool const is_wrapped = environment.find(variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&
         (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {

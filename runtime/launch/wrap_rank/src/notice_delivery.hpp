@@ -11,12 +11,12 @@ namespace det::launch::wrap_rank {
 struct ProcessView {
     enum class Reaction {
         none,     // it ignores the signal, or would be ended by it
-        blocked,  // it may read the signal by signalfd(2); Linux does not show that of sigwait(3)
+        blocked,  // it may read the signal by signalfd(2). Inside sigwait(3) Linux shows it as not blocked
         caught,   // it has a handler
     };
     pid_t pid = 0, parent = 0;
     Reaction reaction = Reaction::none;
-    bool is_rank = false;  // a launcher has set LOCAL_RANK or a similar variable
+    bool is_rank = false;  // it has LOCAL_RANK or a similar variable
     std::string name = {};
     bool is_ours = false;  // one of det-submit's programs
 };

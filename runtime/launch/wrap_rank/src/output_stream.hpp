@@ -11,8 +11,8 @@
 namespace det::launch::wrap_rank {
 
 /// Standard output or error, which may be a pipe that other ranks' wrappers write to as well, because a
-/// launcher passes its own to all ranks. Batches of whole lines are written under a lock, so that lines of
-/// several ranks do not mix.
+/// launcher passes its own to all ranks. Each write() holds a lock, so that labelled lines of several ranks
+/// do not mix.
 class SharedOutput {
 public:
     explicit SharedOutput(int fd);

@@ -23,17 +23,17 @@ struct StackTarget {
 /// The programs of the process tree whose stacks show where the ranks are: of each rank, or of the whole tree
 /// if no process is known to be a rank, the topmost process on each branch that handles SIGUSR1. If there is
 /// none, the topmost process that is neither a shell nor det-submit's own, else the innermost one. Pure.
-/// \param processes read for SIGUSR1
+/// \param processes as read_process_tree() returns them for SIGUSR1
 /// \param may_signal false: SIGUSR1 has another meaning for the program
 std::vector<StackTarget> choose_stack_targets(std::span<ProcessView const> processes, pid_t root,
                                               bool may_signal);
 
-/// The frames in what gdb or eu-stack has printed, or in one sentence why there are none. Pure.
-/// \param output nullopt: the program is not installed, or took too long
+/// The frames in what gdb or eu-stack has printed, or one sentence that says why there are none. Pure.
+/// \param output nullopt: the program could not be started, or took too long
 std::string describe_stack(StackTarget const& target, std::string_view debugger,
                            std::optional<ProcessOutput> const& output);
 
-/// Prints the stacks of the processes below `root`, and of itself, to standard output, within ten seconds.
+/// Prints the stacks of `root` and of the processes below it to standard output, within ten seconds.
 /// Processes that handle SIGUSR1 print theirs themselves.
 void print_stacks(pid_t root, Environment environment);
 

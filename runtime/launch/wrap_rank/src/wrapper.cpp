@@ -117,7 +117,8 @@ public:
     std::vector<int> const& forwarded() const { return forwarded_; }
 
     /// Adds the signals that the command must not get to its signal mask, because Slurm may send a signal to
-    /// every process of a step. Removes those that bring it a notice: a launcher before it has blocked them.
+    /// every process of a step. Removes the signals by which the command gets notices: det-launch has blocked
+    /// them in launchers, from which the mask is inherited.
     void set_mask(sigset_t& mask) const {
         for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&mask, number);
         for (int const number : forwarded_) ::sigdelset(&mask, number);

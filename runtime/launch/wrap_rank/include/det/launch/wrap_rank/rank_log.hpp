@@ -10,8 +10,8 @@
 
 namespace det::launch::wrap_rank {
 
-/// The log of a node, written by one of its wrappers. Several processes append to the file: each batch of
-/// whole lines is one write(2) to a file opened with O_APPEND. A log that can't be written never stops the
+/// The log of a node, to which each wrapper of the node appends by its own RankLog: each batch of whole lines
+/// is one write(2) to a file opened with O_APPEND. A log that can't be written never stops the
 /// command: the first error is reported, the file is opened again once a second, and a line in the log
 /// states how many lines are missing. Thread-safe.
 class RankLog {
