@@ -38,8 +38,8 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 LaunchPlan wait_for_chief();
 
 /// The port of the ranks' rendezvous: C10D_PORT, which the user may set; else MASTER_PORT, which was free on
-/// the chief's node when the run began; else Determined's port number plus the first slot, so that trials on
-/// one node use different ports.
+/// the supervisor's node when the run began; else Determined's port number plus the first slot, so that
+/// trials on one node use different ports.
 Result<std::uint16_t> rendezvous_port(Environment const& environment);
 
 /// Puts the directory in which `ssh` is det-rsh in front of PATH.

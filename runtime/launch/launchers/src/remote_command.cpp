@@ -26,7 +26,8 @@ Error usage(std::string message) {
     return {codes::usage, std::move(message), "det-rsh [SSH_OPTION...] [USER@]HOST CMD..."};
 }
 
-/// Parses one argument with options: "-n", "-qx", "-p22", "-p" "22". Advances `word` past its value.
+/// Parses one argument with options: "-n", "-qx", "-p22", "-p" "22". Advances `word` to the value of the last
+/// option if that is the next argument.
 template <class Iterator>
 Status take_options(Iterator& word, Iterator end, RemoteCommand& call) {
     std::string_view letters = *word;

@@ -25,9 +25,9 @@ struct LaunchOutcome {
     std::string reason;  // empty after success
 };
 
-/// The launcher contract: the exit code is that of the worker that failed first, else that of a failed
-/// command on another node or of the launcher; it is 0 only if the launcher and all workers end with 0; a
-/// worker that disconnects without an exit code has failed. Pure.
+/// The exit code of a launch is that of the worker that failed first, else that of a failed command on
+/// another node or of the launcher. It is 0 only if the launcher and all workers end with 0. A worker that
+/// disconnects without an exit code has failed. Pure.
 LaunchOutcome launch_outcome(LaunchFacts const& facts);
 
 struct MonitorOptions {
@@ -38,9 +38,9 @@ struct MonitorOptions {
     std::function<void(std::string const&)> log;  // writes a line about a failed launch
 };
 
-/// Starts the processes of a plan and enforces the launcher contract; returns the exit code of the launch.
-/// Forwards signals to the processes, except those that were blocked before. If this process dies, the
-/// workers die too.
+/// Starts the processes of a plan, ends all others after the first failure, and returns the exit code of the
+/// launch (launch_outcome()). Forwards signals to the processes, except those that were blocked before. If
+/// this process dies, the workers die too.
 Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
                            MonitorOptions const& options);
 
