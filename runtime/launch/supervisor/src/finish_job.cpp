@@ -99,8 +99,8 @@ private:
         if (::getppid() != end_.slurmstepd) end_job();
     }
 
-    /// Slurm has requeued the job, for a preemption without a grace period or because the program asked for
-    /// it.
+    /// Whether Slurm has requeued the job, for a preemption without a grace period or because the program
+    /// asked for it.
     bool was_requeued_by_others() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
             return lane.has_outcome() && lane.outcome()->next_action == NextAction::left_to_slurm &&
@@ -108,8 +108,9 @@ private:
         });
     }
 
-    /// Slurm holds back a job that it requeues for two minutes from the end of its last process. An earlier
-    /// start time holds if it lies after that end, which comes within KillWait.
+    /// Lets a job that Slurm has requeued start earlier: Slurm holds it back for two minutes from the end of
+    /// its last process. An earlier start time takes effect if it lies after that end, which comes within
+    /// KillWait.
     void advance_start() {
         using namespace std::chrono_literals;
         bool const has_ended = std::all_of(lanes_.begin(), lanes_.end(),
@@ -149,7 +150,8 @@ private:
     }
 
     bool has_silent_node() const {
-        // Many jobs may be preempted at once, and slurmctld limits the requests of a user (rl_enable).
+        // Slurm is asked only if needed: many jobs may be preempted at once, and slurmctld limits the
+        // requests of a user (rl_enable).
         bool const have_answered = std::all_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
             return lane.is_idle() || lane.all_nodes_answered();
         });

@@ -27,7 +27,7 @@ namespace {
 
 using Hosts = std::vector<std::string>;
 
-/// The event of slurm.event_hook; empty for ends that the user asked for.
+/// The event of slurm.event_hook; empty if there is none, for example if the user asked for the end.
 std::string_view event_of(Cause cause) {
     if (cause == Cause::finished || cause == Cause::stopped_by_search) return "completed";
     if (cause == Cause::preempted || cause == Cause::time_limit) return "preempted";
@@ -337,7 +337,8 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     return facts;
 }
 
-/// Makes the end of this trial visible to the other trials of its search.
+/// Makes the end of this trial visible to the other trials of its search. Replaces a trial with invalid
+/// hyperparameters.
 Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
     bool const has_failed = outcome.next_action == NextAction::stop &&
                             (is_failure(outcome.cause) || outcome.cause == Cause::not_launched);

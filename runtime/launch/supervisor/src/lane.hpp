@@ -51,7 +51,7 @@ public:
     /// from now on, because this process may have been stopped and not the node.
     std::optional<std::string> find_silent_host(bool on_time);
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
-    /// Compares the progress of the run with the last one, if that is due.
+    /// Compares the progress of the run with that at the last check, if a check is due.
     RunAction check_hang(RunStateMachine::Time now);
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
     /// Nodes that later runs of the trial must not use.
@@ -78,7 +78,7 @@ public:
     bool all_nodes_answered() const {
         return run_ && run_->step && run_->exit_code == 0 && run_->machine.silent_host().empty();
     }
-    /// Replaces the recorded outcome, because its next action failed.
+    /// Records another outcome, which replaces the first one: after the job was requeued, or could not be.
     Status change_outcome(lifecycle::RunOutcome outcome);
     Status record_requeued() { return run_->record.record_requeued(context_.clock.now()); }
     /// Waits until the step has ended; the lane is idle then.

@@ -9,8 +9,8 @@
 namespace det::launch::supervisor {
 
 /// The time of the newest change of the files that match one of the patterns of slurm.progress_glob, by the
-/// clock of their file system; empty if none matches. Relative patterns are those of files in the trial's
-/// shared working directory, its persistent directories, DET_TRIAL_DIR or its own directory.
+/// clock of their file system; nullopt if none matches. Relative patterns match files in the trial's shared
+/// working directory, its persistent directories, DET_TRIAL_DIR and the directory of the trial itself.
 std::optional<UtcTime> newest_change(std::vector<std::string> const& patterns, TrialLayout const& trial);
 
 /// Whether the files have changed since; `before` empty: there were none.

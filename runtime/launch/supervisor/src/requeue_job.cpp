@@ -52,8 +52,7 @@ Status prepare_start(Assignment const& assignment, RequeueRequest const& request
             context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
     if (request.start == RequeueRequest::Start::held) return check_is_queued(assignment.job, context.slurm);
-    // Slurm refuses to change the start of a job that has ended, so that only this case needs a question
-    // more.
+    // Slurm refuses to change the start of a job that has ended: one more query is needed only in this case.
     auto const delayed = delay_start(assignment.job, context);
     bool const is_refused = !delayed && delayed.error().code == codes::slurm_refused;
     return is_refused ? check_is_queued(assignment.job, context.slurm) : Ok{};

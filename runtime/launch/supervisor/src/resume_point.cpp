@@ -22,7 +22,7 @@ struct PastRun {
     std::vector<CheckpointCommitted> checkpoints;
 
     bool was_abandoned = false;
-    bool has_heartbeats = false;  // a task has not ended by itself
+    bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
 
     bool may_still_run() const {
         if (!started) return false;

@@ -19,7 +19,8 @@ struct EndedRun {
 };
 
 /// Collects the facts that determine why the run ended and what follows, from its files, the state machine,
-/// Slurm's nodes, the log policies and srun's messages. `job` and `slurm_answered` are left to the caller.
+/// Slurm's nodes, the log policies and srun's messages. `job`, `slurm_answered` and `search` are left to the
+/// caller.
 Result<lifecycle::RunFacts> gather_facts(Assignment const& assignment, SupervisorContext const& context,
                                          EndedRun const& run);
 

@@ -15,7 +15,7 @@ namespace det::launch::supervisor {
 struct Assignment {
     ExperimentLayout experiment;
     ExperimentSpec spec;
-    // The trial of the job's array task. If trials share nodes, the job tries to claim this trial first
+    // The trial of the job's array task. If tasks claim trials, the job tries to claim this one first
     std::uint32_t first_trial = 0;
     slurm::JobRef job;
     lifecycle::Incarnation incarnation;

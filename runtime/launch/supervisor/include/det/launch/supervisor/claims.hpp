@@ -8,23 +8,24 @@
 
 namespace det::launch::supervisor {
 
-/// The trials that this job runs. If trials do not share nodes, the job runs the trial of its array task, or
-/// the one that replaces it because its hyperparameters are invalid. If they do, the job runs the trials that
-/// it claims: it creates trials/N/claimed with link(2), and the file contains the job id of the array task.
+/// The trials that this job runs. Usually the job runs the trial of its array task, or the one that replaces
+/// it because its hyperparameters are invalid. If trials share nodes or there are fewer tasks than trials
+/// (ExperimentSpec::claims_trials), the job runs the trials that it claims: it creates trials/N/claimed with
+/// link(2), and the file contains the job id of the array task.
 class Claims {
 public:
     explicit Claims(Assignment const& assignment)
         : assignment_(assignment), may_have_earlier_claims_(assignment.incarnation.restart_count > 0) {}
 
     /// The next trial that no other task runs and that the user has not paused or cancelled: first the trials
-    /// that this task had claimed before it was requeued, then free ones, beginning at its own array index.
-    /// Empty if none is left.
+    /// that this task had claimed before it was requeued, then free ones, beginning with that of its array
+    /// task. nullopt if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
     /// This job runs it next. Empty if the searcher replaces no trials, or has done so too often for this
     /// one.
     Result<std::optional<std::uint32_t>> claim_replacement(std::uint32_t trial);
-    /// Removes the claim, so that any job may claim the trial later. Used only if trials share nodes.
+    /// Removes the claim, so that any job may claim the trial later. Used only if tasks claim trials.
     Status release(std::uint32_t trial);
     /// Removes the claims of this task on all trials that have not ended.
     Status release_all();

@@ -27,10 +27,10 @@ public:
     EventHook(EventHook const&) = delete;
     EventHook& operator=(EventHook const&) = delete;
 
-    /// Starts the command and returns. Does nothing if the experiment has no hook. Blocks while as many
-    /// commands as the limit run, which is at most the time limit of one. \param event `started`,
-    /// `preempted`, `failed` or `completed` \param body  what is known about it; the experiment and its
-    /// webhooks are added
+    /// Starts the command and returns. Does nothing if the experiment has no hook. If commands_max commands
+    /// run, first waits for the oldest one, which takes at most its time limit.
+    /// \param event `started`, `preempted`, `failed` or `completed`
+    /// \param body what is known about it; the experiment and its webhooks are added
     void notify(std::string_view event, JsonValue const& body);
     /// Returns when all commands have ended, and logs those that failed.
     void wait();

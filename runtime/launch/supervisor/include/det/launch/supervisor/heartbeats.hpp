@@ -7,10 +7,10 @@
 
 namespace det::launch::supervisor {
 
-/// Detects nodes of a run that are silent, from the files that their wrappers touch every few seconds. A node
-/// is silent if its file exists and has not changed for several checks; a node without a file has not
-/// started, or has ended. If all nodes have ended but the step has not, no process is left that could
-/// report it to srun, and the first node is reported as silent.
+/// Detects nodes of a run that are silent, from the files that their wrappers touch periodically. A node is
+/// silent if its file exists and has not changed for several checks; a node without a file has not started,
+/// or has ended. If all nodes have ended but the step has not, no process is left that could report that to
+/// srun, and the first node is reported as silent.
 class HeartbeatMonitor {
 public:
     /// Number of consecutive checks without a change after which a node is silent.

@@ -13,7 +13,7 @@ struct PolicyMatches {
     std::string cancels_retries;      // name of the policy that forbids a restart; empty: none
     std::vector<int> bad_nodes;       // indices of the run's nodes, ascending
     std::string bad_nodes_by;         // name of the first policy that excluded a node
-    std::vector<std::string> labels;  // names of the other policies that matched, without repetitions
+    std::vector<std::string> labels;  // names of the matching policies without an action, each once
 };
 
 /// Matches the policies against each line of the logs of the run's nodes. Memory is bounded, and time is

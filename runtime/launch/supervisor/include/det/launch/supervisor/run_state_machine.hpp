@@ -40,8 +40,8 @@ public:
     RunAction on_task_notice();
     /// The heartbeat of a node is overdue.
     RunAction on_silence(std::string const& host, Time now);
-    /// No step was reported for too long. The stacks of the ranks are written before the step is killed. Has
-    /// no effect on a run that was asked to stop or killed.
+    /// The run has made no progress for too long. The stacks of the ranks are written before the step is
+    /// killed. Has no effect on a run that was asked to stop or killed.
     RunAction on_hang(Time now);
     /// The job will be requeued because of another trial in it.
     RunAction on_other_trial(Time now);
