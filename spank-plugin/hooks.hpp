@@ -10,7 +10,7 @@ namespace det::spank {
 /// of another job. Chooses MASTER_PORT for all tasks, if the plugin is requested, srun starts the ranks, the
 /// step is not part of a run and the variable is not set. srun starts the ranks unless --det-launch, or
 /// without it DET_LAUNCH, is node. The port is free on the host of srun if one of 64 is. In batch scripts
-/// this is the step's first node; elsewhere the port is only unlikely to be in use there.
+/// this usually is the step's first node; elsewhere the port is only unlikely to be in use there.
 Status on_local_user_init(Host const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the

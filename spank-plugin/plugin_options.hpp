@@ -35,7 +35,7 @@ enum class Option { det, wrap, log, launch };
 
 inline constexpr std::size_t option_count = 4;
 
-/// The given values of the options: empty if an option was not given, "" if it was given without a value.
+/// The given values of the options: nullopt if an option was not given, "" if it was given without a value.
 using OptionValues = std::array<std::optional<std::string>, option_count>;
 
 /// The parsed options of a step.
