@@ -19,7 +19,7 @@ struct Endpoint {
 struct RendezvousFile {
     std::string secret;
     std::optional<Endpoint> chief = {};
-    std::optional<int> ranks = {};  // number of ranks; only in the file of a chief with a new secret
+    std::optional<int> ranks = {};  // number of ranks; only in a file that the chief itself has created
     friend bool operator==(RendezvousFile const&, RendezvousFile const&) = default;
 };
 
