@@ -64,6 +64,25 @@ BOOST_AUTO_TEST_CASE(a_node_excluded_by_a_log_line_is_replaced_by_a_spare_one) {
     BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_respond_is_replaced_by_a_spare_one) {
+    step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo x >"$DET_RUN_PATH/node-0.log"; exit 1; }
+        echo "$*" >"$DET_RUN_PATH/argv")");
+    for (auto const* state : {"mixed+not_responding", "idle+fail", "down+not_responding"}) {
+        slurm.node_list = {{"n0", "compute", "mixed", 8, 4, "", ""}, {"n1", "compute", state, 8, 4, "", ""}};
+        auto a = assignment();
+        a.hosts = "n[0-2]";
+        a.spec.spare_nodes = 1;
+        BOOST_TEST(supervise(a) == 0);
+        BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
+        BOOST_TEST(end_of(0).bad_hosts == "n1");
+        BOOST_TEST(to_string(end_of(0).next_action) == "restart-in-place");
+        BOOST_TEST(must(read_file(run_path(1) + "/argv")).find("--nodelist=n[0,2]") != std::string::npos);
+        must(remove_tree(run_path(0)));
+        must(remove_tree(run_path(1)));
+        must(remove_tree(RootLayout(root.path()).bad_nodes()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_srun_cannot_reach_is_no_failure_of_the_trainer) {
     step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
     for (std::uint32_t run = 0; run < 5; ++run) {

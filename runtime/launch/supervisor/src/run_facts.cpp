@@ -22,9 +22,10 @@ bool contains(std::vector<std::string> const& hosts, std::string const& host) {
     return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
 
-/// Slurm's states of a failed node: "down", "down*", "fail", "idle*".
+/// Whether Slurm has lost the node: "down+drain", "idle+fail", "mixed+not_responding".
 bool has_failed(slurm::Node const& node) {
-    return node.state.starts_with("down") || node.state.starts_with("fail") || node.state.ends_with('*');
+    return node.state.starts_with("down") || node.state.find("fail") != std::string::npos ||
+           node.is_unresponsive();
 }
 
 /// The first error that srun wrote to the file after `begin_bytes`, without its "srun: error: "; empty if
@@ -104,7 +105,7 @@ private:
         return is_newer(newest_change(assignment_.spec.progress_globs, trial), run_.plan.resume.progress);
     }
 
-    /// Logs who waited for whom when the run hung.
+    /// Adds and logs which ranks waited for which one when the run hung.
     void add_hang() {
         facts_.hung_for = std::chrono::seconds(*assignment_.spec.hang_timeout_s);
         telemetry::WaitPeriod const period;
