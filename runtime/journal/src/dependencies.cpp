@@ -28,14 +28,15 @@ Result<DependencyState> state_of_trial(ExperimentLayout const& experiment, Exper
                                        std::uint32_t index) {
     auto const trial = experiment.trial(index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
-    if (runs.empty() || runs.back() < spec.first_run_of(index)) {
-        // A trial that was cancelled before it began has no run.
-        DET_TRY_ASSIGN(auto const desired, load_desired(experiment.desired()));
-        DET_TRY_ASSIGN(auto const own, load_desired(trial.desired()));
-        return is_to_end(stricter(desired, own)) ? DependencyState::ended_badly : DependencyState::open;
-    }
+    DET_TRY_ASSIGN(auto const desired, load_desired(experiment.desired()));
+    DET_TRY_ASSIGN(auto const own, load_desired(trial.desired()));
+    // A trial that was cancelled while it waited in the queue for a run gets no further run.
+    auto const if_waiting =
+        is_to_end(stricter(desired, own)) ? DependencyState::ended_badly : DependencyState::open;
+    if (runs.empty() || runs.back() < spec.first_run_of(index)) return if_waiting;
     DET_TRY_ASSIGN(auto const end, load_end(trial.run(runs.back())));
-    if (!end || end->next_action != NextAction::stop) return DependencyState::open;
+    if (!end || end->next_action == NextAction::restart_in_place) return DependencyState::open;
+    if (end->next_action != NextAction::stop) return if_waiting;
     bool const is_complete = end->cause == Cause::finished || end->cause == Cause::stopped_by_search;
     return is_complete ? DependencyState::ended_well : DependencyState::ended_badly;
 }

@@ -71,6 +71,22 @@ BOOST_AUTO_TEST_CASE(a_dependency_that_was_cancelled_before_it_began_has_ended) 
     BOOST_TEST(permission(Json::array({"5"}), "after_any").waits_for == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_dependency_that_was_cancelled_while_it_was_queued_again_has_ended) {
+    end_trial(0, Cause::paused, NextAction::requeue_held);
+    end_trial(1, Cause::preempted, NextAction::requeue);
+    BOOST_TEST(permission(Json::array({"5"})).waits_for == "experiment 5");
+    must(journal::write_desired(other.trial(0).desired(), DesiredState::cancel));
+    BOOST_TEST(permission(Json::array({"5.0"}), "after_any").waits_for == "");
+    BOOST_TEST(permission(Json::array({"5.1"}), "after_any").waits_for == "trial 5.1");
+    must(journal::write_desired(other.desired(), DesiredState::kill));
+    BOOST_TEST(permission(Json::array({"5"}), "after_any").waits_for == "");
+    BOOST_TEST(permission(Json::array({"5"})).refusal ==
+               "experiment 5, after which it was to start, did not end well");
+    // The supervisor starts the next run in the same allocation and records how that ends.
+    end_trial(1, Cause::failed, NextAction::restart_in_place);
+    BOOST_TEST(permission(Json::array({"5.1"}), "after_any").waits_for == "trial 5.1");
+}
+
 BOOST_AUTO_TEST_CASE(a_dependency_that_was_deleted_has_ended) {
     BOOST_TEST(permission(Json::array({"4"})).refusal ==
                "experiment 4, after which it was to start, was deleted");
