@@ -32,9 +32,9 @@ enum class Cause {
 enum class NextAction {
     stop,              // the trial has ended
     restart_in_place,  // a new run in the same allocation
-    requeue,           // the supervisor requeues the job
-    left_to_slurm,     // Slurm has already requeued or ended the job, or a newer run exists
-    requeue_held,      // requeued and held until the user activates it
+    requeue,           // the supervisor requeues the job, or submits a new one in its place
+    left_to_slurm,  // Slurm has already requeued or ended the job or does not answer, or a newer run exists
+    requeue_held,   // requeued and held until the user activates it
 };
 
 std::string_view to_string(Cause cause);
@@ -47,8 +47,8 @@ constexpr bool is_failure(Cause cause) { return cause == Cause::failed || cause 
 struct RunStarted {
     UtcTime time;
     std::string job;  // job id in Slurm's form: "123_4"
-    std::uint32_t restart_count =
-        0;  // SLURM_RESTART_COUNT; job, run and this number identify the incarnation
+    // SLURM_RESTART_COUNT; `job` and this number identify the incarnation of the job
+    std::uint32_t restart_count = 0;
     std::string batch_host;
     std::string hosts;              // compressed
     std::uint32_t restarts = 0;     // number of failures before this run
