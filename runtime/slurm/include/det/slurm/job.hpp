@@ -50,7 +50,8 @@ struct JobStatus {
     std::string state_text;  // the state as Slurm prints it
     std::string reason;      // "None", "Resources", "JobHeldUser" ...
     std::optional<UtcTime> preempt_time;
-    std::optional<UtcTime> end_time;  // empty if unknown to Slurm, after a requeue, and without a time limit
+    // nullopt if Slurm does not know it, after a requeue, and for a running job without a time limit
+    std::optional<UtcTime> end_time;
     std::optional<UtcTime> start_time;
     std::optional<UtcTime> submit_time;
     std::uint32_t restarts = 0;

@@ -17,7 +17,8 @@ struct RemoteCommand {
     friend bool operator==(RemoteCommand const&, RemoteCommand const&) = default;
 };
 
-/// Parses [OPTION...] [USER@]HOST [OPTION...] CMD...: ssh's options are accepted and have no effect. Pure.
+/// Parses [OPTION...] [USER@]HOST [OPTION...] CMD... All options of ssh are accepted; only -n and -V have an
+/// effect. Pure.
 Result<RemoteCommand> parse_arguments(std::vector<std::string> const& arguments);
 
 /// The step of this job that runs the command. Pure.
