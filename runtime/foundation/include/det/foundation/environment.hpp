@@ -8,7 +8,7 @@
 
 namespace det {
 
-/// Environment variables as a value. Programs capture them in main(), libdet when a Context is made, and they
+/// Environment variables as a value. Programs capture them in main(), and libdet when a Context is made. They
 /// are passed on as an argument, so that tests can pass other ones.
 class Environment {
 public:
