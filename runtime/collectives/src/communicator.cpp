@@ -31,9 +31,14 @@ void merge_nothing(Message&, Message const&, Side) {}
 
 }  // namespace
 
+Status check(Tuning const& tuning) {
+    if (tuning.segment_bytes == 0) return Error{codes::misuse, "Tuning::segment_bytes is 0"};
+    return Ok{};
+}
+
 Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
                                               Tuning const& tuning) {
-    if (tuning.segment_bytes == 0) return Error{codes::misuse, "Tuning::segment_bytes is 0"};
+    DET_TRY(check(tuning));
     return Result<std::unique_ptr<RankGroup>>(std::make_unique<Communicator>(std::move(transport), tuning));
 }
 

@@ -8,6 +8,9 @@
 
 namespace det::collectives {
 
+/// \return codes::misuse for values that no operation can use
+Status check(Tuning const& tuning);
+
 /// Ranks that are connected by messages. Each operation is an agreement, followed by a schedule if the data
 /// is too large for the agreement's messages.
 class Communicator final : public RankGroup {

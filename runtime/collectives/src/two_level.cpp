@@ -325,6 +325,7 @@ Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Tra
                                                   std::shared_ptr<RankGroup> local, Topology const& topology,
                                                   Tuning tuning) {
     DET_TRY(check(topology, transport->rank(), transport->size()));
+    DET_TRY(check(tuning));
     std::shared_ptr<transport::Transport> shared(std::move(transport));
     auto flat = std::make_unique<Communicator>(shared, tuning);
     DET_TRY_ASSIGN(auto nodes, Nodes::gather(*flat, topology));

@@ -151,4 +151,13 @@ BOOST_AUTO_TEST_CASE(topologies_that_do_not_fit_together_are_refused) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(segments_of_no_bytes_are_refused) {
+    auto const results = transport::run_ranks(1, [](auto transport) -> Status {
+        DET_TRY(make_two_level(std::move(transport), make_single_rank(), Topology{}, {.segment_bytes = 0}));
+        return Ok{};
+    });
+    BOOST_REQUIRE(!results.front());
+    BOOST_TEST(results.front().error().message == "Tuning::segment_bytes is 0");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,8 +15,8 @@ namespace det::collectives {
 /// \param transport connects all ranks.
 /// \param local the ranks of this node in the order of their local ranks; make_single_rank() for a single
 ///     rank.
-/// \return codes::misuse if the topologies contradict each other, or rank 0 is not the first rank of the
-///     first node; an error of the transport.
+/// \return codes::misuse if the topologies contradict each other, rank 0 is not the first rank of the
+///     first node, or Tuning::segment_bytes is 0; an error of the transport.
 Result<std::unique_ptr<RankGroup>> make_two_level(std::unique_ptr<transport::Transport> transport,
                                                   std::shared_ptr<RankGroup> local, Topology const& topology,
                                                   Tuning tuning = {});
