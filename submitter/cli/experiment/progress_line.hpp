@@ -15,7 +15,8 @@ namespace det::cli {
 std::string render_progress_bar(double progress, std::size_t columns);
 
 /// How far a trial has trained: what its program reported last, else its steps as a part of the length that
-/// the searcher configures. Pure. \return 0 to 1; nullopt if neither is known
+/// the searcher configures. Pure.
+/// \return 0 to 1; nullopt if neither is known
 std::optional<double> progress_of_trial(std::vector<tracker::history::RunReports> const& runs,
                                         ExperimentSpec const& spec);
 

@@ -20,7 +20,9 @@ struct ProfiledPeriod {
 };
 
 /// The period from the first report at `begin_on_batch` or later until the first one at `end_after_batch` or
-/// later. Pure. \param reports of the run's chief \return nullopt if the run has not reached the first batch
+/// later. Pure.
+/// \param reports of the run's chief
+/// \return nullopt if the run has not reached the first batch
 std::optional<ProfiledPeriod> find_profiled_period(std::vector<MetricsReported> const& reports,
                                                    std::uint64_t begin_on_batch,
                                                    std::optional<std::uint64_t> end_after_batch);

@@ -133,7 +133,8 @@ private:
         result_.args.push_back({std::string(name), std::move(value)});
     }
 
-    /// Selects an option, preferably one that det-submit sets itself. \return nullptr if it is refused.
+    /// Selects an option, preferably one that det-submit sets itself.
+    /// \return nullptr if it is refused.
     SbatchOption const* choose(std::vector<SbatchOption const*> const& options, std::string_view name) {
         auto const own =
             std::find_if(options.begin(), options.end(), [](auto* option) { return !option->is_users(); });

@@ -41,7 +41,8 @@ public:
         }
     }
 
-    /// Removes nodes with the most failed connections first. \return those nodes
+    /// Removes nodes with the most failed connections first.
+    /// \return those nodes
     std::set<std::uint32_t> blame() {
         std::set<std::uint32_t> blamed;
         while (!links_.empty()) {

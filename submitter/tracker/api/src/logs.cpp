@@ -126,7 +126,8 @@ public:
     }
 
     /// Where an earlier page ends: at the first line of each log, in the first run that has lines.
-    /// \param starts where the reading began, \param ends where it ended
+    /// \param starts where the reading began
+    /// \param ends where it ended
     std::vector<cli::LogPosition> begins(std::vector<cli::LogPosition> const& starts,
                                          std::vector<cli::LogPosition> const& ends) const {
         std::map<std::pair<std::uint32_t, int>, std::size_t> at;

@@ -88,8 +88,8 @@ public:
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after = TrainingAfterSave::continues);
     /// Advances the saves that can advance without waiting for a disk. If saves are in flight, blocks until
-    /// all ranks have called it. Cheap enough to call at every training step. \return the saves that have
-    /// ended since the last call
+    /// all ranks have called it. Cheap enough to call at every training step.
+    /// \return the saves that have ended since the last call
     Result<std::vector<SaveOutcome>> poll();
     /// Blocks until all saves have ended.
     /// \return codes::timed_out if a save did not end within SaverOptions::write_limit

@@ -61,9 +61,9 @@ State state_of_trial(TrialFacts const& facts);
 
 /// The state of an experiment. If all trials have ended, it is COMPLETED if at least one trial is, else ERROR
 /// if at least one is, else CANCELED. Otherwise it is the first of STOPPING_KILLED, STOPPING_CANCELED,
-/// RUNNING, STARTING, INTERRUPTED, QUEUED and PAUSED that a trial has. \param created whether the `created`
-/// event exists \param desired the desired state of the experiment; it counts only if `trials` is empty or
-/// not `created`
+/// RUNNING, STARTING, INTERRUPTED, QUEUED and PAUSED that a trial has.
+/// \param created whether the `created` event exists
+/// \param desired the desired state of the experiment; it counts only if `trials` is empty or not `created`
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

@@ -14,8 +14,8 @@ std::uint64_t own_pid_namespace();
 class PeerProcess {
 public:
     /// If the process can't be observed (it is in another namespace, or was reaped already), has_ended()
-    /// always returns false, and only the heartbeat shows that the process has ended. \param pid_namespace
-    /// the own_pid_namespace() of that process
+    /// always returns false, and only the heartbeat shows that the process has ended.
+    /// \param pid_namespace the own_pid_namespace() of that process
     PeerProcess(pid_t pid, std::uint64_t pid_namespace);
 
     /// Does not block; makes one system call.

@@ -42,8 +42,9 @@ public:
     /// Starts copies after the work that is on the rank's stream (DistributedContext::use_stream).
     ///
     /// Blocks until that work is done, because it may depend on other ranks, and does not wait for the
-    /// copies. \param copies all in one direction; the memory must stay until they are complete \return never
-    /// null. codes::timed_out if that work does not end in time; codes::transport if a rank is
+    /// copies.
+    /// \param copies all in one direction; the memory must stay until they are complete
+    /// \return never null. codes::timed_out if that work does not end in time; codes::transport if a rank is
     ///     lost; the error of the device
     virtual Result<std::unique_ptr<PendingCopies>> start(CopyDirection direction,
                                                          std::span<DeviceCopy const> copies) = 0;

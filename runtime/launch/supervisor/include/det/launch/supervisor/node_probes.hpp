@@ -19,11 +19,13 @@ struct WriteProbe {
 };
 
 /// Writes so many bytes into a new file of the directory, syncs it and removes it. Blocks as long as the file
-/// system does. \param name of the file; two processes must not use the same one at the same time
+/// system does.
+/// \param name of the file; two processes must not use the same one at the same time
 WriteProbe probe_writing(std::filesystem::path const& directory, std::string const& name,
                          std::size_t size_bytes);
 
-/// Counts the devices of NVIDIA and AMD that this process may open. \param devices  /dev
+/// Counts the devices of NVIDIA and AMD that this process may open.
+/// \param devices  /dev
 int count_openable_gpus(std::filesystem::path const& devices = "/dev");
 
 /// The number of GPUs that Slurm has given to this step.
@@ -40,7 +42,8 @@ UniqueFd listen_on(std::uint16_t port);
 UniqueFd connect_until(std::string const& host, std::uint16_t port,
                        std::chrono::steady_clock::time_point deadline);
 
-/// Waits for events of poll(2). \return false at the deadline
+/// Waits for events of poll(2).
+/// \return false at the deadline
 bool wait_for_events(int fd, short events, std::chrono::steady_clock::time_point deadline);
 
 }  // namespace det::launch::supervisor
