@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <csignal>
 
 #include "golden.hpp"
 #include "supervisor_fixture.hpp"
@@ -52,6 +53,59 @@ BOOST_AUTO_TEST_CASE(skipped_steps_exceed_the_numbers_of_every_lost_step) {
                21u);
     BOOST_TEST(count_steps_to_skip(std::vector<RunSteps>{{"123_0", 0, 4, true}, {"200_0", 0, 4, true}}) ==
                21u);
+}
+
+struct StepsToSkip {
+    FakeClock clock;
+    int started = 0;
+
+    SkipEnd skip(std::uint32_t count, std::vector<std::string> const& step,
+                 std::chrono::milliseconds each = std::chrono::milliseconds(0)) {
+        auto const start = [&] {
+            ++started;
+            clock.sleep_for(each);
+            return slurm::StepProcess::start(step, Environment::of_this_process());
+        };
+        return skip_step_numbers(count, start, clock);
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(steps_are_skipped_sixteen_at_a_time_until_all_have_ended, StepsToSkip) {
+    for (std::uint32_t const count : {0u, 1u, 16u, 17u}) {
+        started = 0;
+        BOOST_TEST((skip(count, {"true"}) == SkipEnd::all_skipped));
+        BOOST_TEST(started == static_cast<int>(count));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(skipping_has_a_limit_of_a_minute, StepsToSkip) {
+    // 59.999 s are over when the last step has been started, and it may still end.
+    BOOST_TEST((skip(1, {"true"}, std::chrono::milliseconds(59'999)) == SkipEnd::all_skipped));
+    // The steps of the first sixteen do not end in time: they are killed, and no other is started.
+    started = 0;
+    BOOST_TEST((skip(17, {"sleep", "1000"}, std::chrono::milliseconds(3'750)) == SkipEnd::out_of_time));
+    BOOST_TEST(started == 16);
+    BOOST_TEST(describe(SkipEnd::out_of_time) == "Slurm is too slow");
+}
+
+BOOST_FIXTURE_TEST_CASE(skipping_ends_when_slurm_signals_the_job, StepsToSkip) {
+    sigset_t term, before;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    BOOST_REQUIRE(::pthread_sigmask(SIG_BLOCK, &term, &before) == 0);
+    BOOST_REQUIRE(::raise(SIGTERM) == 0);
+    BOOST_TEST((skip(17, {"sleep", "1000"}) == SkipEnd::signalled));
+    BOOST_TEST(started == 16);
+    // The notice stays pending for the supervisor.
+    timespec const none{};
+    BOOST_TEST(::sigtimedwait(&term, nullptr, &none) == SIGTERM);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    BOOST_TEST((skip(17, {"true"}) == SkipEnd::all_skipped));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_step_that_cannot_be_started_ends_the_skipping, StepsToSkip) {
+    BOOST_TEST((skip(17, {"/nowhere/srun"}) == SkipEnd::not_started));
+    BOOST_TEST(started == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {

@@ -6,6 +6,7 @@
 #include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/run_step.hpp>
+#include <det/launch/supervisor/step_numbers.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
@@ -20,7 +21,6 @@
 
 #include "free_port.hpp"
 #include "run_facts.hpp"
-#include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -66,32 +66,18 @@ std::string join_host_lists(std::string const& before, Hosts const& hosts) {
     return before.empty() || more.empty() ? before + more : before + "," + more;
 }
 
-/// Starts and ends `count` empty steps, so that the next step of this job gets a number that an earlier
-/// incarnation has not used. After a network partition, srun and the PMIx plugin of the lost run reach
-/// slurmctld again and end their steps; slurmctld knows steps by job and number only and would end the new
-/// run's step.
-/// Ends early, with steps that are killed, after a minute or when Slurm has signalled this job.
-void skip_step_numbers(SupervisorContext const& context, std::uint32_t count) {
-    constexpr std::uint32_t at_once_max = 16;
-    auto const until = context.clock.steady_now() + std::chrono::minutes(1);
+/// Uses up the step numbers that a lost incarnation of this job may still use.
+void skip_lost_steps(SupervisorContext const& context, std::uint32_t count) {
     slurm::StepRequest request;
     request.command = {"true"};
     auto const argv = slurm::render_srun(request);
     auto environment = context.environment;
     environment.unset(variables::spank);
     unset_batch_step(environment);
-    for (std::uint32_t left = count; left > 0; left -= std::min(left, at_once_max)) {
-        std::vector<slurm::StepProcess> started;
-        for (std::uint32_t i = 0; i < std::min(left, at_once_max); ++i) {
-            auto step = slurm::StepProcess::start(argv, environment);
-            if (step) started.push_back(*std::move(step));
-        }
-        for (auto& step : started) {
-            if (wait_for_step(step, until, context.clock)) continue;
-            return context.log(
-                "not all step numbers of the lost run were skipped: Slurm is too slow, or it ends this job");
-        }
-    }
+    auto const end = skip_step_numbers(
+        count, [&] { return slurm::StepProcess::start(argv, environment); }, context.clock);
+    if (end != SkipEnd::all_skipped)
+        context.log(fmt::format("not all step numbers of the lost run were skipped: {}", describe(end)));
 }
 
 /// What keeps the files of a trial from being prepared, in one line.
@@ -167,7 +153,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_previous_run_lost && assignment_.incarnation.restart_count > 0)
-        skip_step_numbers(context_, plan.resume.steps_to_skip);
+        skip_lost_steps(context_, plan.resume.steps_to_skip);
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(assignment_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));

@@ -1,5 +1,9 @@
 #pragma once
+#include <det/foundation/clock.hpp>
+#include <det/slurm/step_process.hpp>
+
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -20,5 +24,21 @@ struct RunSteps {
 /// share the job. An incarnation with more of these may meet a lost step of its number. Pure.
 /// \param runs all runs of the trial, in order; the last one is lost
 std::uint32_t count_steps_to_skip(std::span<RunSteps const> runs);
+
+enum class SkipEnd { all_skipped, not_started, out_of_time, signalled };
+
+/// Starts a step that ends by itself at once.
+using StartStep = std::function<Result<slurm::StepProcess>()>;
+
+/// Starts steps and waits until they have ended, 16 at a time, so that the next step of this job gets a
+/// number that an earlier incarnation has not used. After a network partition, srun and the PMIx plugin of
+/// the lost run reach slurmctld again and end their steps; slurmctld knows steps by job and number only and
+/// would end the new run's step. \return all_skipped after `count` steps; out_of_time after a minute;
+/// signalled when Slurm has sent the notice, a SIGTERM that the caller has blocked and that stays pending;
+/// not_started if a step could not be started. Steps that still run at an early end are killed.
+SkipEnd skip_step_numbers(std::uint32_t count, StartStep const& start, Clock const& clock);
+
+/// Why not all steps were skipped: "Slurm is too slow".
+std::string_view describe(SkipEnd end);
 
 }  // namespace det::launch::supervisor
