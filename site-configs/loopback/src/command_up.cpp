@@ -60,7 +60,7 @@ Status require_programs(SlurmInstallation const& slurm, SiteProfile const& profi
 
 /// Fails with codes::already_up if the cluster is running. Else removes the files that an earlier cluster of
 /// this name has left.
-Status require_not_running(ClusterPaths const& paths) {
+Status remove_earlier_cluster(ClusterPaths const& paths) {
     DET_TRY_ASSIGN(auto const running, find_running(paths));
     if (running) {
         return Error{codes::already_up, fmt::format("cluster '{}' is up already", paths.name()),
@@ -74,7 +74,7 @@ Status require_not_running(ClusterPaths const& paths) {
 
 /// Chooses how Slurm finds the processes of a step. Makes the cluster's freezer group if the answer is
 /// cgroup.
-Result<Proctrack> choose_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
+Result<Proctrack> prepare_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
     if (options.proctrack == Proctrack::linuxproc) return Proctrack::linuxproc;
     auto const group = FreezerGroup::make(paths.cgroup_name());
     if (group) return Proctrack::cgroup;
@@ -84,7 +84,8 @@ Result<Proctrack> choose_proctrack(ClusterOptions const& options, ClusterPaths c
 }
 
 /// Finds the Slurm, or makes the root file system that contains it, which takes a minute.
-Result<SlurmInstallation> choose_slurm(ClusterOptions const& options, std::filesystem::path const& software) {
+Result<SlurmInstallation> prepare_slurm(ClusterOptions const& options,
+                                        std::filesystem::path const& software) {
     std::vector<std::string> packages;
     for (auto const& program : options.profile.programs) packages.emplace_back(program.package);
     DET_TRY_ASSIGN(auto slurm, find_slurm(options.slurm, packages, software, say));
@@ -196,16 +197,16 @@ void announce(ClusterPaths const& paths, InitOptions const& init, ClusterOptions
 Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     DET_TRY(require_root());
     auto const software = own_executable().parent_path().parent_path();
-    DET_TRY_ASSIGN(auto const slurm, choose_slurm(wanted, software));
+    DET_TRY_ASSIGN(auto const slurm, prepare_slurm(wanted, software));
     DET_TRY(require_programs(slurm, wanted.profile));
     DET_TRY_ASSIGN(auto const lock, ClusterLock::take(paths));
-    DET_TRY(require_not_running(paths));
+    DET_TRY(remove_earlier_cluster(paths));
 
     DET_TRY_ASSIGN(auto const interrupts, SignalReader::open(signal_set({SIGINT, SIGTERM, SIGHUP})));
     auto options = wanted;
     options.plugin = choose_plugin(wanted.plugin, software);
     TearDownGuard guard(paths);
-    DET_TRY_ASSIGN(auto const proctrack, choose_proctrack(options, paths));
+    DET_TRY_ASSIGN(auto const proctrack, prepare_proctrack(options, paths));
     DET_TRY(create_cluster_files(options, proctrack, slurm, paths));
     InitOptions const init{paths, options.nodes, options.slots, proctrack, software, slurm, options.profile};
     if (auto started = start(init, interrupts); !started) {

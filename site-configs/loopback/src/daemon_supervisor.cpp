@@ -92,8 +92,10 @@ void DaemonSupervisor::spawn(Daemon& daemon, Time now) {
 
 void DaemonSupervisor::tick(Time now) {
     for (auto& daemon : daemons_) {
+        // After kill() and start() the killed process may not have been reaped yet.
+        bool const has_ended = daemon.pid < 0;
         bool const due = (daemon.state == DaemonState::waiting && is_ready_before(daemon.spec.stage)) ||
-                         (daemon.state == DaemonState::restarting && now >= daemon.since);
+                         (daemon.state == DaemonState::restarting && has_ended && now >= daemon.since);
         if (due) spawn(daemon, now);
         if (daemon.state == DaemonState::running && !daemon.was_ready) {
             daemon.was_ready = daemon.spec.is_ready(daemon.pid);
