@@ -193,9 +193,11 @@ BOOST_AUTO_TEST_CASE(a_signal_to_the_batch_script_reaches_it) {
     cluster.shell(
         "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\ntouch $HOME/trapped\\n"
         "while :; do sleep 0.1; done\\n' >poked-job");
-    auto submission = sleeper({"--nodes=1"});
+    // The second task waits: Slurm 26.05 then answers that the first can't be altered, although it is
+    // signalled.
+    auto submission = sleeper({"--nodes=1", "--array=0-1%1"});
     submission.script = cluster.home() / "poked-job";
-    JobRef const job{must(slurm.submit(submission)), {}};
+    JobRef const job{must(slurm.submit(submission)), 0};
     // The script must have set its trap, or the signal would end it.
     cluster.wait_until([&] { return path_exists(cluster.home() / "trapped"); }, 30s, "the trap");
     must(slurm.signal_batch(job, "USR2"));

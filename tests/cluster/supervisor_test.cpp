@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_returns_after_a_network_failure_does_not_touch_
     command({"node", "heal", node});
     // slurmctld pings a node that is down only every few minutes, so the log of its slurmd is read instead.
     auto const log = LoopbackCluster::state() / "log" / fmt::format("slurmd.{}.log", node);
-    wait_until([&] { return must(read_file(log)).find(".batch] done with job") != std::string::npos; }, 120s,
+    wait_until([&] { return must(read_file(log)).find(".batch] done with ") != std::string::npos; }, 120s,
                "the supervisor of the first run has ended");
     auto const runs = trial(id).at("runs");
     BOOST_TEST(runs.size() == 2u);

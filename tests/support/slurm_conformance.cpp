@@ -110,6 +110,7 @@ void check_cluster(json const& readings) {
     BOOST_TEST(first.at("is_up") == true);
     BOOST_TEST(first.at("preempt_mode") == "REQUEUE");
     BOOST_TEST(first.at("grace_time_s") == 30);
+    BOOST_TEST(first.at("oversubscribe") == "EXCLUSIVE");
     BOOST_REQUIRE(readings.at("nodes").size() == 4u);  // two nodes in two partitions
     for (auto const& node : readings.at("nodes")) {
         BOOST_TEST(node.at("cpus") == 8);

@@ -261,7 +261,17 @@ Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
 }
 
 Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
-    return run("scancel", {"scancel", "--batch", fmt::format("--signal={}", signal), to_string(job)});
+    std::vector<std::string> argv{"scancel", "--ctld", "--batch", fmt::format("--signal={}", signal),
+                                  to_string(job)};
+    // Slurm 26.05 delivers a signal to a task of an array, and says "Job can not be altered now" while other
+    // tasks of the array wait. scancel repeats the request then, for ever, unless it has --ctld.
+    DET_TRY_ASSIGN(auto const output, call(argv));
+    if (output.exit_code == 0) return Ok{};
+    bool const is_old =
+        output.err.find("ctld'") != std::string::npos;  // "unrecognized option '--ctld'", before 23.11
+    if (!is_old) return failure_of("scancel", output);
+    std::erase(argv, "--ctld");
+    return run("scancel", argv);
 }
 
 Result<std::vector<JobStatus>> CommandClient::query_queue(QueueFilter const& filter) {

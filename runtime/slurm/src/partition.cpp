@@ -47,7 +47,10 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     partition.grace_time = std::chrono::seconds(parse_integer<int>(value_of(pairs, "GraceTime")).value_or(0));
     partition.nodes_max = parse_integer<int>(value_of(pairs, "MaxNodes"));  // empty for "UNLIMITED"
     partition.time_max = value_of(pairs, "MaxTime");
-    partition.oversubscribe = value_of(pairs, "OverSubscribe");
+    // Slurm 26.05 writes "Exclusive=NODE OverSubscribe=NO" where earlier releases write
+    // "OverSubscribe=EXCLUSIVE".
+    bool const is_exclusive = value_of(pairs, "Exclusive") == "NODE";
+    partition.oversubscribe = is_exclusive ? "EXCLUSIVE" : value_of(pairs, "OverSubscribe");
     for (auto const* key : {"DefMemPerNode", "DefMemPerCPU", "DefMemPerGPU"}) {
         auto const memory = value_of(pairs, key);
         if (!memory.empty() && memory != "UNLIMITED") partition.has_default_memory = true;

@@ -234,10 +234,21 @@ BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
     BOOST_TEST(runner.line(3) == "scontrol release 7");
     BOOST_TEST(runner.line(4) == "scontrol top 7,8_0");
-    BOOST_TEST(runner.line(5) == "scancel --batch --signal=USR2 7_1");
+    BOOST_TEST(runner.line(5) == "scancel --ctld --batch --signal=USR2 7_1");
     BOOST_TEST(runner.line(6) == "scancel --state=PENDING 7");
     BOOST_TEST(runner.line(7) == "scontrol requeuehold Incomplete 7_1");
     BOOST_TEST(runner.line(8) == "scontrol update JobId=7_1 ExcNodeList=n[1,3]");
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_is_sent_again_without_an_option_that_scancel_lacks) {
+    runner.answer(1, "",
+                  "scancel: unrecognized option '--ctld'\nTry \"scancel --help\" for more information\n");
+    runner.answer(0, "");
+    must(client.signal_batch({7, 1}, "URG"));
+    BOOST_TEST(runner.line(1) == "scancel --batch --signal=URG 7_1");
+    // Any other failure is final.
+    runner.answer(1, "", "scancel: error: Kill job error on job id 7_1: Invalid job id specified");
+    BOOST_TEST((must_fail(client.signal_batch({7, 1}, "URG")).code == codes::slurm_refused));
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_runs_has_a_job_number_of_its_own) {
