@@ -328,6 +328,15 @@ void announce_lowered(std::vector<Move> const& moves, std::vector<Request> const
     }
 }
 
+void announce_places_replaced(queue::QueueState const& before, std::vector<Request> const& requests,
+                              std::vector<Move> const& moves, Session const& session) {
+    for (auto const& change : places_replaced(before, requests, moves))
+        session.say(fmt::format(
+            "job {0} comes before job {1} again: their priority replaces the place that --ahead-of or "
+            "--behind-of gave; 'det-submit job update {1} --ahead-of {0}' gives it back",
+            change.ahead, change.behind));
+}
+
 Error with_what_was_done(Error error, std::vector<Move> const& made) {
     for (auto const& move : made) error.notes.push_back("done before: " + to_text(move));
     return error;
@@ -339,6 +348,7 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
     DET_TRY_ASSIGN(auto update, begin(options, session));
     DET_TRY_ASSIGN(auto const requests, make_requests(update, items));
     DET_TRY_ASSIGN(auto moves, plan_moves(update.snapshot.queue, update.caller, requests));
+    announce_places_replaced(update.snapshot.queue, requests, moves, session);
     auto made = moves;
     if (options.is_dry_run) {
         update.snapshot.queue = after_moves(std::move(update.snapshot.queue), moves);

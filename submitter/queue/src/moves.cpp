@@ -285,6 +285,29 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
     return moves;
 }
 
+std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
+                                         std::vector<Move> const& moves) {
+    auto const after = after_moves(before, moves);
+    auto const is_ahead = [](QueueState const& queue, std::uint32_t a, std::uint32_t b) {
+        auto const jobs = in_scheduling_order(queue.jobs, queue.tiers);
+        auto const first = std::find_if(jobs.begin(), jobs.end(), [&](auto const& job) {
+            return is_waiting(job) && (job.ref.job == a || job.ref.job == b);
+        });
+        return first != jobs.end() && first->ref.job == a;
+    };
+    std::vector<OrderChange> changes;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        for (std::size_t j = 0; j < requests.size(); ++j) {
+            auto const* one = std::get_if<SetLevel>(&requests[i]);
+            auto const* other = std::get_if<SetLevel>(&requests[j]);
+            if (i == j || one == nullptr || other == nullptr || one->level != other->level) continue;
+            if (is_ahead(before, other->job, one->job) && is_ahead(after, one->job, other->job))
+                changes.push_back({one->job, other->job});
+        }
+    }
+    return changes;
+}
+
 std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
                                  Caller const& caller) {
     std::vector<Request> open;

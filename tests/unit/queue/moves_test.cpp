@@ -149,6 +149,27 @@ BOOST_AUTO_TEST_CASE(a_batch_is_fulfilled_as_a_whole) {
     BOOST_TEST((refusal(three, {ahead(3, 1), SetLevel{3, 1}}).code == codes::usage));
 }
 
+BOOST_AUTO_TEST_CASE(a_priority_replaces_the_place_that_an_earlier_request_gave) {
+    QueueState const submitted{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
+    auto const queue = after_moves(submitted, must(plan_moves(submitted, me, {ahead(3, 1)})));
+    BOOST_TEST(order_of(queue) == "3 1 2");
+    std::vector<Request> const levels{SetLevel{1, 1}, SetLevel{3, 1}};
+    auto const moves = must(plan_moves(queue, me, levels));
+    BOOST_TEST(text_of(moves) == "nice 1: 3 -> 0");
+    BOOST_TEST(order_of(after_moves(queue, moves)) == "1 3 2");
+    auto const changes = places_replaced(queue, levels, moves);
+    BOOST_REQUIRE(changes.size() == 1u);
+    BOOST_TEST(changes[0].ahead == 1u);
+    BOOST_TEST(changes[0].behind == 3u);
+    // Jobs of different priorities, or that keep their places.
+    std::vector<Request> const others{SetLevel{1, 1}, SetLevel{3, 60}};
+    BOOST_TEST(places_replaced(queue, others, must(plan_moves(queue, me, others))).empty());
+    BOOST_TEST(places_replaced(submitted, levels, must(plan_moves(submitted, me, levels))).empty());
+    // A priority and a place in one batch.
+    BOOST_TEST(plan(submitted, {SetLevel{1, 60}, ahead(3, 1)}) == "nice 1: 0 -> 43");
+    BOOST_TEST(plan(submitted, {SetLevel{1, 42}, ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
+}
+
 BOOST_AUTO_TEST_CASE(unfulfilled_requests_are_found_in_the_new_queue) {
     BOOST_TEST(unfulfilled(three, {ahead(3, 1), ahead(1, 3)}, me).size() == 1u);
     // What runs by now asks for nothing any more.

@@ -78,6 +78,15 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
 /// \return The expected queue after the moves. Slurm may recompute time-dependent priorities.
 QueueState after_moves(QueueState queue, std::vector<Move> const& moves);
 
+/// Two jobs that changed places.
+struct OrderChange {
+    std::uint32_t ahead = 0, behind = 0;  // now
+};
+/// \return Those of the jobs that get the same priority by these requests which the moves put in another
+/// order than before: a priority replaces the place that an earlier Reorder has given. Pure.
+std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
+                                         std::vector<Move> const& moves);
+
 /// \return The requests that the queue does not fulfil. A job that has left the queue or runs counts as
 /// fulfilled.
 std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
