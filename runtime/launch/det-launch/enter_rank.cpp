@@ -4,6 +4,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/node/rank_variables.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
@@ -18,30 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t environment_limit_bytes = std::size_t{8} << 20;
-
-// Variables that a launcher sets for a rank. A command in a container gets them, and otherwise the variables
-// of a process outside of the container.
-constexpr char const* rank_variables_of_launchers[] = {
-    "RANK",
-    "LOCAL_RANK",
-    "CROSS_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "LOCAL_SIZE",
-    "CROSS_SIZE",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "HOROVOD_RANK",
-    "HOROVOD_LOCAL_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "TF_CONFIG",
-    "CUDA_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "DET_CHIEF_IP",
-};
 
 struct FoundProcess {
     std::uint32_t pid = 0;
@@ -118,8 +95,10 @@ Result<EnteredProgram> enter_rank(RankToEnter const& request, Environment const&
     DET_TRY_ASSIGN(bool const is_contained, has_container(*outside));
     if (is_contained) {
         program.environment = outside->environment;
-        for (auto const* name : rank_variables_of_launchers) {
-            if (auto const value = model.environment.find(name)) program.environment.set(name, *value);
+        for (auto const& line : model.environment.to_list()) {
+            auto const equals = line.find('=');
+            if (node::is_set_by_launchers(line.substr(0, equals)))
+                program.environment.set(line.substr(0, equals), line.substr(equals + 1));
         }
         program.argv.insert(program.argv.begin(), {sibling_program("det-launch").string(), "contain"});
         program.directory = outside->environment.find(variables::run_dir).value_or("/");

@@ -3,6 +3,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
+#include <det/launch/node/rank_variables.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 
@@ -139,6 +140,22 @@ BOOST_AUTO_TEST_CASE(scontrol_inside_a_container_requeues_its_own_job_and_nothin
         BOOST_TEST(path_exists(request));
         must(remove_tree(request));
     }
+}
+
+BOOST_AUTO_TEST_CASE(containers_get_all_variables_that_launchers_set) {
+    using namespace det::launch::node;
+    for (auto const* name :
+         {"RANK", "GROUP_RANK", "MASTER_PORT", "HOROVOD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "TF_CONFIG",
+          "CUDA_VISIBLE_DEVICES", "DET_CHIEF_IP"}) {
+        BOOST_TEST(is_set_by_launchers(name), name);
+        BOOST_TEST(is_passed_to_containers(name), name);
+    }
+    for (auto const* name : {"DET_RUN_DIR", "SLURM_JOB_ID", "OMPI_MCA_pml", "PMI_RANK", "NCCL_DEBUG"}) {
+        BOOST_TEST(!is_set_by_launchers(name), name);
+        BOOST_TEST(is_passed_to_containers(name), name);
+    }
+    for (auto const* name : {"PATH", "HOME", "RANKS", "TF_CONFIG_FILE"})
+        BOOST_TEST(!is_passed_to_containers(name), name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(in_a_container_the_command_gets_the_rank_and_the_directorie
     container.image = "/images/torch.sif";
     write_spec(container);
     add_process(10, {run(), dir(), "X=outside"});
-    add_process(11, {run(), "DET_RUN_DIR=/run/determined", "RANK=3", "MASTER_ADDR=n0", "X=inside"});
+    add_process(11, {run(), "DET_RUN_DIR=/run/determined", "RANK=3", "MASTER_ADDR=n0", "X=inside",
+                     "OMPI_COMM_WORLD_SIZE=8", "OMPI_MCA_pml=ucx", "PMI_FD=7"});
     auto const program = must(enter(3, {"env"}));
     BOOST_REQUIRE(program.argv.size() == 3u);
     BOOST_TEST(program.argv[1] == "contain");
@@ -92,6 +93,9 @@ BOOST_AUTO_TEST_CASE(in_a_container_the_command_gets_the_rank_and_the_directorie
     BOOST_TEST(program.environment.find("X").value_or("") == "outside");
     BOOST_TEST(program.environment.find("RANK").value_or("") == "3");
     BOOST_TEST(program.environment.find("MASTER_ADDR").value_or("") == "n0");
+    BOOST_TEST(program.environment.find("OMPI_COMM_WORLD_SIZE").value_or("") == "8");
+    BOOST_TEST(!program.environment.find("OMPI_MCA_pml"));
+    BOOST_TEST(!program.environment.find("PMI_FD"));
     BOOST_TEST(program.environment.find("DET_RUN_DIR").value_or("") == run_dir.string());
 }
 

@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
+#include <det/launch/node/rank_variables.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,35 +11,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::string_view;
 using Arguments = std::vector<std::string>;
-
-// Variables that ranks and their libraries read. A '*' matches any suffix.
-constexpr string_view passed_variables[] = {"DET_*",
-                                            "SLURM_*",
-                                            "RANK",
-                                            "LOCAL_RANK",
-                                            "CROSS_RANK",
-                                            "WORLD_SIZE",
-                                            "LOCAL_WORLD_SIZE",
-                                            "LOCAL_SIZE",
-                                            "CROSS_SIZE",
-                                            "GROUP_*",
-                                            "MASTER_*",
-                                            "PMI*",
-                                            "OMPI_*",
-                                            "AWS_*",
-                                            "UCX_*",
-                                            "NCCL_*",
-                                            "GLOO_*",
-                                            "OMP_*",
-                                            "PYTHONUNBUFFERED",
-                                            "TORCH_*",
-                                            "TORCHINDUCTOR_*",
-                                            "TRITON_*",
-                                            "CUDA_VISIBLE_DEVICES",
-                                            "NVIDIA_*",
-                                            "ROCR_VISIBLE_DEVICES",
-                                            "HIP_VISIBLE_DEVICES",
-                                            "USE_*"};
 
 /// Puts det-submit's programs before the image's PATH, the commands that an image may lack after it, and the
 /// Python package after the image's PYTHONPATH, and changes to the run's working directory.
@@ -64,20 +36,13 @@ std::vector<ContainerMount> all_mounts(ContainerCall const& call) {
     return mounts;
 }
 
-bool matches(string_view name, string_view pattern) {
-    if (!pattern.ends_with('*')) return name == pattern;
-    return name.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
 /// Names of the variables that are set and are passed into the container.
 Arguments names_to_pass(ContainerCall const& call) {
     Arguments names;
     for (auto const& line : call.environment.to_list()) {
         auto const name = line.substr(0, line.find('='));
-        bool const is_ours = std::ranges::any_of(passed_variables,
-                                                 [&](string_view pattern) { return matches(name, pattern); });
         bool const is_users = std::ranges::find(call.user_variables, name) != call.user_variables.end();
-        if (is_ours || is_users) names.push_back(name);
+        if (is_passed_to_containers(name) || is_users) names.push_back(name);
     }
     return names;
 }
