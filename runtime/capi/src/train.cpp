@@ -145,6 +145,16 @@ det_status det_train_find_best_validation(det_context* context, int32_t* is_foun
     });
 }
 
+det_status det_train_find_last_steps(det_context* context, int32_t* is_found, uint64_t* steps_completed) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", is_found, "is_found", steps_completed, "steps_completed"));
+        DET_TRY_ASSIGN(auto const found, context->core->train().find_last_steps());
+        *is_found = found ? 1 : 0;
+        if (found) *steps_completed = *found;
+        return Ok{};
+    });
+}
+
 det_status det_train_make_tensorboard_directory(det_context* context, det_strings** path) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", path, "path"));

@@ -152,6 +152,19 @@ Result<std::optional<double>> Train::find_best_validation() const {
     return best;
 }
 
+Result<std::optional<std::uint64_t>> Train::find_last_steps() const {
+    std::optional<std::uint64_t> last;
+    if (!data_.in_experiment()) return last;
+    DET_TRY(flush());
+    DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data_)));
+    for (auto const& record : records) {
+        auto const* metrics = std::get_if<MetricsReported>(&record);
+        if (metrics != nullptr && (!last || metrics->steps_completed > *last))
+            last = metrics->steps_completed;
+    }
+    return last;
+}
+
 Result<std::optional<fs::path>> Train::make_tensorboard_directory() const {
     if (!data_.in_experiment()) return std::optional<fs::path>();
     auto path = trial_of(data_).tensorboard();

@@ -106,14 +106,19 @@ const char* case_told_of_the_trial(void) {
     det_strings *metadata = NULL, *path = NULL;
     int32_t is_found = 1;
     double best = 0;
+    uint64_t last = 0;
     CHECK_OK(det_context_open(NULL, &context));
     CHECK_OK(det_train_find_best_validation(context, &is_found, &best));
+    CHECK(is_found == 0);
+    CHECK_OK(det_train_find_last_steps(context, &is_found, &last));
     CHECK(is_found == 0);
     CHECK_OK(det_train_report_validation_metrics(context, 1, "{\"loss\": 3}"));
     CHECK_OK(det_train_report_validation_metrics(context, 2, "{\"loss\": 2, \"other\": 1}"));
     CHECK_OK(det_train_report_validation_metrics(context, 3, "{\"loss\": null}"));
     CHECK_OK(det_train_find_best_validation(context, &is_found, &best));
     CHECK(is_found == 1 && best == 2);
+    CHECK_OK(det_train_find_last_steps(context, &is_found, &last));
+    CHECK(is_found == 1 && last == 3);
     CHECK_OK(det_train_set_status(context, "warming up"));
     CHECK_OK(det_train_report_alert(context, "loss", NULL, DET_ALERT_WARN));
     CHECK(det_train_report_alert(context, NULL, NULL, 4) == DET_COULD_NOT &&

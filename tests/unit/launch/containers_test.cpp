@@ -73,6 +73,17 @@ BOOST_AUTO_TEST_CASE(no_value_of_a_variable_is_in_a_command_line) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_module_wandb_and_the_store_of_mlflow_are_there_in_a_container) {
+    auto call = call_of(ContainerRuntime::podman, "x");
+    call.environment.set("DET_LOG_WANDB", "1");
+    call.environment.set("DET_LOG_MLFLOW", "1");
+    auto const script = words(render_container(call).argv);
+    BOOST_TEST(script.find("PYTHONPATH=\"/run/determined/host/lib/det-submit/python-wandb:$PYTHONPATH\"; ") !=
+               std::string::npos);
+    BOOST_TEST(script.find("export MLFLOW_TRACKING_URI=det-submit://trial MLFLOW_DISABLE_TELEMETRY=true; ") !=
+               std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(with_apptainer_the_users_variables_override_the_images) {
     auto const process = render_container(call_of(ContainerRuntime::apptainer, "x"));
     BOOST_TEST(process.environment.find("APPTAINERENV_LR").value() == "a secret value");

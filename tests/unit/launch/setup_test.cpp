@@ -110,4 +110,17 @@ BOOST_AUTO_TEST_CASE(the_package_determined_stays_behind_a_path_that_a_line_repl
     BOOST_TEST(task("echo $PYTHONPATH", {{"PYTHONPATH", "/theirs:/det"}}).out == "/mine:/det\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_module_wandb_stays_in_front_of_a_path_that_a_line_replaces) {
+    lines_are({"export PYTHONPATH=/mine"});
+    Variables const wandb{{"PYTHONPATH", "/wandb:/theirs:/det"}, {"DET_LOG_WANDB", "1"}};
+    BOOST_TEST(task("echo $PYTHONPATH", wandb).out == "/wandb:/mine:/det\n");
+    BOOST_TEST(task("echo $PYTHONPATH", wandb).out == "/wandb:/mine:/det\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_module_wandb_stays_in_front_of_a_path_that_a_line_extends) {
+    lines_are({"export PYTHONPATH=/mine:$PYTHONPATH"});
+    Variables const wandb{{"PYTHONPATH", "/wandb:/det"}, {"DET_LOG_WANDB", "1"}};
+    BOOST_TEST(task("echo $PYTHONPATH", wandb).out == "/wandb:/mine:/wandb:/det\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

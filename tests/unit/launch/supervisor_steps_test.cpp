@@ -260,6 +260,28 @@ BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {
     BOOST_TEST(!make_run_environment(a, run, job).find("DET_COMPILE_CACHE").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(wandb_and_mlflow_of_a_script_are_replaced_if_the_configuration_says_so) {
+    RunPlan const run{{{{7}, 0}, 2}, {}, "n0", 99, 12345};
+    auto a = assignment();
+    Environment const job({{"PYTHONPATH", "/theirs"},
+                           {"DET_LOG_WANDB", "1"},
+                           {"DET_LOG_MLFLOW", "1"},
+                           {"MLFLOW_TRACKING_URI", "http://mlflow.example.org"}});
+    auto const without = make_run_environment(a, run, job);
+    BOOST_TEST(!without.find("DET_LOG_WANDB").has_value());
+    BOOST_TEST(!without.find("DET_LOG_MLFLOW").has_value());
+    BOOST_TEST(without.find("PYTHONPATH").value().starts_with("/theirs:"));
+    BOOST_TEST(without.find("MLFLOW_TRACKING_URI").value() == "http://mlflow.example.org");
+    a.spec.config = Json::parse(R"({"slurm": {"log_wandb": true, "log_mlflow": true}})");
+    auto const with = make_run_environment(a, run, job);
+    auto const packages = det::test::built_path() + "/lib/det-submit/";
+    BOOST_TEST(with.find("DET_LOG_WANDB").value() == "1");
+    BOOST_TEST(with.find("PYTHONPATH").value() ==
+               packages + "python-wandb:/theirs:" + packages + "python-path");
+    BOOST_TEST(with.find("MLFLOW_TRACKING_URI").value() == "det-submit://trial");
+    BOOST_TEST(with.find("MLFLOW_DISABLE_TELEMETRY").value() == "true");
+}
+
 BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     auto a = assignment();
     RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};

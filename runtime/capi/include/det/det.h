@@ -468,6 +468,11 @@ DET_API det_status det_train_load_metadata(det_context* context, det_strings** m
  * \param is_found set to 1, or to 0 if there is no such value yet
  * \param best set if is_found is 1 */
 DET_API det_status det_train_find_best_validation(det_context* context, int32_t* is_found, double* best);
+/** Reads the largest steps_completed of the metrics of all runs of the trial.
+ * \param is_found set to 1, or to 0 if no metrics were reported
+ * \param steps_completed set if is_found is 1 */
+DET_API det_status det_train_find_last_steps(det_context* context, int32_t* is_found,
+                                             uint64_t* steps_completed);
 /** Makes the trial's directory for files of TensorBoard, on the shared file system.
  * \param path set to a list of one; to an empty list outside of an experiment */
 DET_API det_status det_train_make_tensorboard_directory(det_context* context, det_strings** path);

@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
 #include <det/launch/node/rank_variables.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,10 +14,12 @@ using std::string_view;
 using Arguments = std::vector<std::string>;
 
 /// Puts det-submit's programs before the image's PATH, the commands that an image may lack after it, and the
-/// Python package after the image's PYTHONPATH, and changes to the run's working directory.
+/// Python package after the image's PYTHONPATH, and changes to the run's working directory. Between the two
+/// parts stand the lines of extend_python().
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH:/run/determined/commands; "
-    "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; "
+    "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; ";
+constexpr string_view enter_inside =
     "cd -P /run/determined/workdir 2>/dev/null || cd /run/determined; exec "
     "\"$@\"";
 
@@ -47,8 +50,21 @@ Arguments names_to_pass(ContainerCall const& call) {
     return names;
 }
 
+/// The commands that slurm.log_wandb and slurm.log_mlflow need. Variables of the image must not win.
+std::string extend_python(Environment const& environment) {
+    std::string commands;
+    if (environment.find_non_empty(variables::log_wandb))
+        commands += "PYTHONPATH=\"/run/determined/host/lib/det-submit/python-wandb:$PYTHONPATH\"; ";
+    if (environment.find_non_empty(variables::log_mlflow))
+        commands += fmt::format("export MLFLOW_TRACKING_URI={} MLFLOW_DISABLE_TELEMETRY=true; ",
+                                variables::mlflow_store);
+    return commands;
+}
+
 Arguments command_inside(ContainerCall const& call) {
-    Arguments argv{"/bin/sh", "-c", std::string(begin_inside), "det"};
+    auto const script =
+        std::string(begin_inside) + extend_python(call.environment) + std::string(enter_inside);
+    Arguments argv{"/bin/sh", "-c", script, "det"};
     add(argv, call.command);
     return argv;
 }

@@ -28,13 +28,32 @@ void set_json(Environment& environment, char const* name, Json const& json) {
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }
 
-/// Adds the package `determined` to the end of PYTHONPATH, so that the user's own modules come first. Python
-/// prints lines at once, unless the user sets PYTHONUNBUFFERED.
-void set_python(Environment& environment) {
-    auto const own = own_executable().parent_path().parent_path() / "lib/det-submit/python-path";
-    auto const theirs = environment.find_non_empty("PYTHONPATH");
-    environment.set("PYTHONPATH", theirs ? *theirs + ":" + own.string() : own.string());
+bool is_true(ExperimentSpec const& spec, char const* key) {
+    Json::json_pointer const pointer(key);
+    return spec.config->contains(pointer) && spec.config->at(pointer) == Json(true);
+}
+
+/// Adds the package `determined` to the end of PYTHONPATH, so that the user's own modules come first. With
+/// slurm.log_wandb our module `wandb` comes before the user's. Python prints lines at once, unless the user
+/// sets PYTHONUNBUFFERED.
+void set_python(Environment& environment, ExperimentSpec const& spec) {
+    auto const installed = own_executable().parent_path().parent_path() / "lib/det-submit";
+    auto path = (installed / "python-path").string();
+    if (auto const theirs = environment.find_non_empty("PYTHONPATH")) path = *theirs + ":" + path;
+    if (is_true(spec, "/slurm/log_wandb")) {
+        path = (installed / "python-wandb").string() + ":" + path;
+        environment.set(variables::log_wandb, "1");
+    }
+    environment.set("PYTHONPATH", path);
     if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
+}
+
+/// With slurm.log_mlflow the MLflow client uses the store of the package `determined`, and asks no server.
+void set_mlflow(Environment& environment, ExperimentSpec const& spec) {
+    if (!is_true(spec, "/slurm/log_mlflow")) return;
+    environment.set(variables::log_mlflow, "1");
+    environment.set("MLFLOW_TRACKING_URI", std::string(variables::mlflow_store));
+    environment.set("MLFLOW_DISABLE_TELEMETRY", "true");
 }
 
 /// `slurm: {compile_cache: false}` switches the cache off.
@@ -56,12 +75,6 @@ void set_ports(Environment& environment, Ports const& ports) {
     if (ports.empty()) return;
     set_json(environment, variables::ports, Json(ports));
     for (auto const& [name, port] : ports) environment.set(port_variable(name), std::to_string(port));
-}
-
-/// `profiling: {enabled: true}`. The configuration was checked when the experiment was created.
-bool is_profiled(ExperimentSpec const& spec) {
-    Json::json_pointer const enabled("/profiling/enabled");
-    return spec.config->contains(enabled) && spec.config->at(enabled) == Json(true);
 }
 
 }  // namespace
@@ -105,16 +118,17 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
         {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
-    set_python(environment);
     // The job's environment contains these variables if the user submitted it from inside another run.
     for (auto const* name :
          {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
           variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
-          variables::profiling, variables::shows_activity, variables::compile_cache,
-          variables::local_suffix}) {
+          variables::profiling, variables::shows_activity, variables::compile_cache, variables::local_suffix,
+          variables::log_wandb, variables::log_mlflow}) {
         environment.unset(name);
     }
+    set_python(environment, spec);
+    set_mlflow(environment, spec);
     if (!run.local_suffix.empty()) environment.set(variables::local_suffix, run.local_suffix);
     set_json(environment, variables::experiment_config, spec.config);
     if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
@@ -129,7 +143,7 @@ Environment make_run_environment(Assignment const& assignment, RunPlan const& ru
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
     if (caches_compiled(spec)) environment.set(variables::compile_cache, to_string(spec.id));
     record_collectives(environment, run_path);
-    if (is_profiled(spec)) environment.set(variables::profiling, "1");
+    if (is_true(spec, "/profiling/enabled")) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
     unset_batch_step(environment);

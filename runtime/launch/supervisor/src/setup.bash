@@ -21,11 +21,18 @@ __det_remember() {
   # The last directory of PYTHONPATH is that of the package `determined`.
   __det_python=${PYTHONPATH:-}
   __det_python=${__det_python##*:}
+  # With slurm.log_wandb the first directory has det-submit's module wandb.
+  __det_wandb=
+  [[ -z ${DET_LOG_WANDB:-} ]] || __det_wandb=${PYTHONPATH%%:*}
 }
 
 __det_keep_python() {
-  [[ -n $__det_python && :${PYTHONPATH:-}: != *:"$__det_python":* ]] || return 0
-  export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$__det_python
+  if [[ -n $__det_python && :${PYTHONPATH:-}: != *:"$__det_python":* ]]; then
+    export PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$__det_python
+  fi
+  if [[ -n $__det_wandb && ${PYTHONPATH:-}: != "$__det_wandb":* ]]; then
+    export PYTHONPATH=$__det_wandb${PYTHONPATH:+:$PYTHONPATH}
+  fi
 }
 
 # Prints commands that make the same changes in another task's shell.

@@ -249,6 +249,12 @@ class Handle:
         )
         return best.value if is_found.value else None
 
+    def last_steps(self) -> Optional[int]:
+        """The largest steps_completed of the trial's metrics; None if there are none."""
+        is_found, steps = c_int32(), c_uint64()
+        self._library.check(self._library.det_train_find_last_steps(self._pointer, byref(is_found), byref(steps)))
+        return steps.value if is_found.value else None
+
     def tensorboard_path(self) -> Optional[str]:
         paths = self._strings_of(self._library.det_train_make_tensorboard_directory)
         return os.fsdecode(paths[0]) if paths else None

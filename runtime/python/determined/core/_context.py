@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from types import TracebackType
-from typing import Any, Dict, NoReturn, Optional, Type, Union
+from typing import Any, Dict, List, NoReturn, Optional, Type, Union
 
 from determined.core._checkpoint import CheckpointContext
 from determined.core._distributed import DistributedContext
@@ -59,6 +59,7 @@ class Context:
         self._checkpoint_storage = checkpoint_storage
         self._preempt_mode = preempt_mode
         self._is_started = False
+        self._is_implicit = False  # made for a script that logs by other means; it gives way to the program's own
 
     def start(self) -> "Context":
         """Joins the run. Collective. `with` calls it.
@@ -69,15 +70,22 @@ class Context:
         if self._is_started:
             raise RuntimeError("this Context is started already")
         self._is_started = True
+        other = active_context()
+        if other is not None and other._is_implicit:
+            other.close()
         _print_stacks_on_signal()
         self.distributed._handle().join_run(
             user_data_directory(), self._checkpoint_storage, mode_number(self._preempt_mode)
         )
         self.preempt.start()
+        if self._is_trial:
+            _active.append(self)
         return self
 
     def close(self) -> None:
         """Leaves the run. Collective: returns when all ranks have called it."""
+        if self in _active:
+            _active.remove(self)
         self.preempt.close()
         self.profiler._close()
         self.train._report_timings()
@@ -128,6 +136,14 @@ class Context:
         logger.info("InvalidHP: %s", problem)
         self.train.report_early_exit(EarlyExitReason.INVALID_HP)
         sys.exit(0)
+
+
+_active: List[Context] = []  # those of this process that have joined a trial, oldest first
+
+
+def active_context() -> Optional[Context]:
+    """The newest Context of this process that has joined a trial and is not closed."""
+    return _active[-1] if _active else None
 
 
 def init(

@@ -85,6 +85,9 @@ public:
     /// Reads the journals of all trials of the experiment. Reports of other processes are there within 50 ms.
     /// \return the best value of the searcher's metric among the validations; nullopt if there is none
     Result<std::optional<double>> find_best_validation() const;
+    /// Reads the journals of the trial's runs.
+    /// \return the largest steps_completed of the metrics; nullopt if there are none
+    Result<std::optional<std::uint64_t>> find_last_steps() const;
     /// Makes the directory if it does not exist.
     /// \return the trial's directory for files of TensorBoard, on the shared file system
     Result<std::optional<std::filesystem::path>> make_tensorboard_directory() const;

@@ -103,6 +103,12 @@ inline constexpr char compile_cache[] = "DET_COMPILE_CACHE";
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
 /// Set if the experiment's configuration has `profiling: {enabled: true}`: nodes sample their system metrics.
 inline constexpr char profiling[] = "DET_PROFILING";
+/// "1": `slurm: {log_wandb: true}`, so that the first directory of PYTHONPATH has det-submit's module wandb.
+inline constexpr char log_wandb[] = "DET_LOG_WANDB";
+/// "1": `slurm: {log_mlflow: true}`, so that MLFLOW_TRACKING_URI names det-submit's store.
+inline constexpr char log_mlflow[] = "DET_LOG_MLFLOW";
+/// The value of MLFLOW_TRACKING_URI then. The scheme names an entry point beside the package `determined`.
+inline constexpr char mlflow_store[] = "det-submit://trial";
 /// Set if the supervisor ends a run that hangs: the heartbeat files of nodes then show whether collective
 /// operations of their ranks make progress.
 inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";

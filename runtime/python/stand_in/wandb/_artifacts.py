@@ -1,0 +1,85 @@
+"""Files that a script gives to wandb: they are copied below the trial's own files."""
+
+import glob
+import os
+import re
+import shutil
+from typing import Any, List, Optional, Tuple
+
+from determined._script_reports import trial_files
+from wandb.errors import CommError
+
+
+def _place_of(name: str) -> str:
+    """The directory of an artifact. A version after ':' is left out, because the newest one is kept."""
+    return trial_files("wandb", "artifacts", re.sub(r"[^\w.-]+", "_", name.split(":")[0]).lstrip(".") or "artifact")
+
+
+class Artifact:
+    """Files under a name."""
+
+    def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None, **_: Any) -> None:
+        self.name = name
+        self.type = type
+        self.description = description
+        self.metadata = metadata or {}
+        self._files: List[Tuple[str, str]] = []
+
+    def add_file(self, local_path: str, name: Optional[str] = None, **_: Any) -> None:
+        if not os.path.isfile(local_path):
+            raise ValueError(f"there is no file {local_path}")
+        self._files.append((os.fspath(local_path), name or os.path.basename(local_path)))
+
+    def add_dir(self, local_path: str, name: Optional[str] = None, **_: Any) -> None:
+        if not os.path.isdir(local_path):
+            raise ValueError(f"there is no directory {local_path}")
+        for directory, _folders, files in os.walk(local_path):
+            for file in files:
+                path = os.path.join(directory, file)
+                self._files.append((path, os.path.join(name or "", os.path.relpath(path, local_path))))
+
+    def wait(self, *_: Any, **__: Any) -> "Artifact":
+        return self
+
+    def download(self, root: Optional[str] = None, **_: Any) -> str:
+        """The directory with the files; a copy of it if a root is given."""
+        place = _place_of(self.name)
+        if root is None:
+            return place
+        shutil.copytree(place, root, dirs_exist_ok=True)
+        return root
+
+    def _store(self) -> None:
+        place = _place_of(self.name)
+        for path, name in self._files:
+            target = os.path.abspath(os.path.join(place, name))
+            if os.path.commonpath([target, os.path.abspath(place)]) != os.path.abspath(place):
+                raise ValueError(f"'{name}' is outside of the artifact '{self.name}'")
+            copy_file(path, target)
+
+
+def find_artifact(name: str) -> Artifact:
+    """An artifact that a run of this trial has logged."""
+    if not os.path.isdir(_place_of(name.split("/")[-1])):
+        raise CommError(f"no run of this trial has logged the artifact '{name}', and det-submit asks no server")
+    return Artifact(name.split("/")[-1])
+
+
+def copy_file(source: str, target: str) -> None:
+    """Copies a file under another name and renames it, because a run may end at any moment."""
+    if os.path.abspath(source) == os.path.abspath(target):
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    shutil.copy2(source, target + ".new")
+    os.replace(target + ".new", target)
+
+
+def save_files(pattern: str, base_path: Optional[str], directory: str) -> List[str]:
+    """wandb.save(): copies the files that match now. Returns where they are."""
+    base = base_path or os.path.dirname(pattern)
+    copies = []
+    for path in filter(os.path.isfile, glob.glob(pattern)):
+        name = os.path.relpath(path, base or ".")
+        copies.append(os.path.join(directory, os.path.basename(path) if name.startswith("..") else name))
+        copy_file(path, copies[-1])
+    return copies

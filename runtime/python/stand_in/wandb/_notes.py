@@ -1,0 +1,129 @@
+"""What wandb shows and a journal of metrics does not hold: a note says that it was logged."""
+
+import logging
+from typing import Any, List, Optional, Set
+
+logger = logging.getLogger("wandb")
+
+_warned: Set[str] = set()
+
+
+def warn_once(name: str, message: str) -> None:
+    """Warns, the first time that this name is given."""
+    if name not in _warned:
+        _warned.add(name)
+        logger.warning("wandb: %s", message)
+
+
+class Media:
+    """An image, table or the like. Its note has the caption."""
+
+    def __init__(self, *arguments: Any, caption: Optional[str] = None, **_: Any) -> None:
+        self._caption = caption
+
+    def __repr__(self) -> str:
+        caption = "" if self._caption is None else f" '{self._caption}'"
+        return f"{type(self).__name__}{caption}"
+
+
+class Image(Media):
+    """wandb.Image"""
+
+
+class Video(Media):
+    """wandb.Video"""
+
+
+class Audio(Media):
+    """wandb.Audio"""
+
+
+class Html(Media):
+    """wandb.Html"""
+
+
+class Histogram(Media):
+    """wandb.Histogram"""
+
+
+class Object3D(Media):
+    """wandb.Object3D"""
+
+
+class Molecule(Media):
+    """wandb.Molecule"""
+
+
+class Plotly(Media):
+    """wandb.Plotly"""
+
+
+class Table(Media):
+    """wandb.Table: its rows stay in memory, and the note has their number."""
+
+    def __init__(self, columns: Optional[List[Any]] = None, data: Any = None, dataframe: Any = None, **_: Any) -> None:
+        super().__init__()
+        if dataframe is not None:
+            columns, data = list(dataframe.columns), dataframe.values.tolist()
+        self.columns: List[Any] = list(columns or [])
+        self.data: List[List[Any]] = [list(row) for row in (data if data is not None else [])]
+
+    def add_data(self, *row: Any) -> None:
+        self.data.append(list(row))
+
+    def add_column(self, name: Any, data: Any) -> None:
+        self.columns.append(name)
+        for row, value in zip(self.data or [[] for _ in data], data):
+            row.append(value)
+
+    def __repr__(self) -> str:
+        return f"Table of {len(self.data)} rows: {', '.join(map(str, self.columns))}"
+
+
+class Unknown:
+    """A name of wandb that this module lacks. A call of it warns once and has no effect. It can be logged, as a note."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> "Unknown":
+        if name.startswith("__") or name in ("item", "tolist"):
+            raise AttributeError(name)
+        return Unknown(f"{self._name}.{name}")
+
+    def __call__(self, *arguments: Any, **named: Any) -> "Unknown":
+        warn_once(self._name, f"{self._name}() has no effect here: det-submit records metrics only")
+        return Unknown(f"{self._name}()")
+
+    def __enter__(self) -> "Unknown":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+def to_metric(value: Any) -> Any:
+    """A number, text or list of numbers as it is in a report; None for what is noted instead."""
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    size = getattr(value, "size", 1)
+    count = value.numel() if hasattr(value, "numel") else size if isinstance(size, int) else 2
+    if hasattr(value, "item") and count == 1:
+        return value.item()  # a scalar of numpy, torch or jax
+    if isinstance(value, (list, tuple)) and all(isinstance(each, (bool, int, float, str)) for each in value):
+        return list(value)
+    return None
+
+
+def describe(value: Any) -> str:
+    """The note for a value that is no metric."""
+    if isinstance(value, (list, tuple)):
+        kinds = sorted({repr(each) if isinstance(each, (Media, Unknown)) else type(each).__name__ for each in value})
+        return f"{len(value)} of {', '.join(kinds)}"[:500]
+    if isinstance(value, (Media, Unknown)):
+        return repr(value)[:500]
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")

@@ -1,0 +1,1 @@
+"""Places inside of wandb that libraries import."""
