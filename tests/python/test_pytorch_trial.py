@@ -1,8 +1,11 @@
 """PyTorchTrial and Trainer: outside of a trial in this process, and in a run of an experiment."""
 
 import contextlib
+import json
 import logging
 import os
+import pathlib
+import shutil
 import unittest
 import warnings
 from unittest import mock
@@ -304,6 +307,18 @@ class Bad(InterruptedTrial):
 """
 
 
+TRACED = """
+import torch
+from pytorch_trial import InterruptedTrial
+
+class Traced(InterruptedTrial):
+    def __init__(self, context):
+        super().__init__(context)
+        schedule = torch.profiler.schedule(wait=0, warmup=0, active=2, repeat=1)
+        context.set_profiler(activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule)
+"""
+
+
 class InTrial(TrialCase):
     config = {
         "hyperparameters": {"global_batch_size": 33, "hidden": 4, "samples": 66},
@@ -346,6 +361,53 @@ class InTrial(TrialCase):
         self.finish_ranks(self.start_ranks("train.py"))
         self.assertEqual([steps for steps, _ in self.reports("validation")], [3])
         self.assertEqual([steps for _, steps in self.checkpoints()], [3])
+
+    def test_the_profiler_of_a_trial_traces_its_batches(self):
+        self.add_program("pytorch_trial.py")
+        self.add_program("model_def.py", TRACED)
+        self.train("model_def:Traced")
+        directory = pathlib.Path(self.directory, "trials/0/tensorboard")
+        traces = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob("*.pt.trace.json")]
+        self.assertEqual(len(traces), self.slots)
+        for trace in traces:
+            events = trace if isinstance(trace, list) else trace["traceEvents"]  # a list where torch has no Kineto
+            names = {event.get("name", "") for event in events}
+            self.assertIn("ProfilerStep#0", names)
+            self.assertTrue(any("addmm" in name for name in names), names)
+
+    def test_a_trial_that_starts_from_anothers_checkpoint_takes_its_weights_only(self):
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial")
+        source, checkpoint = self.directory, self.checkpoints()[-1][0]
+        (*_, (_, trained)) = self.reports("validation")
+        self.new_run(trial_index=1)
+        self.add_program("pytorch_trial.py")
+        shutil.copytree(f"{source}/checkpoints", f"{self.directory}/checkpoints")
+        self.control("again", checkpoint, "0", "0")  # as searcher.source_checkpoint_uuid does
+        (chief, _) = self.train("pytorch_trial:InterruptedTrial")
+        self.assertIn("starting from a checkpoint of trial 7000000", chief)
+        first, last = self.reports("validation")
+        self.assertEqual((first[0], last[0]), (0, 3))
+        self.assertEqual(first[1]["validation_loss"], trained["validation_loss"])
+        self.assertLess(last[1]["validation_loss"], first[1]["validation_loss"])
+        state = self.final_state()
+        self.assertEqual(state["lr_schedulers_state_dict"][0]["last_epoch"], 3)
+        self.assertEqual(state["callbacks"], {"count": {"epochs": 1}})
+
+    def test_a_damaged_checkpoint_is_an_error(self):
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial", **self.preempt_at(0))
+        self.resume()
+        file = f"{self.directory}/checkpoints/{self.checkpoints(0)[-1][0]}/state_dict.pth"
+        for damage in (b"?", b""):  # another byte, which torch may not notice, and an end that it does
+            with open(file, "r+b") as opened:
+                opened.seek(os.path.getsize(file) // 2)
+                opened.write(damage)
+                if not damage:
+                    opened.truncate()
+            outputs = self.train_to_failure("pytorch_trial:InterruptedTrial")
+            self.assertTrue(any("state_dict.pth" in output for output in outputs), outputs)
+            self.assertIn("checkpoint", outputs[0])
 
     def test_a_metric_that_the_searcher_lacks_is_an_error(self):
         self.new_run(searcher={"name": "single", "metric": "accuracy", "max_length": {"batches": 1}})

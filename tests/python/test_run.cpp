@@ -1,6 +1,7 @@
 // A run of an experiment on this machine, for the tests in Python:
 //   test_run make DIRECTORY CONFIG      makes run 0 of trial 7.0. CONFIG is JSON of the configuration;
-//                                       there are two slots unless it says resources.slots_per_trial
+//                                       there are two slots unless it says resources.slots_per_trial.
+//                                       With "trial_index": 1 a program takes it for trial 7.1
 //   test_run again DIRECTORY UUID [STEPS [RUN]]   makes run 1, or RUN, which continues from a checkpoint
 //   test_run raise DIRECTORY            raises the preemption notice
 //   test_run records DIRECTORY RUN      prints the chief's journal, one record a line
@@ -43,7 +44,7 @@ Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::st
     DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({"n0", std::to_string(slots), 0}));
     DET_TRY(write_file(info / info_files::rendezvous, rendezvous));
     TrialInfo trial;
-    trial.trial = {{7}, 0};
+    trial.trial = {{7}, config.value("trial_index", 0u)};
     trial.trial_run_id = run;
     trial.trial_seed = 11;
     trial.hparams = config.value("hyperparameters", Json::object());

@@ -49,6 +49,15 @@ det_status det_checkpoint_restore_path(det_context* context, char const* uuid, d
     });
 }
 
+det_status det_checkpoint_find_directory(det_context* context, char const* uuid, det_strings** path) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid", path, "path"));
+        DET_TRY_ASSIGN(auto const directory, context->core->checkpoint().find_directory(uuid));
+        *path = directory ? capi::list_of_one(directory->string()) : new det_strings;
+        return Ok{};
+    });
+}
+
 det_status det_checkpoint_load_manifest(det_context* context, char const* uuid, det_strings** manifest) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", uuid, "uuid", manifest, "manifest"));

@@ -162,6 +162,14 @@ Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) 
     return std::move(whole.directory);
 }
 
+Result<std::optional<std::filesystem::path>> Checkpoint::find_directory(std::string const& uuid) const {
+    std::optional<std::filesystem::path> directory;
+    if (!data_.store->has_one_directory()) return directory;
+    DET_TRY_ASSIGN(auto const manifest, data_.store->load_manifest(uuid));
+    DET_TRY_ASSIGN(directory, data_.store->fetch(manifest, [](std::string const&) { return true; }));
+    return directory;
+}
+
 Status Checkpoint::download(std::string const& uuid, std::filesystem::path const& directory,
                             checkpoint::Selector const& selector) const {
     DET_TRY(data_.store->download(uuid, selector, directory));

@@ -43,10 +43,14 @@ const char* case_stored_directory(void) {
     CHECK(write_text(det_checkpoint_draft_directory(draft), "weights", "1 2 3"));
     CHECK(det_checkpoint_restore_path(context, uuid, &path) == DET_ABSENT);
     CHECK(failed_with("no-such-checkpoint", uuid) && path == NULL);
+    CHECK(det_checkpoint_find_directory(context, uuid, &path) == DET_ABSENT && path == NULL);
     CHECK_OK(det_checkpoint_draft_commit(draft));
     CHECK(det_checkpoint_draft_commit(draft) == DET_COULD_NOT && failed_with("misuse", "already"));
     det_checkpoint_draft_destroy(draft);
 
+    CHECK_OK(det_checkpoint_find_directory(context, uuid, &path));
+    CHECK(has_text(det_strings_get(path, 0, NULL), "weights", "1 2 3"));
+    det_strings_destroy(path);
     CHECK_OK(det_checkpoint_restore_path(context, uuid, &path));
     CHECK(has_text(det_strings_get(path, 0, NULL), "weights", "1 2 3"));
     CHECK_OK(det_checkpoint_load_manifest(context, uuid, &manifest));

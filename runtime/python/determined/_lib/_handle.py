@@ -329,6 +329,11 @@ class Handle:
     def restore_path(self, uuid: str) -> str:
         return os.fsdecode(self._strings_of(self._library.det_checkpoint_restore_path, uuid.encode())[0])
 
+    def checkpoint_directory(self, uuid: str) -> Optional[str]:
+        """The directory of a checkpoint, unread; None if it is not kept in a directory."""
+        paths = self._strings_of(self._library.det_checkpoint_find_directory, uuid.encode())
+        return os.fsdecode(paths[0]) if paths else None
+
     def manifest(self, uuid: str) -> str:
         return self._strings_of(self._library.det_checkpoint_load_manifest, uuid.encode())[0].decode()
 

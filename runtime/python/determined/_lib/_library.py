@@ -96,6 +96,7 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_searcher_report_progress": (c_void_p, c_double),
     "det_searcher_report_completed": (c_void_p, c_double),
     "det_checkpoint_restore_path": (c_void_p, c_char_p, _HANDLE_OUT),
+    "det_checkpoint_find_directory": (c_void_p, c_char_p, _HANDLE_OUT),
     "det_checkpoint_load_manifest": (c_void_p, c_char_p, _HANDLE_OUT),
     "det_checkpoint_download": (c_void_p, c_char_p, c_char_p, SELECT_FUNCTION, c_void_p),
     "det_checkpoint_delete": (c_void_p, c_char_p),

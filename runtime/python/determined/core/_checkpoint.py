@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pathlib
+import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from determined import _lib
@@ -167,6 +168,28 @@ class CheckpointContext:
         yield pathlib.Path(self._by_local_chief(lambda: self._handle().restore_path(storage_id)))
         self._distributed.gather_local(None)  # the files stay until all ranks of the node have left
 
+    @contextlib.contextmanager
+    def _restore_path_verified_beside(self, storage_id: str) -> Iterator[pathlib.Path]:
+        """restore_path() for a block that reads the files at once: if they are kept in a directory, a thread compares them with
+        their checksums meanwhile. The block must do nothing with what it has read: at its end a damaged checkpoint is an
+        error. Collective among the ranks of the node, which get one path.
+        """
+        handle = self._handle()
+        directory = self._by_local_chief(lambda: handle.checkpoint_directory(storage_id))
+        if directory is None:
+            with self.restore_path(storage_id) as path:
+                yield path
+            return
+        is_verifier = self._distributed.local_rank == 0
+        verification = _InBackground(lambda: handle.restore_path(storage_id)) if is_verifier else None
+        try:
+            yield pathlib.Path(directory)
+        except Exception:
+            if verification is not None:
+                verification.wait()  # the damage is the reason
+            raise
+        self._by_local_chief(lambda: None if verification is None else verification.wait())
+
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
         """The metadata of a checkpoint.
 
@@ -234,6 +257,27 @@ class CheckpointContext:
         if told is not None:
             raise RuntimeError(f"local rank 0 could not fetch the checkpoint: {told}")
         return result
+
+
+class _InBackground:
+    """A call on a thread of its own, for functions of libdet, which let other threads run."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._problem: Optional[BaseException] = None
+        self._thread = threading.Thread(target=self._run, args=(call,), daemon=True)
+        self._thread.start()
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        try:
+            call()
+        except BaseException as problem:
+            self._problem = problem
+
+    def wait(self) -> None:
+        """Returns when the call has returned. Raises its exception."""
+        self._thread.join()
+        if self._problem is not None:
+            raise self._problem
 
 
 def _steps_in(metadata: Optional[Dict[str, Any]]) -> Optional[int]:

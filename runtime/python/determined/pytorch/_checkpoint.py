@@ -95,7 +95,7 @@ class Checkpoints:
 
     def read(self, storage_id: str) -> files.Progress:
         """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had trained."""
-        with self._context._core.checkpoint.restore_path(storage_id) as path:
+        with self._context._core.checkpoint._restore_path_verified_beside(storage_id) as path:
             progress = files.load_progress(path)
             self._loaded = files.load_state(path)
             rank_file = path / _rank_file(self._context.distributed.rank)

@@ -156,6 +156,10 @@ public:
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
     ///   codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
+    /// Finds the directory of a checkpoint, and reads none of its files. A thread may verify them by
+    /// restore_path() while another one reads them.
+    /// \return nullopt if the checkpoint is not kept in a directory; codes::no_such_checkpoint
+    Result<std::optional<std::filesystem::path>> find_directory(std::string const& uuid) const;
     /// Copies the selected files of a checkpoint into a directory, and compares them with the manifest. Makes
     /// the directory if it does not exist.
     /// \param selector gets paths in the checkpoint, those of directories with a slash at the end; null: all
