@@ -394,6 +394,29 @@ class InTrial(TrialCase):
         self.assertEqual(state["lr_schedulers_state_dict"][0]["last_epoch"], 3)
         self.assertEqual(state["callbacks"], {"count": {"epochs": 1}})
 
+    def test_ranks_of_horovod_train_as_those_of_torch(self):
+        more = {
+            "optimizations": {"aggregation_frequency": 2},
+            "searcher": {"name": "single", "metric": "validation_loss", "max_length": {"batches": 6}},
+        }
+        self.new_run(**more)
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial")
+        by_torch, validations = self.final_state(), self.reports("validation")
+        self.new_run(**more)
+        self.add_program("pytorch_trial.py")
+        path = f"{pathlib.Path(__file__).resolve().parent}/horovod_on_gloo:{os.environ['PYTHONPATH']}"
+        outputs = self.train("pytorch_trial:InterruptedTrial", USE_TORCH_DISTRIBUTED="", USE_HOROVOD="True", PYTHONPATH=path)
+        for output in outputs:
+            self.assertIn("horovod: backward_passes_per_step=2 compression=none", output)
+        weights = self.final_state()["models_state_dict"][0]
+        for name, value in by_torch["models_state_dict"][0].items():
+            self.assertLess(float((value - weights[name]).abs().max()), 1e-5, name)
+        # The last loss differs: with Horovod each rank validates with its own statistics of the batch normalization.
+        self.assertEqual([steps for steps, _ in self.reports("validation")], [0, 6])
+        first, other = self.reports("validation")[0][1], validations[0][1]
+        self.assertAlmostEqual(first["validation_loss"], other["validation_loss"], places=5)
+
     def test_a_damaged_checkpoint_is_an_error(self):
         self.add_program("pytorch_trial.py")
         self.train("pytorch_trial:InterruptedTrial", **self.preempt_at(0))
