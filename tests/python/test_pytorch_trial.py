@@ -307,6 +307,42 @@ class Bad(InterruptedTrial):
 """
 
 
+VALUES = """
+from determined import errors
+from pytorch_trial import InterruptedTrial
+from torch.cuda.amp import GradScaler
+
+class Values(InterruptedTrial):
+    def __init__(self, context):
+        self.scaler = context.wrap_scaler(GradScaler(enabled=False))
+        super().__init__(context)
+        for again in (lambda: context.wrap_scaler(GradScaler(enabled=False)), context.current_train_batch):
+            try:
+                again()
+                raise SystemExit("it was not refused")
+            except (errors.InvalidExperimentException, errors.InternalException):
+                pass
+        assert (context.get_experiment_id(), context.get_trial_id(), context.get_trial_seed()) == (7, 7000000, 11)
+        assert context.get_data_config() == {"path": "/data"}, context.get_data_config()
+        assert context.get_experiment_config()["scheduling_unit"] == 2
+        assert (context.get_initial_batch(), context.get_stop_requested()) == (0, False)
+        assert context.get_enable_tensorboard_logging()
+        context.set_enable_tensorboard_logging(False)
+        assert not context.get_enable_tensorboard_logging()
+        if context.distributed.rank == 0:
+            context.get_tensorboard_writer().add_scalar("mine", 1.0, 1)
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        context = self.context
+        assert (context.current_train_epoch(), context.current_train_batch()) == (epoch_idx, batch_idx)
+        assert (context.is_epoch_start(), context.is_epoch_end()) == (batch_idx == 0, batch_idx == 2), batch_idx
+        metrics = super().train_batch(batch, epoch_idx, batch_idx)
+        context.reset_reducers()
+        assert self.error.count == 0
+        self.error.update(batch[1], batch[1])
+        return metrics
+"""
+
 TRACED = """
 import torch
 from pytorch_trial import InterruptedTrial
@@ -361,6 +397,18 @@ class InTrial(TrialCase):
         self.finish_ranks(self.start_ranks("train.py"))
         self.assertEqual([steps for steps, _ in self.reports("validation")], [3])
         self.assertEqual([steps for _, steps in self.checkpoints()], [3])
+
+    def test_the_context_tells_of_the_trial_and_of_the_training(self):
+        self.new_run(data={"path": "/data"})
+        self.add_program("pytorch_trial.py")
+        self.add_program("model_def.py", VALUES)
+        self.train("model_def:Values")
+        self.assertIn("scaler_state_dict", self.final_state())
+        self.assertEqual([metrics["mean_error"] for _, metrics in self.reports("training")], [0, 0])
+        (events,) = pathlib.Path(self.directory, "trials/0/tensorboard").glob("*tfevents*")
+        content = events.read_bytes()
+        self.assertIn(b"mine", content)
+        self.assertNotIn(b"loss", content)
 
     def test_the_profiler_of_a_trial_traces_its_batches(self):
         self.add_program("pytorch_trial.py")
