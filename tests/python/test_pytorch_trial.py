@@ -114,6 +114,17 @@ class Local(LocalCase):
              "on_trial_shutdown"],
         )
 
+    def test_hooks_with_former_names_are_called(self):
+        former = type("Former", (pytorch.PyTorchCallback,), {
+            name: recording(name)
+            for name in ("on_validation_start", "on_validation_step_start", "on_validation_step_end")
+        })
+        trial = type("Trial", (Line,), {"build_callbacks": lambda _: {"former": former()}})
+        with self.reports(), self.assertLogs("determined.pytorch", logging.WARNING) as logs:
+            self.fit(trial, max_length=pytorch.Batch(1))
+        self.assertEqual(EVENTS, ["on_validation_start", "on_validation_step_start", "on_validation_step_end"])
+        self.assertIn("on_validation_step_end() is deprecated: use on_validation_end()", "\n".join(logs.output))
+
     def test_a_window_of_batches_is_a_larger_batch(self):
         torch.manual_seed(1)
         small = self.fit(aggregation_frequency=2, max_length=pytorch.Batch(4))

@@ -6,6 +6,9 @@ from typing import Any, Dict, List, Mapping
 
 logger = logging.getLogger("determined.pytorch")
 
+# Hooks of older releases of Determined, which trials may still have. They are called after those of the present name.
+_FORMER_NAMES = {"on_validation_start": "on_validation_step_start", "on_validation_end": "on_validation_step_end"}
+
 
 class PyTorchCallback:
     """What a trial does at the steps of the training loop. PyTorchTrial.build_callbacks() returns them.
@@ -88,10 +91,16 @@ class Callbacks:
         for name, callback in self._all.items():
             if type(callback).on_checkpoint_end is not PyTorchCallback.on_checkpoint_end:
                 logger.warning("%s: on_checkpoint_end() is deprecated: use on_checkpoint_write_end()", name)
+            for present, former in _FORMER_NAMES.items():
+                if hasattr(callback, former):
+                    logger.warning("%s: %s() is deprecated: use %s()", name, former, present)
 
     def call(self, method: str, *arguments: Any) -> None:
         for callback in self._all.values():
             getattr(callback, method)(*arguments)
+            former = getattr(callback, _FORMER_NAMES.get(method, ""), None)
+            if former is not None:
+                former(*arguments)
 
     def start_epoch(self, epoch_idx: int) -> None:
         """Calls on_training_epoch_start(), which takes no number in trials for older releases of Determined."""
