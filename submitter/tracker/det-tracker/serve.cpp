@@ -103,6 +103,7 @@ private:
         DET_TRY_ASSIGN(auto const history,
                        ingest::LiveIndex::open({.path = tracker.paths.index(), .root = tracker.root}));
         auto const started = session.clock.now();
+        auto const home = session.environment.find("HOME").value_or("");
         auto environment = session.environment;
         environment.set("DET_ROOT", tracker.root.path().string());
         std::atomic<std::uint16_t> port = 0;  // known once the server has started
@@ -118,6 +119,7 @@ private:
                                   {"pid", state.pid},
                                   {"host", state.host},
                                   {"root", state.root},
+                                  {"home", home},
                                   {"port", port == 0 ? Json(nullptr) : Json(port.load())},
                                   {"started", format_utc(started)}});
         };

@@ -237,7 +237,9 @@ BOOST_AUTO_TEST_CASE(too_many_requests_for_slurm_are_refused) {
     std::vector<std::future<int>> waiting;
     constexpr int waiting_max = 32, too_many = 5;
     for (int i = 0; i < waiting_max + too_many; ++i)
-        waiting.push_back(std::async(std::launch::async, [&] { return status("/v1/jobs"); }));
+        waiting.push_back(std::async(std::launch::async, [&, i] {
+            return status("/v1/jobs?limit=" + std::to_string(i + 1));  // equal ones share an answer
+        }));
     // While Slurm does not answer, only the refused requests get a response.
     int refused = 0;
     for (auto const limit = SteadyClock::now() + 60s; refused < too_many && SteadyClock::now() < limit;) {
@@ -351,6 +353,7 @@ BOOST_AUTO_TEST_CASE(nodes_have_the_jobs_that_run_on_them) {
     }
     node.name = "n2";
     node.state = "drained";
+    node.reason = "fan 2 is broken";
     slurm.node_list.push_back(node);
     slurm::JobStatus running;
     running.ref = *slurm::parse_job_ref("4711_0");
@@ -367,6 +370,8 @@ BOOST_AUTO_TEST_CASE(nodes_have_the_jobs_that_run_on_them) {
     BOOST_TEST(nodes[0].at("jobs")[0].at("experiment").is_null());  // of another user
     BOOST_TEST(nodes[1].at("jobs").empty());
     BOOST_TEST(nodes[1].at("is_out") == true);
+    BOOST_TEST(nodes[0].at("reason") == "");
+    BOOST_TEST(nodes[1].at("reason") == "fan 2 is broken");
     slurm.is_down = true;
     BOOST_TEST(status("/v1/nodes") == 503);
 }

@@ -196,6 +196,24 @@ BOOST_AUTO_TEST_CASE(det_submit_web_starts_a_tracker_and_says_where_its_page_is)
     BOOST_TEST(web({"--port", "65536"}).exit_code == 2);
 }
 
+BOOST_AUTO_TEST_CASE(det_submit_web_starts_another_tracker_after_one_was_killed) {
+    auto const web = [&] {
+        return must(runner.run(
+            {{test::built_path("bin/det-submit"), "web", "--no-browser", "--json"}, environment, 60s}));
+    };
+    auto const first = web();
+    BOOST_REQUIRE_MESSAGE(first.exit_code == 0, first.err);
+    auto const killed = must(client::find_state(paths())).value();
+    BOOST_REQUIRE(::kill(killed.pid, SIGKILL) == 0);
+    auto const second = web();  // the files of the first one are still there
+    BOOST_REQUIRE_MESSAGE(second.exit_code == 0, second.err);
+    auto const state = must(client::find_state(paths())).value();
+    BOOST_TEST(state.pid != killed.pid);
+    BOOST_TEST(Json::parse(second.out)["address"] ==
+               "http://localhost:" + std::to_string(state.port) + "/#token=" + state.token);
+    BOOST_TEST(state.token != killed.token);
+}
+
 BOOST_AUTO_TEST_CASE(a_browser_is_opened_by_a_file_that_only_its_user_reads) {
     auto const programs = directory / "programs";
     must(make_directory(programs));

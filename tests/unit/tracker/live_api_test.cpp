@@ -44,6 +44,7 @@ struct Fixture {
         Environment environment;
         environment.set("DET_ROOT", example.root.path().string());
         api::Sources all{*live, example.root, environment, clock, slurm};
+        all.answer_age_max = 0ms;
         all.change_number = [this] {
             auto const number = live->commit_number();
             std::call_once(asked_once, [&] { asked_for_changes.set_value(); });

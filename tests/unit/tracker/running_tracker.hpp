@@ -23,13 +23,18 @@ struct RunningTracker {
     SystemClock clock;
     FakeSlurm slurm;
     std::atomic<std::int64_t> changes = 1;
+    std::chrono::milliseconds answer_age_max{0};
     api::Api api{sources()};
     std::unique_ptr<http::Server> server = start();
 
     api::Sources sources() {
         Environment environment;
         environment.set("DET_ROOT", directory.path().string());
-        return {journals, root, environment, clock, slurm, {}, [this] { return changes.load(); }, {}};
+        api::Sources sources{journals, root, environment, clock, slurm, {}, [this] { return changes.load(); },
+                             {}};
+        sources.answer_age_max = answer_age_max;
+        sources.slurm_age_max = answer_age_max;
+        return sources;
     }
     std::unique_ptr<http::Server> start() {
         http::ServerSettings settings;

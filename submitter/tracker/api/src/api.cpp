@@ -12,7 +12,7 @@
 
 namespace det::tracker::api {
 
-Api::Api(Sources sources) : state_(std::make_unique<State>(std::move(sources))) {}
+Api::Api(Sources sources) : state_(std::make_unique<State>(sources)) {}
 Api::~Api() = default;
 
 void Api::on_change() { state_->waiters.wake(); }
@@ -25,13 +25,15 @@ std::vector<http::Route> Api::routes() {
         return Json(*state->sources.describe_tracker());
     }));
     add_change_routes(routes, state_->sources, state_->waiters);
-    add_command_routes(routes, state_->sources, state_->services);
-    add_experiment_metric_routes(routes, state_->sources);
-    add_experiment_routes(routes, state_->sources, state_->services);
     add_log_routes(routes, state_->sources, state_->waiters);
-    add_node_routes(routes, state_->sources, state_->services);
     add_record_routes(routes, state_->sources);
-    add_series_routes(routes, state_->sources);
+    Routes of_views;
+    add_command_routes(of_views, state_->sources, state_->services);
+    add_experiment_metric_routes(of_views, state_->sources);
+    add_experiment_routes(of_views, state_->sources, state_->services);
+    add_node_routes(of_views, state_->sources, state_->services);
+    add_series_routes(of_views, state_->sources);
+    for (auto& route : of_views) routes.push_back(state_->answers.share(std::move(route)));
     return routes;
 }
 

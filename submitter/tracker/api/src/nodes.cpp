@@ -43,6 +43,7 @@ Json node_json(slurm::Node const& node, JobsByNode const& jobs) {
             {"state", node.state},
             {"is_free", node.is_free()},
             {"is_out", node.is_unavailable()},
+            {"reason", node.reason},
             {"cpus", node.cpus},
             {"cpus_used", node.cpus_used},
             {"gpus", slurm::parse_gpu_count(node.gres)},

@@ -1,19 +1,42 @@
 #pragma once
 #include <det/protocol/json.hpp>
 #include <det/tracker/api/api.hpp>
+#include <det/tracker/http/shared_answers.hpp>
 
 #include <vector>
 
+#include "recent_slurm.hpp"
 #include "service_thread.hpp"
 #include "waiters.hpp"
 
 namespace det::tracker::api {
 
+/// The same sources with another client of Slurm.
+inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm) {
+    return {from.history,
+            from.root,
+            from.environment,
+            from.clock,
+            slurm,
+            from.cache,
+            from.change_number,
+            from.describe_tracker,
+            from.check_interval,
+            from.answer_age_max,
+            from.slurm_age_max};
+}
+
 /// What the handlers of all routes share.
 class Api::State {
 public:
-    explicit State(Sources from) : sources(std::move(from)), waiters(sources.check_interval) {}
+    explicit State(Sources const& from)
+        : slurm(from.slurm, from.clock, from.slurm_age_max),
+          sources(with_slurm(from, slurm)),
+          answers(sources.change_number, sources.answer_age_max),
+          waiters(sources.check_interval) {}
+    RecentSlurm slurm;
     Sources sources;
+    http::SharedAnswers answers;
     Waiters waiters;
     ServiceThread services;
 };

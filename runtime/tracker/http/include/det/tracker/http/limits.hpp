@@ -9,7 +9,7 @@ namespace det::tracker::http {
 struct Limits {
     std::uint32_t header_bytes = 8192;  // of the request line and all headers together
     std::uint64_t body_bytes = 65536;
-    std::size_t connections = 64;
+    std::size_t connections = 400;  // a browser opens up to six; below the usual limit of 1,024 open files
     std::chrono::milliseconds request_time = std::chrono::seconds(10);   // from its first byte to its last
     std::chrono::milliseconds idle_time = std::chrono::seconds(60);      // between requests of a connection
     std::chrono::milliseconds response_time = std::chrono::seconds(60);  // to take a response

@@ -28,6 +28,10 @@ struct Sources {
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
     /// How often requests are checked that wait for something which on_change() does not tell: lines of logs.
     std::chrono::milliseconds check_interval{500};
+    /// How old an answer may be that several viewers share, if nothing was recorded since. 0: none is shared.
+    std::chrono::milliseconds answer_age_max{1000};
+    /// How old an answer of Slurm may be.
+    std::chrono::milliseconds slurm_age_max{3000};
 };
 
 /// The routes of the tracker's HTTP interface: all read, none changes anything. API.md describes them.
