@@ -1,9 +1,9 @@
 // The page of det-tracker in a headless browser: each view, keys, reconnecting, prefixes, hostile text, accessibility.
 import assert from 'node:assert/strict';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { findAccessibilityProblems, openPage, show, startBrowser, startProxy, Tracker, views } from './support.mjs';
+import { axeRules, findAccessibilityProblems, openPage, show, startBrowser, startProxy, Tracker, views } from './support.mjs';
 
 const tracker = new Tracker();
 let browser;
@@ -107,6 +107,30 @@ describe('the views', () => {
     assert.match(lines[24], /^accuracy,600,0\./);
   }));
 
+  it('give every picture as a table and as CSV', withPage(async (page) => {
+    const withPictures = [['experiment-hyperparameters', 1], ['experiment-search', 1], ['experiment-usage', 2], ['trial-runs', 1], ['trial-system', 2]];
+    for (const [name, buttons] of withPictures) {
+      await show(page, views.find((view) => view.name === name));
+      const csv = page.locator('main > section > button.csv, main .table > button.csv, main .tools > button.csv');
+      assert.ok(await csv.count() >= buttons, `${name} has ${await csv.count()} buttons CSV`);
+      for (let i = 0; i < await csv.count(); ++i) {
+        const [download] = await Promise.all([page.waitForEvent('download'), csv.nth(i).click()]);
+        const lines = readFileSync(await download.path(), 'utf8').trimEnd().split('\r\n');
+        assert.ok(lines.length > 1, `${name}: ${download.suggestedFilename()}`);
+        assert.ok(lines.every((line) => !/undefined|\[object/.test(line)), lines.join('\n'));
+      }
+    }
+    for (const name of ['experiment-curves', 'trial-curves', 'trial-system', 'compare']) {
+      await show(page, views.find((view) => view.name === name));
+      assert.equal(await page.locator('figure.chart:has(canvas)').count(), await page.locator('figure.chart:has(canvas) details.data').count(), name);
+    }
+  }));
+
+  it('name the rank that others wait for', withPage(async (page) => {
+    await goTo(page, '#/trials/1.0?tab=system');
+    await page.locator('.note', { hasText: 'Rank 5 on node2 is the one that 7 ranks wait for, in allreduce' }).waitFor();
+  }));
+
   it('hide superseded steps unless asked, and show validation beside training', withPage(async (page) => {
     await goTo(page, '#/trials/5.0');
     const loss = page.locator('figure.chart', { hasText: 'loss' }).first();
@@ -204,6 +228,60 @@ describe('the logs', () => {
     const time = new Date(Date.now() + 1000).toISOString().replace('Z', '000Z');
     appendFileSync(tracker.runsFile('7.0', 0, 'node-0.log'), `${time} [rank=0] INFO: news from the job\n`);
     await page.locator('.log .line', { hasText: 'news from the job' }).waitFor();
+  }));
+});
+
+describe('states', () => {
+  it('a view that has nothing says what to do', async () => {
+    const empty = new Tracker();
+    mkdirSync(empty.environment.DET_ROOT, { mode: 0o700 });
+    await empty.start();
+    try {
+      await withPage(async (page) => {
+        await page.locator('.empty', { hasText: 'There are no experiments yet. Create one with det-submit experiment create' }).waitFor();
+        await goTo(page, '#/compare');
+        await page.locator('.empty', { hasText: 'Select experiments' }).waitFor();
+      }, { address: empty.address })();
+    } finally {
+      await empty.end();
+    }
+  });
+
+  it('each part of an experiment without trials says so', withPage(async (page) => {
+    for (const [tab, text] of [['', 'No trial has reported a metric yet'], ['checkpoints', 'No trial has saved a checkpoint yet'], ['usage', 'None of its jobs has started'],
+      ['hyperparameters', 'Hyperparameters are compared once'], ['search', 'has no rungs']]) {
+      await goTo(page, '#/experiments/8?tab=' + tab);
+      await page.locator('.empty', { hasText: text }).waitFor();
+    }
+    await goTo(page, '#/trials/8.0?tab=logs');
+    await page.locator('.empty', { hasText: 'has written nothing yet' }).or(page.locator('.note.bad', { hasText: 'Not found' })).waitFor();
+  }));
+
+  it('what does not exist is said to be absent, with a hint', withPage(async (page) => {
+    for (const [hash, text] of [['#/experiments/99', 'there is no experiment 99'], ['#/trials/1.7', 'no trial'], ['#/nowhere', 'no view at this address']]) {
+      await goTo(page, hash);
+      await page.locator('main', { hasText: text }).waitFor();
+    }
+  }));
+
+  it('a view that loads says so, without moving what is there', withPage(async (page) => {
+    await page.locator('text=digits baseline').first().waitFor();
+    let release;
+    const held = new Promise((resolve) => { release = resolve; });
+    await page.route('**/v1/experiments/1/**', async (route) => { await held; await route.continue(); });
+    await goTo(page, '#/experiments/1?tab=trials');
+    await page.locator('.loading', { hasText: 'Loading trials' }).waitFor();
+    assert.equal(await page.locator('h1', { hasText: 'digits baseline' }).count(), 1);
+    release();
+    await page.locator('table a:text-is("1.0")').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+  }));
+
+  it('an answer that is an error is shown with its reason', withPage(async (page) => {
+    await page.route('**/v1/experiments/1/search', (route) => route.fulfill({ status: 500, contentType: 'application/json', body: JSON.stringify({ error: { code: 'internal', message: 'the index is <b>damaged</b>', hint: 'run det-tracker rebuild' } }) }));
+    await goTo(page, '#/experiments/1?tab=search');
+    await page.locator('[role=alert]', { hasText: 'the index is <b>damaged</b>' }).waitFor();
+    await page.locator('[role=alert]', { hasText: 'Hint: run det-tracker rebuild' }).waitFor();
   }));
 });
 
@@ -318,11 +396,9 @@ describe('what is live', () => {
     page.on('requestfailed', (request) => waiting.delete(request));
     await page.locator('text=digits baseline').first().waitFor();
     await page.locator('.connection.live').waitFor();
-    await tracker.program('det-submit', 'experiment', 'set', 'name', '1', 'a new name');
+    await tracker.program('det-submit', 'experiment', 'set', 'name', '7', 'a new name');
     await page.locator('text=a new name').first().waitFor();
     assert.ok(waiting.size <= 1);
-    await tracker.program('det-submit', 'experiment', 'set', 'name', '1', 'digits baseline');
-    await page.locator('text=digits baseline').first().waitFor();
   }));
 });
 
@@ -375,18 +451,23 @@ describe('keys', () => {
 });
 
 describe('accessibility', () => {
-  for (const [theme, width] of [['light', 1280], ['dark', 1280], ['light', 400]]) {
-    it(`each view shows its data, axe finds nothing in the ${theme} theme at ${width} pixels, and nothing is wider than the window`, withPage(async (page) => {
-      const found = [];
-      for (const view of views) {
+  it('each view shows its data, axe finds nothing in either theme and at 400 pixels, and nothing is wider than the window', withPage(async (page) => {
+    // Structure does not depend on the theme, colours not on the width.
+    const looks = [['light', 1280, axeRules.all], ['dark', 1280, axeRules.colours], ['light', 400, axeRules.withoutColours]];
+    const found = [];
+    for (const view of views) {
+      for (const [theme, width, rules] of looks) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.setViewportSize({ width, height: 860 });
         await show(page, view);
-        found.push(...(await findAccessibilityProblems(page)).map((problem) => `${view.name}: ${problem}`));
+        const name = `${view.name}, ${theme}, ${width} pixels`;
+        found.push(...(await findAccessibilityProblems(page, rules)).map((problem) => `${name}: ${problem}`));
         const { wide, window } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, window: innerWidth }));
-        if (wide > window) found.push(`${view.name} is ${wide} pixels wide`);
+        if (wide > window) found.push(`${name}: it is ${wide} pixels wide`);
       }
-      assert.deepEqual(found, []);
-    }, { theme, width }));
-  }
+    }
+    assert.deepEqual(found, []);
+  }));
 
   it('times are in the viewer\'s zone, UTC on hover', withPage(async (page) => {
     await goTo(page, '#/experiments/1');

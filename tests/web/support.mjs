@@ -104,10 +104,17 @@ export async function openPage(browser, address, options = {}) {
   return page;
 }
 
+/** What axe checks: everything; or only what depends on the colours; or only what does not. */
+export const axeRules = {
+  all: { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+  colours: { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } },
+  withoutColours: { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], rules: { 'color-contrast': { enabled: false }, 'link-in-text-block': { enabled: false } } },
+};
+
 /** The findings of axe, as short lines. */
-export async function findAccessibilityProblems(page) {
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+export async function findAccessibilityProblems(page, rules = axeRules.all) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource);
+  const { violations } = await page.evaluate((options) => window.axe.run(document, { ...options, resultTypes: ['violations'] }), rules);
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n').slice(1, 3).join(' ') ?? ''}`));
 }
 

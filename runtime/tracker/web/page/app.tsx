@@ -112,9 +112,11 @@ function Where() {
   const connection = useConnection();
   const info = useData<TrackerInfo>(connection === 'refused' ? null : 'tracker', {}, 'tracker', 60000);
   const words = { connecting: 'connecting', live: 'live', gone: 'tracker gone', refused: 'token needed' }[connection];
+  const { root = '', home = '' } = info.value ?? {};
+  const shownRoot = home !== '' && root.startsWith(home + '/') ? '~' + root.slice(home.length) : root;
   return (
     <span class="where">
-      {info.value?.root && <span class="root"><Text>{info.value.root}</Text>{info.value.host && <> on <Text>{info.value.host}</Text></>}</span>}
+      {info.value?.root && <span class="root" title={root}><Text>{shownRoot}</Text>{info.value.host && <> on <Text>{info.value.host}</Text></>}</span>}
       {info.value?.index_error && <span class="state bad" title={info.value.index_error}>index not written</span>}
       <span class={'connection ' + connection} role="status">{words}</span>
     </span>

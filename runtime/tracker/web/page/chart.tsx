@@ -32,10 +32,9 @@ function clockTexts(_: uPlot, ticks: number[], __: number, ___: number, seconds:
   return ticks.map((tick) => format.format(tick * 1000));
 }
 
-/** A colour of the theme for a canvas, which does not know CSS variables. */
+/** A colour with those of the theme in place of CSS variables, which a canvas does not know. */
 function resolveColor(color: string, style: CSSStyleDeclaration): string {
-  const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];
-  return name ? style.getPropertyValue(name).trim() : color;
+  return color.replace(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name).trim());
 }
 
 /** Changes when the theme does. */
@@ -53,6 +52,12 @@ export function useTheme(): string {
     };
   }, []);
   return theme;
+}
+
+/** A little wider, so that the first and the last point are whole. */
+function pad({ min, max }: Range): Range {
+  const margin = (max - min) * 0.008;
+  return { min: min - margin, max: max + margin };
 }
 
 function pathOf(u: uPlot, line: Line): Path2D {
@@ -155,7 +160,7 @@ export function Chart(props: ChartProps) {
   const [shown, setShown] = useState<Shown | null>(null);
   const [width, setWidth] = useState(0);
   const full = useMemo(() => rangeOfX(lines), [lines]);
-  const x = widen(range ?? full ?? { min: 0, max: 1 });
+  const x = range ? widen(range) : pad(widen(full ?? { min: 0, max: 1 }));
   const y = useMemo(() => rangeOfY(lines, x, isLog), [lines, x.min, x.max, isLog]);
   const pressedAt = useRef(0);  // a drag is a zoom, not a click
   const zoom = useRef(onZoom);

@@ -43,9 +43,7 @@ export function CurveControls({ look }: { look: CurveLook }) {
 }
 
 /** The width that is asked for: in steps, so that viewers with similar windows ask for the same. */
-export function plotWidth(lines: number): number {
+export function plotWidth(): number {
   const pixels = Math.min(2000, Math.max(300, document.documentElement.clientWidth));
-  // Many lines cover each other: less of each is enough, and zooming in shows all.
-  const share = lines > 100 ? 0.2 : lines > 20 ? 0.4 : 1;
-  return Math.ceil(pixels * share / 100) * 100;
+  return Math.ceil(pixels / 100) * 100;
 }

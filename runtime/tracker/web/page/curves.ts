@@ -23,6 +23,14 @@ export function lookOf(index: number): { color: string; dash: number[] } {
   return { color: palette[index % palette.length]!, dash: dashes[Math.floor(index / palette.length) % dashes.length]! };
 }
 
+const shades = 8;
+
+/** The colour of a trial among many: pale for the worst (0), strong for the best (1). */
+export function shadeColor(share: number): string {
+  const strength = Math.round(100 * Math.min(shades - 1, Math.floor(share * shades)) / (shades - 1));
+  return `color-mix(in oklab, var(--shade-best) ${strength}%, var(--many))`;
+}
+
 /** Exponential moving average without the bias of its start; `weight` of the past from 0 to below 1. */
 export function smooth(y: ArrayLike<number>, weight: number): Float64Array {
   const out = new Float64Array(y.length);

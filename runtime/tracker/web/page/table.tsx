@@ -11,7 +11,8 @@ export interface Column<Row> {
   value: (row: Row) => string | number | null;
   cell?: (row: Row) => ComponentChildren;
   isNumber?: boolean;
-  width?: string;
+  /** Never cut off, like a command that is copied. */
+  isWhole?: boolean;
 }
 
 export interface TableProps<Row> {
@@ -26,7 +27,8 @@ export interface TableProps<Row> {
   onSelect?: (key: string) => void;
   /** The name of the file of a button CSV; without it there is none. */
   csvName?: string;
-  isHighlighted?: (row: Row) => boolean;
+  /** A class that marks a row: 'best', 'own'. */
+  rowClass?: (row: Row) => string;
   maxHeight?: string;
 }
 
@@ -44,6 +46,11 @@ export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row
     return sign * String(a).localeCompare(String(b), undefined, { numeric: true });
   });
   return keyed.map(([, row]) => row);
+}
+
+/** A button that saves rows as a CSV file. The rows are made when it is pressed. */
+export function CsvButton({ name, rows }: { name: string; rows: () => readonly (readonly (string | number | null | undefined)[])[] }) {
+  return <button type="button" class="small csv" onClick={() => download(name + '.csv', 'text/csv', toCsv(rows().map((row) => row.map((cell) => cell ?? null))))}>CSV</button>;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
@@ -132,9 +139,9 @@ export function Table<Row>(props: TableProps<Row>) {
             {sorted.slice(first, last).map((row, i) => {
               const key = rowKey(row);
               return (
-                <tr key={key} data-row={first + i} aria-rowindex={first + i + 2} class={props.isHighlighted?.(row) ? 'best' : undefined}>
+                <tr key={key} data-row={first + i} aria-rowindex={first + i + 2} class={props.rowClass?.(row) || undefined}>
                   {onSelect && <td class="select"><input type="checkbox" aria-label={'Select ' + key} checked={selected?.has(key) ?? false} onChange={() => onSelect(key)} /></td>}
-                  {columns.map((column) => <td class={column.isNumber ? 'number' : undefined}>{column.cell ? column.cell(row) : visible(String(column.value(row) ?? ''))}</td>)}
+                  {columns.map((column) => <td class={column.isNumber ? 'number' : column.isWhole ? 'whole' : undefined}>{column.cell ? column.cell(row) : visible(String(column.value(row) ?? ''))}</td>)}
                 </tr>
               );
             })}
@@ -142,11 +149,7 @@ export function Table<Row>(props: TableProps<Row>) {
           </tbody>
         </table>
       </div>
-      {props.csvName && sorted.length > 0 && (
-        <button type="button" class="small csv" onClick={() => download(props.csvName + '.csv', 'text/csv', toCsv([columns.map((column) => column.title), ...sorted.map((row) => columns.map((column) => column.value(row)))]))}>
-          CSV
-        </button>
-      )}
+      {props.csvName && sorted.length > 0 && <CsvButton name={props.csvName} rows={() => [columns.map((column) => column.title), ...sorted.map((row) => columns.map((column) => column.value(row)))]} />}
     </div>
   );
 }

@@ -116,7 +116,7 @@ export interface Waits {
   run: number;
   period_s: number;
   straggler: {
-    rank: number; host: string | null; operation: string; waiting_ranks: number; seconds: number; share: number;
+    rank: number; host: string | null; operation: string; waiting_ranks: number[]; seconds: number; share: number;
   } | null;
   ranks: RankWait[];
 }
@@ -268,6 +268,7 @@ export interface ClusterNode {
   state: string;
   is_free: boolean;
   is_out: boolean;
+  reason: string;
   cpus: number;
   cpus_used: number;
   gpus: number;
@@ -279,6 +280,7 @@ export interface TrackerInfo {
   version?: string;
   host?: string;
   root?: string;
+  home?: string;
   started?: string;
   index_error?: string | null;
 }

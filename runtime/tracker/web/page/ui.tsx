@@ -1,6 +1,6 @@
 // Small parts that all views use.
 import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Data } from './api';
 import { duration, localTime, secondsBetween, utcTime, visible } from './format';
 import { link, type QueryChange } from './route';
@@ -94,7 +94,7 @@ export function Failure({ error }: { error: ApiError }) {
   if (error.status === 401) return null;  // the whole page asks for the token
   return (
     <div class="note bad" role="alert">
-      <strong>{error.status === 404 ? 'Not found. ' : 'That did not work. '}</strong>
+      <strong>{error.status === 404 ? 'Not found. ' : error.code === 'slurm-unreachable' ? 'Slurm does not answer. ' : 'That did not work. '}</strong>
       <Text>{error.message}</Text> {error.code && <code>[{error.code}]</code>}
       {error.hint && <div><Text>{'Hint: ' + error.hint}</Text></div>}
     </div>
@@ -120,7 +120,37 @@ export function Loaded<T>({ data, what, children }: { data: Data<T>; what: strin
 }
 
 export function Warnings({ text }: { text: string | undefined }) {
-  return text?.trim() ? <pre class="note warn" role="status">{visible(text.trim())}</pre> : null;
+  const words = visible(text?.trim() ?? '');
+  if (!words) return null;
+  if (!words.includes('[slurm-unreachable]')) return <pre class="note warn" role="status">{words}</pre>;
+  return (
+    <div class="note warn" role="status">Slurm does not answer: what follows is as the journals have it.
+      <details><summary>What it said</summary><pre>{words}</pre></details>
+    </div>
+  );
+}
+
+/** The width of an element in pixels, as it changes. */
+export function useWidth<E extends HTMLElement>() {
+  const element = useRef<E>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    if (!element.current) return;
+    const observer = new ResizeObserver(() => setWidth(element.current?.clientWidth ?? 0));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, width] as const;
+}
+
+/** What the shades of lines mean, and which trial is the best one. */
+export function ShadeLegend({ best, words }: { best: string | null; words: string }) {
+  return (
+    <p class="dim shades">
+      {best && <><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" stroke-width="3" stroke="var(--best)" /></svg> best trial <a href={link(['trials', best])}>{best}</a>; </>}
+      others from worst <span class="ramp" aria-hidden="true" /> to best{words}.
+    </p>
+  );
 }
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {

@@ -17,8 +17,9 @@ using history::Axis;
 using history::Curve;
 using history::CurveQuery;
 
-/// Pixels of all trials together: more trials get fewer each, so that an answer stays below a few megabytes.
-constexpr std::size_t pixels_max = 400'000;
+/// Pixels of all trials together: more trials get fewer each, because their curves cover each other in a plot and
+/// an answer takes time to be made, sent and drawn. A smaller range is sent with more.
+constexpr std::size_t pixels_max = 40'000;
 constexpr std::size_t width_min = 50;
 
 Result<std::uint32_t> count_trials(Sources const& sources, ExperimentId id) {
@@ -29,7 +30,8 @@ Result<std::uint32_t> count_trials(Sources const& sources, ExperimentId id) {
 Result<Json> experiment_metrics(Sources const& sources, Request const& request) {
     DET_TRY(allow_parameters(request, {"trial"}));
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
-    DET_TRY_ASSIGN(auto const count, count_trials(sources, id));
+    DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id));
+    auto const count = record.trial_count();
     std::vector<history::MetricName> names;
     if (auto const wanted = text_parameter(request, "trial")) {
         auto const trial = parse_trial_id(*wanted);
@@ -42,7 +44,12 @@ Result<Json> experiment_metrics(Sources const& sources, Request const& request) 
     }
     auto list = Json::array();
     for (auto const& [group, metric] : names) list.push_back({{"group", group}, {"metric", metric}});
-    return Result<Json>(Json{{"metrics", std::move(list)}});
+    auto searcher = Json(nullptr);
+    if (record.spec) {
+        searcher = {{"metric", record.spec->searcher.metric},
+                    {"smaller_is_better", record.spec->searcher.smaller_is_better}};
+    }
+    return Result<Json>(Json{{"metrics", std::move(list)}, {"searcher", std::move(searcher)}});
 }
 
 /// Curves have many numbers: they are written here, with the precision of a plot.

@@ -71,7 +71,7 @@ function Overlay({ all, metrics, chosen, query }: { all: Compared[]; metrics: Me
   const names = all.map(({ trial }) => trial?.name ?? '');
   useEffect(() => {
     let isCurrent = true;
-    void Promise.all(names.filter(Boolean).map(async (name) => [name, await get<Series>(`trials/${name}/series`, { ...chosen, width: plotWidth(all.length), ...rangeParameters(look) })] as const))
+    void Promise.all(names.filter(Boolean).map(async (name) => [name, await get<Series>(`trials/${name}/series`, { ...chosen, width: plotWidth(), ...rangeParameters(look) })] as const))
       .then((loaded) => { if (isCurrent) setSeries(new Map(loaded)); }).catch(() => {});
     return () => { isCurrent = false; };
   }, [names.join(), keyOf(chosen), look.axis, look.range?.min, look.range?.max]);

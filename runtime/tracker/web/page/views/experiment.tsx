@@ -1,10 +1,10 @@
 // One experiment: its head, why trials failed, and its parts as tabs.
-import { useData } from '../api';
+import { useData, type Data } from '../api';
 import { plural, valueText } from '../format';
 import { link, type Query } from '../route';
-import type { Answer, Experiment, Json, JsonObject, Trial } from '../types';
+import type { Answer, Experiment, Json, JsonObject, Trial, TrialRow } from '../types';
 import { CommandLine, Elapsed, Fact, isOver, Loaded, State, Tabs, Text, Time, Warnings } from '../ui';
-import { ExperimentCurves } from './experiment_curves';
+import { ExperimentCurves, type MetricNames } from './experiment_curves';
 import { ExperimentTrials } from './experiment_trials';
 import { experimentTabs } from './experiment_tabs';
 
@@ -19,17 +19,23 @@ export function searcherOf(config: JsonObject | undefined): { name: string; metr
 
 export function ExperimentPage({ id, query }: { id: string; query: Query }) {
   const data = useData<Answer<Experiment>>('experiments/' + encodeURIComponent(id), {}, 'experiment ' + id, 15000);
+  // Asked for at the same time, because the first view needs them and a request through ssh takes a while.
+  const isFirst = !query['tab'];
+  const names = useData<MetricNames>(isFirst ? `experiments/${encodeURIComponent(id)}/metrics` : null);
+  const trials = useData<Answer<TrialRow[]>>(isFirst ? `experiments/${encodeURIComponent(id)}/trials` : null);
   return (
     <>
       <nav class="trail" aria-label="Where this is"><a href={link(['experiments'])}>Experiments</a> / <span>{id}</span></nav>
-      <Loaded data={data} what={'experiment ' + id}>{({ answer, warnings }) => (
-        <>
-          <Head experiment={answer} />
-          <Warnings text={warnings} />
-          <FailedTrials experiment={answer} />
-          <Body experiment={answer} query={query} />
-        </>
-      )}</Loaded>
+      <div class="head-place">
+        <Loaded data={data} what={'experiment ' + id}>{({ answer, warnings }) => (
+          <>
+            <Head experiment={answer} />
+            <Warnings text={warnings} />
+            <FailedTrials experiment={answer} />
+          </>
+        )}</Loaded>
+      </div>
+      {(data.value || !data.error) && <Body id={id} experiment={data.value?.answer} query={query} names={names} trials={trials} />}
     </>
   );
 }
@@ -102,16 +108,18 @@ function FailedTrials({ experiment }: { experiment: Experiment }) {
   );
 }
 
-function Body({ experiment, query }: { experiment: Experiment; query: Query }) {
+function Body({ id, experiment, query, names, trials }: {
+  id: string; experiment: Experiment | undefined; query: Query; names: Data<MetricNames>; trials: Data<Answer<TrialRow[]>>;
+}) {
   const tabs: [string, string][] = [['curves', 'Curves'], ['trials', 'Trials'], ...experimentTabs.map(({ key, title }): [string, string] => [key, title])];
-  const active = tabs.some(([key]) => key === query['tab']) ? query['tab']! : 'curves';
+  const active = !query['tab'] ? 'curves' : tabs.some(([key]) => key === query['tab']) ? query['tab'] : 'trials';
   const Tab = experimentTabs.find(({ key }) => key === active)?.View;
   return (
     <>
-      <Tabs path={['experiments', experiment.id]} tabs={tabs} active={active} />
-      {active === 'curves' && <ExperimentCurves experiment={experiment} query={query} />}
-      {active === 'trials' && <ExperimentTrials experiment={experiment} query={query} />}
-      {Tab && <Tab experiment={experiment} query={query} />}
+      <Tabs path={['experiments', id]} tabs={tabs} active={active} />
+      {active === 'curves' && <ExperimentCurves id={id} query={query} names={names} trials={trials} />}
+      {experiment && active === 'trials' && <ExperimentTrials experiment={experiment} query={query} />}
+      {experiment && Tab && <Tab experiment={experiment} query={query} />}
     </>
   );
 }

@@ -1,22 +1,31 @@
 // The learning curves of all trials of an experiment.
 import { useMemo } from 'preact/hooks';
-import { useData } from '../api';
+import { useData, type Data } from '../api';
 import { Chart } from '../chart';
 import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLook } from '../curve_controls';
-import { lookOf, smooth, type Line } from '../curves';
+import { lookOf, shadeColor, smooth, type Line } from '../curves';
 import { toNumber } from '../format';
 import { link, setQuery, type Query } from '../route';
-import type { Answer, Experiment, ExperimentSeries, MetricName, TrialRow } from '../types';
-import { Choice, Empty, Loaded } from '../ui';
-import { searcherOf } from './experiment';
+import type { Answer, ExperimentSeries, MetricName, TrialRow } from '../types';
+import { Choice, Empty, Loaded, ShadeLegend } from '../ui';
 
-export function ExperimentCurves({ experiment, query }: { experiment: Experiment; query: Query }) {
-  const names = useData<{ metrics: MetricName[] }>(`experiments/${experiment.id}/metrics`);
+/** The metrics of an experiment, and what its searcher minimizes or maximizes. */
+export interface MetricNames { metrics: MetricName[]; searcher: { metric: string; smaller_is_better: boolean } | null }
+
+export function ExperimentCurves({ id, query, names, trials }: { id: string; query: Query; names: Data<MetricNames>; trials: Data<Answer<TrialRow[]>> }) {
+  const wanted = metricIn(query);
+  // A metric in the address is asked for at once, without waiting for the names of all.
+  const known = names.value ?? (wanted && !names.error ? { metrics: [wanted], searcher: null } : undefined);
   return (
-    <Loaded data={names} what="metrics">{({ metrics }) => (metrics.length === 0
+    <Loaded data={{ ...names, value: known }} what="metrics">{({ metrics, searcher }) => (metrics.length === 0
       ? <Empty>No trial has reported a metric yet. Curves appear here with the first report.</Empty>
-      : <Curves experiment={experiment} query={query} metrics={metrics} />)}</Loaded>
+      : <Curves id={id} query={query} metrics={metrics} searcher={searcher} rows={trials.value?.answer} />)}</Loaded>
   );
+}
+
+function metricIn(query: Query): MetricName | undefined {
+  const [, group, metric] = /^([^.]+)\.(.+)$/s.exec(query['metric'] ?? '') ?? [];
+  return group && metric ? { group, metric } : undefined;
 }
 
 const keyOf = ({ group, metric }: MetricName) => group + '.' + metric;
@@ -41,7 +50,14 @@ export function bestOf(rows: readonly TrialRow[], isSmallerBetter: boolean): str
 
 const namedLinesMax = 14;
 
-export function linesOf(series: ExperimentSeries, look: CurveLook, best: string | null): Line[] {
+/** How good each trial is among the others: from 0, the worst, to 1. Trials without a validation have none. */
+export function ranksOf(rows: readonly TrialRow[], isSmallerBetter: boolean): Map<string, number> {
+  const sorted = rows.flatMap((row) => (row.best_validation && Number.isFinite(row.best_validation.value) ? [[row.name, row.best_validation.value] as const] : []));
+  sorted.sort(([, a], [, b]) => (isSmallerBetter ? b - a : a - b));
+  return new Map(sorted.map(([name], i) => [name, sorted.length > 1 ? i / (sorted.length - 1) : 1]));
+}
+
+export function linesOf(series: ExperimentSeries, look: CurveLook, best: string | null, ranks: ReadonlyMap<string, number> = new Map()): Line[] {
   const isMany = series.trials.filter(({ x }) => x.length > 0).length > namedLinesMax;
   const lines: Line[] = [];
   series.trials.forEach((trial, index) => {
@@ -49,24 +65,26 @@ export function linesOf(series: ExperimentSeries, look: CurveLook, best: string 
     const x = look.axis === 'time' ? trial.x.map((us) => us / 1e6) : trial.x;
     const raw = Float64Array.from(trial.values, (value) => toNumber(value) ?? NaN);
     const isBest = trial.trial === best;
-    const style = isMany ? { color: isBest ? 'var(--best)' : 'var(--many)', dash: [] } : lookOf(index);
+    const style = isMany ? { color: isBest ? 'var(--best)' : shadeColor(ranks.get(trial.trial) ?? 0), dash: [] } : lookOf(index);
     const line = { key: trial.trial, label: (isBest ? 'best trial ' : 'trial ') + trial.trial, x, ...style, width: isBest ? 2.5 : isMany ? 1 : 1.5, href: link(['trials', trial.trial]) };
     if (look.smoothing > 0 && !isMany) lines.push({ ...line, key: trial.trial + ' raw', y: raw, isPale: true, width: 1 });
     lines.push({ ...line, y: look.smoothing > 0 ? smooth(raw, look.smoothing) : raw });
   });
-  // The best one is drawn last, over the others.
-  return lines.sort((a, b) => Number(a.key === best) - Number(b.key === best));
+  // Better ones are drawn over worse ones, the best one over all.
+  const order = (line: Line) => (line.key === best ? 2 : ranks.get(line.key) ?? -1);
+  return isMany ? lines.sort((a, b) => order(a) - order(b)) : lines.sort((a, b) => Number(a.key === best) - Number(b.key === best));
 }
 
-function Curves({ experiment, query, metrics }: { experiment: Experiment; query: Query; metrics: MetricName[] }) {
-  const searcher = searcherOf(experiment.config);
+function Curves({ id, query, metrics, searcher, rows }: {
+  id: string; query: Query; metrics: MetricName[]; searcher: MetricNames['searcher']; rows: TrialRow[] | undefined;
+}) {
+  const isSmallerBetter = searcher?.smaller_is_better ?? true;
   const look = lookIn(query);
-  const chosen = chooseMetric(metrics, query['metric'], searcher.metric);
-  const trials = useData<Answer<TrialRow[]>>(`experiments/${experiment.id}/trials`);
-  const width = plotWidth(experiment.trials.length);
-  const series = useData<ExperimentSeries>(`experiments/${experiment.id}/series`, { ...chosen, width, ...rangeParameters(look) }, `${experiment.id} ${keyOf(chosen)} ${look.axis}`);
-  const best = trials.value ? bestOf(trials.value.answer, searcher.isSmallerBetter) : null;
-  const lines = useMemo(() => (series.value ? linesOf(series.value, look, best) : []), [series.value, look.axis, look.smoothing, best]);
+  const chosen = chooseMetric(metrics, query['metric'], searcher?.metric ?? '');
+  const series = useData<ExperimentSeries>(`experiments/${encodeURIComponent(id)}/series`, { ...chosen, width: plotWidth(), ...rangeParameters(look) }, `${id} ${keyOf(chosen)} ${look.axis}`);
+  const ranks = useMemo(() => (rows ? ranksOf(rows, isSmallerBetter) : new Map<string, number>()), [rows, isSmallerBetter]);
+  const best = rows ? bestOf(rows, isSmallerBetter) : null;
+  const lines = useMemo(() => (series.value ? linesOf(series.value, look, best, ranks) : []), [series.value, look.axis, look.smoothing, best, ranks]);
   return (
     <section aria-label="Learning curves">
       <div class="tools">
@@ -77,7 +95,7 @@ function Curves({ experiment, query, metrics }: { experiment: Experiment; query:
         <Chart title={`${chosen.metric} (${chosen.group})`} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} height={420}
           points={value.trials.reduce((sum, trial) => sum + trial.points, 0)} />
       )}</Loaded>
-      {lines.length > namedLinesMax && <p class="dim"><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" stroke-width="3" stroke="var(--best)" /></svg> best trial{best ? ' ' : ''}{best && <a href={link(['trials', best])}>{best}</a>}; point at a line for its trial.</p>}
+      {lines.length > namedLinesMax && <ShadeLegend best={best} words={` by ${searcher?.metric ?? 'metric'}; point at a line for its trial`} />}
       <p class="dim">Drag to zoom: the tracker then sends that range in full resolution. Steps that a later run trained again are left out.</p>
     </section>
   );

@@ -17,7 +17,7 @@ const columns: Column<Checkpoint>[] = [
   { key: 'size', title: 'Size', isNumber: true, value: sizeOf, cell: (c) => bytes(sizeOf(c)) },
   { key: 'state', title: 'State', value: (c) => c.state, cell: (c) => c.state.toLowerCase().replace('_', ' ') },
   { key: 'time', title: 'Saved', value: (c) => c.time, cell: (c) => <Time utc={c.time} /> },
-  { key: 'uuid', title: 'Download', value: (c) => c.uuid, cell: (c) => (c.state === 'DELETED' ? <span class="dim"><Text>{c.uuid}</Text></span> : <CommandLine text={`det-submit checkpoint download ${c.uuid}`} />) },
+  { key: 'uuid', title: 'Download', isWhole: true, value: (c) => c.uuid, cell: (c) => (c.state === 'DELETED' ? <span class="dim"><Text>{c.uuid}</Text></span> : <CommandLine text={`det-submit checkpoint download ${c.uuid}`} />) },
 ];
 
 export function ExperimentCheckpoints({ experiment, query }: { experiment: Experiment; query: Query }) {

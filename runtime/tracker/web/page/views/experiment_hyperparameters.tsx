@@ -1,13 +1,16 @@
 // How the metric depends on the hyperparameters: parallel coordinates with brushes, and a scatter plot.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useData } from '../api';
+import { shadeColor } from '../curves';
 import { number, plural, valueText, visible } from '../format';
 import { differingPaths, flatValues } from '../hyperparameters';
 import { goTo, link, setQuery, type Query } from '../route';
+import { CsvButton } from '../table';
 import { numberScale, scaleFor, type Scale } from '../scales';
 import type { Answer, Experiment, Json, TrialRow } from '../types';
-import { Choice, Empty, Loaded } from '../ui';
+import { Choice, Empty, Loaded, ShadeLegend, useWidth } from '../ui';
 import { searcherOf } from './experiment';
+import { bestOf } from './experiment_curves';
 
 interface Axis { name: string; scale: Scale; value: (row: TrialRow) => Json | undefined }
 /** Parts of axes from 0 to 1; a trial is shown if it passes through all of them. */
@@ -53,6 +56,7 @@ function Pictures({ experiment, all, query }: { experiment: Experiment; all: Tri
   const rows = useMemo(() => all.filter((row) => row.best_validation), [all]);
   const axes = useMemo(() => axesOf(rows, metric), [rows, metric]);
   if (axes.length < 2) return <Empty>Hyperparameters are compared once at least two trials with different ones have a validation of <code>{metric}</code>.</Empty>;
+  const best = bestOf(rows, isSmallerBetter);
   const brushes = brushesIn(query);
   const isIn = (row: TrialRow) => axes.every((axis) => {
     const brush = brushes[axis.name];
@@ -64,14 +68,17 @@ function Pictures({ experiment, all, query }: { experiment: Experiment; all: Tri
     <section aria-label="Hyperparameters">
       <p class="dim" role="status">{inside.length === rows.length ? plural(rows.length, 'trial') : `${inside.length} of ${plural(rows.length, 'trial')}`} with a validation; drag along an axis to choose a part of it.{' '}
         {Object.keys(brushes).length > 0 && <button type="button" class="small" onClick={() => setQuery({ brush: null })}>all of all axes</button>}</p>
-      <Parallel axes={axes} rows={rows} isIn={isIn} brushes={brushes} isSmallerBetter={isSmallerBetter} />
+      <Parallel axes={axes} rows={rows} isIn={isIn} brushes={brushes} isSmallerBetter={isSmallerBetter} best={best} />
+      <ShadeLegend best={best} words={` by ${metric}`} />
+      <p class="tools"><CsvButton name={`experiment-${experiment.id}-hyperparameters`} rows={() => [['trial', ...axes.map(({ name }) => name)], ...inside.map((row) => [row.name, ...axes.map((axis) => valueText(axis.value(row)))])]} />
+        <a href={link(['experiments', experiment.id], { tab: 'trials' })}>the same as a table</a></p>
       <BrushFields axes={axes} brushes={brushes} />
-      <Scatter axes={axes} rows={inside} query={query} />
+      <Scatter axes={axes} rows={inside} query={query} best={best} isSmallerBetter={isSmallerBetter} />
     </section>
   );
 }
 
-const shades = 6;
+const shades = 8;
 
 /** From 0, the worst, to the number of shades. */
 function shadeOf(axis: Axis, row: TrialRow, isSmallerBetter: boolean): number {
@@ -79,13 +86,16 @@ function shadeOf(axis: Axis, row: TrialRow, isSmallerBetter: boolean): number {
   return Math.min(shades - 1, Math.floor((isSmallerBetter ? 1 - at : at) * shades));
 }
 
-const shadeColor = (shade: number) => `color-mix(in oklab, var(--best) ${Math.round(100 * shade / (shades - 1))}%, var(--many))`;
-
-function Parallel({ axes, rows, isIn, brushes, isSmallerBetter }: { axes: Axis[]; rows: TrialRow[]; isIn: (row: TrialRow) => boolean; brushes: Brushes; isSmallerBetter: boolean }) {
+function Parallel({ axes, rows, isIn, brushes, isSmallerBetter, best }: {
+  axes: Axis[]; rows: TrialRow[]; isIn: (row: TrialRow) => boolean; brushes: Brushes; isSmallerBetter: boolean; best: string | null;
+}) {
   const box = useRef<SVGSVGElement>(null);
+  const [frame, available] = useWidth<HTMLDivElement>();
   const [drag, setDrag] = useState<{ axis: string; from: number; to: number } | null>(null);
-  const gap = 150, top = 24, height = 260, width = (axes.length - 1) * gap + 200;
-  const x = (index: number) => 60 + index * gap;
+  const left = 70, right = 70, top = 24, height = 280;
+  const gap = Math.min(280, Math.max(110, (available - left - right) / (axes.length - 1)));
+  const width = (axes.length - 1) * gap + left + right;
+  const x = (index: number) => left + index * gap;
   const y = (at: number) => top + (1 - at) * height;
   const pathOf = (row: TrialRow) => axes.map((axis, i): string => {
     const at = axis.scale.at(axis.value(row));
@@ -100,7 +110,8 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter }: { axes: Axis[]
       else outside += pathOf(row);
     }
     return { drawn, outside };
-  }, [rows, axes, JSON.stringify(brushes)]);
+  }, [rows, axes, gap, JSON.stringify(brushes)]);
+  const bestRow = rows.find((row) => row.name === best && isIn(row));
   const position = (event: PointerEvent) => {
     const frame = box.current!.getBoundingClientRect();
     return Math.min(1, Math.max(0, 1 - ((event.clientY - frame.top) * ((height + top + 30) / frame.height) - top) / height));
@@ -112,12 +123,13 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter }: { axes: Axis[]
     setDrag(null);
   };
   return (
-    <div class="scroll picture" tabIndex={0} role="region" aria-label="Parallel coordinates">
+    <div class="scroll picture" ref={frame} tabIndex={0} role="region" aria-label="Parallel coordinates">
       <svg ref={box} class="parallel" width={width} height={height + top + 30} role="img" aria-label={`A line for each of ${rows.length} trials through its hyperparameters to ${last.name}. The table of trials has the same values.`}
         onPointerUp={end} onPointerLeave={end}
         onPointerMove={(event) => { if (drag) setDrag({ ...drag, to: position(event) }); }}>
         <path class="outside" d={paths.outside} />
-        {paths.drawn.map((d, shade) => <path d={d} style={{ stroke: shadeColor(shade) }} />)}
+        {paths.drawn.map((d, shade) => <path d={d} style={{ stroke: shadeColor(shade / (shades - 1)) }} />)}
+        {bestRow && <path class="best" d={pathOf(bestRow)} />}
         {axes.map((axis, i) => {
           const brush = drag?.axis === axis.name ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)] as const : brushes[axis.name];
           return (
@@ -154,7 +166,7 @@ function BrushFields({ axes, brushes }: { axes: Axis[]; brushes: Brushes }) {
   );
 }
 
-function Scatter({ axes, rows, query }: { axes: Axis[]; rows: TrialRow[]; query: Query }) {
+function Scatter({ axes, rows, query, best, isSmallerBetter }: { axes: Axis[]; rows: TrialRow[]; query: Query; best: string | null; isSmallerBetter: boolean }) {
   const metric = axes[axes.length - 1]!;
   const choices = axes.slice(0, -1);
   const axis = choices.find(({ name }) => name === query['x']) ?? choices[0]!;
@@ -173,7 +185,7 @@ function Scatter({ axes, rows, query }: { axes: Axis[]; rows: TrialRow[]; query:
           {rows.map((row) => {
             const at = [axis.scale.at(axis.value(row)), metric.scale.at(metric.value(row))] as const;
             if (at[0] === null || at[1] === null) return null;
-            return <circle cx={x(at[0])} cy={y(at[1])} r="4" onClick={() => goTo(link(['trials', row.name]))}><title>{`trial ${row.name}: ${valueText(axis.value(row))}, ${metric.name} ${number(row.best_validation?.value ?? null)}`}</title></circle>;
+            return <circle class={row.name === best ? 'best' : undefined} style={{ fill: row.name === best ? undefined : shadeColor(shadeOf(metric, row, isSmallerBetter) / (shades - 1)) }} cx={x(at[0])} cy={y(at[1])} r="4" onClick={() => goTo(link(['trials', row.name]))}><title>{`trial ${row.name}: ${valueText(axis.value(row))}, ${metric.name} ${number(row.best_validation?.value ?? null)}`}</title></circle>;
           })}
         </svg>
       </div>

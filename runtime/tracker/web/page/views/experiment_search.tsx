@@ -22,7 +22,7 @@ function Search({ search, query }: { search: SearchView; query: Query }) {
         <Fact name="Progress">{search.progress === null ? null : percent(search.progress)}</Fact>
         <Fact name="Best">{best && <><a href={link(['trials', best.name])}>trial {best.name}</a>: {number(best.value)} at step {integer(best.steps_completed)}</>}</Fact>
       </dl>
-      <p class="dim">Each column is a rung, the trials in it ordered by their metric, the best on top. A line is a trial that trained on; <span class="stopped">×</span> marks where a trial was stopped.</p>
+      <p class="dim">Each column is a rung, the trials in it ordered by their metric, the best on top. A line is a trial that trained on; <span class="stopped">×</span> marks where a trial was stopped. A trial above the dashed line is among those that train on; the search decides when a trial arrives, before later ones are known.</p>
       <div class="brackets">{search.brackets.map((_, index) => <Bracket search={search} index={index} />)}</div>
       <Decisions search={search} query={query} />
     </section>
@@ -58,7 +58,7 @@ function Bracket({ search, index }: { search: SearchView; index: number }) {
           {bracket.rungs.map((rung, i) => (
             <g>
               <text class="name" x={x(i)} y="14" text-anchor="middle">rung {i}</text>
-              <text x={x(i)} y="28" text-anchor="middle">{integer(rung.length)}</text>
+              <text x={x(i)} y="28" text-anchor="middle">step {integer(rung.length)}</text>
               {rung.cut_off !== null && i + 1 < bracket.rungs.length && rung.kept_trials > 0 && <line class="cut" x1={x(i) - 12} x2={x(i) + 12} y1={top + rung.kept_trials * step} y2={top + rung.kept_trials * step}><title>{`cut-off ${number(rung.cut_off)}`}</title></line>}
               {rung.entries.map((entry, rank) => {
                 const isStopped = stopped.has(`${i} ${entry.trial}`);

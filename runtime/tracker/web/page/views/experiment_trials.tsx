@@ -69,7 +69,7 @@ function Trials({ experiment, rows, query }: { experiment: Experiment; rows: Tri
     <section aria-label="Trials">
       {selected.size > 0 && <div class="tools"><a class="button" href={compare}>Compare {selected.size}</a></div>}
       <Table caption="Trials" rows={rows} columns={columns} rowKey={(row) => row.name} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} selected={selected} onSelect={select}
-        csvName={`experiment-${experiment.id}-trials`} isHighlighted={(row) => row.name === best} />
+        csvName={`experiment-${experiment.id}-trials`} rowClass={(row) => (row.name === best ? 'best' : '')} />
     </section>
   );
 }

@@ -2,7 +2,7 @@
 import { useData } from '../api';
 import { bytes, duration, percent } from '../format';
 import { link } from '../route';
-import { Table, type Column } from '../table';
+import { CsvButton, Table, type Column } from '../table';
 import type { Answer, Experiment, UsageReport } from '../types';
 import { Empty, Fact, Loaded, Text, Time } from '../ui';
 
@@ -74,6 +74,7 @@ function Books({ report }: { report: UsageReport }) {
           </tbody>
         </table>
       </div>
+      <CsvButton name={`experiment-${report.id}-usage`} rows={() => [['use', 'cause', 'slot seconds'], ...report.causes.map(({ use, cause, slot_s }) => [use, cause, slot_s])]} />
       <h2>Jobs</h2>
       <Table caption="Jobs and their slots" rows={report.allocations} columns={jobColumns} rowKey={(a) => `${a.job} ${a.restart_count}`} csvName={`experiment-${report.id}-jobs`} />
     </section>

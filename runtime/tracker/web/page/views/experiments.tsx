@@ -13,6 +13,7 @@ interface List { experiments: ExperimentSummary[]; before: number | null; warnin
 
 const states = ['RUNNING', 'QUEUED', 'STARTING', 'PAUSED', 'COMPLETED', 'ERROR', 'CANCELED', 'INTERRUPTED'];
 const hyperparametersMax = 8;
+const listMax = 10_000, firstShown = 100;
 
 /** Words that all have to occur in the name, a label, the owner, the pool or the id. */
 function matches(experiment: ExperimentSummary, words: string[]): boolean {
@@ -56,16 +57,20 @@ function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<E
 }
 
 export function Experiments({ query }: { query: Query }) {
-  const data = useData<List>('experiments', { limit: 10000, ...(query['archived'] ? { archived: true } : {}) }, 'experiments');
+  const filter = query['archived'] ? { archived: true } : {};
+  const all = useData<List>('experiments', { limit: listMax, ...filter }, 'experiments');
+  // The newest ones are there at once, however many there are.
+  const newest = useData<List>(all.value ? null : 'experiments', { limit: firstShown, ...filter }, 'newest experiments');
+  const data = all.value || all.error ? all : newest;
   return (
     <>
       <h1 class="unseen">Experiments</h1>
-      <Loaded data={data} what="experiments">{(list) => <ExperimentList list={list} query={query} />}</Loaded>
+      <Loaded data={data} what="experiments">{(list) => <ExperimentList list={list} query={query} isWhole={!!all.value || list.before === null} />}</Loaded>
     </>
   );
 }
 
-function ExperimentList({ list, query }: { list: List; query: Query }) {
+function ExperimentList({ list, query, isWhole }: { list: List; query: Query; isWhole: boolean }) {
   const words = (query['q'] ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   const shown = useMemo(() => list.experiments.filter((e) =>
     matches(e, words) && (!query['state'] || e.state === query['state']) && (!query['pool'] || e.resource_pool === query['pool']) && (!query['label'] || (e.labels ?? []).includes(query['label']))),
@@ -99,14 +104,14 @@ function ExperimentList({ list, query }: { list: List; query: Query }) {
         <Choice label="Pool" value={query['pool'] ?? ''} onChange={(pool) => setQuery({ pool })} options={[['', 'all'], ...values((e) => [e.resource_pool ?? ''])]} />
         <Choice label="Label" value={query['label'] ?? ''} onChange={(label) => setQuery({ label })} options={[['', 'all'], ...values((e) => e.labels ?? [])]} />
         <Check label="archived" isOn={!!query['archived']} onChange={(on) => setQuery({ archived: on ? '1' : null })} />
-        <span class="count" role="status">{shown.length === list.experiments.length ? plural(shown.length, 'experiment') : `${shown.length} of ${plural(list.experiments.length, 'experiment')}`}</span>
+        <span class="count" role="status">{!isWhole ? 'loading all …' : shown.length === list.experiments.length ? plural(shown.length, 'experiment') : `${shown.length} of ${plural(list.experiments.length, 'experiment')}`}</span>
         {selected.size > 0 && <>
           <a class="button" href={compare}>Compare {selected.size}</a>
           <button type="button" class="small" onClick={() => setQuery({ selected: null })}>clear selection</button>
         </>}
       </form>
       <Warnings text={list.warnings} />
-      {list.before !== null && <p class="note warn">Only the newest {list.experiments.length} experiments are shown.</p>}
+      {isWhole && list.before !== null && <p class="note warn">Only the newest {list.experiments.length} experiments are shown.</p>}
       {shown.length === 0
         ? <Empty>No experiment matches. <a href={link(['experiments'])}>Show all</a></Empty>
         : <Table caption="Experiments" rows={shown} columns={columns} rowKey={(e) => String(e.id)} sort={query['sort'] ?? '-id'} onSort={(sort) => setQuery({ sort })} selected={selected} onSelect={select} csvName="experiments" maxHeight="calc(100vh - 9.5rem)" />}

@@ -4,7 +4,7 @@ import { integer } from '../format';
 import { link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
 import type { Answer, ClusterNode, Job, Pool } from '../types';
-import { Check, Choice, CommandLine, Empty, Field, Loaded, Progress, Text, Time, Warnings } from '../ui';
+import { Check, Choice, CommandLine, Empty, Field, Loaded, Text, Time, Warnings } from '../ui';
 
 const everyMs = 10_000;  // Slurm tells nobody about changes
 
@@ -15,13 +15,13 @@ const jobColumns: Column<Job & { place: number }>[] = [
   { key: 'experiment', title: 'Experiment', isNumber: true, value: (j) => j.experiment ?? null, cell: (j) => (j.experiment ? <a href={link(['experiments', j.experiment])}>{j.experiment}</a> : '') },
   { key: 'user', title: 'User', value: (j) => j.user, cell: (j) => <Text>{j.user}</Text> },
   { key: 'pool', title: 'Pool', value: (j) => j.resource_pool, cell: (j) => <Text>{j.resource_pool}</Text> },
-  { key: 'state', title: 'State', value: (j) => j.slurm_state, cell: (j) => j.slurm_state.toLowerCase() },
-  { key: 'slots', title: 'Slots', isNumber: true, value: (j) => j.slots_needed, cell: (j) => `${j.slots_acquired}/${j.slots_needed}` },
+  { key: 'state', title: 'State', value: (j) => j.slurm_state, cell: (j) => <span class={'state ' + (j.slots_acquired > 0 ? 'running' : 'waiting')}>{j.slurm_state.toLowerCase()}</span> },
+  { key: 'slots', title: 'Slots', isNumber: true, value: (j) => j.slots_needed, cell: (j) => `${j.slots_acquired} of ${j.slots_needed}` },
   { key: 'priority', title: 'Priority', isNumber: true, value: (j) => j.priority, cell: (j) => integer(j.priority) },
   { key: 'submitted', title: 'Submitted', value: (j) => j.submitted, cell: (j) => <Time utc={j.submitted} /> },
   { key: 'started', title: 'Started', value: (j) => j.started, cell: (j) => <Time utc={j.started} /> },
   { key: 'expected', title: 'Expected start', value: (j) => j.start_estimate, cell: (j) => <Time utc={j.start_estimate} /> },
-  { key: 'reason', title: 'Waits because', value: (j) => j.reason_in_words, cell: (j) => <span title={j.reason}><Text>{j.reason_in_words}</Text></span> },
+  { key: 'reason', title: 'Waits because', isWhole: true, value: (j) => j.reason_in_words, cell: (j) => <span title={j.reason}><Text>{j.reason_in_words}</Text></span> },
 ];
 
 export function Queue({ query }: { query: Query }) {
@@ -50,9 +50,21 @@ function Jobs({ jobs, warnings, query }: { jobs: Job[]; warnings: string; query:
       </div>
       {shown.length === 0
         ? <Empty>{jobs.length === 0 ? 'No job runs or waits.' : 'No job matches.'}</Empty>
-        : <Table caption="Jobs in scheduling order" rows={shown} columns={jobColumns} rowKey={(j) => j.id} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName="queue" isHighlighted={(j) => !!j.experiment} />}
-      <p class="dim">Jobs of your experiments are bold. To move one: <CommandLine text="det-submit job update JOB --ahead-of OTHER" /></p>
+        : <Table caption="Jobs in scheduling order" rows={shown} columns={jobColumns} rowKey={(j) => j.id} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName="queue" rowClass={(j) => (j.experiment ? 'own' : '')} />}
+      <p class="dim">Jobs of your experiments are marked. To move one: <CommandLine text="det-submit job update JOB --ahead-of OTHER" /></p>
     </>
+  );
+}
+
+/** A bar and words: how much is in use and how much is out of service. */
+function Use({ used, out = 0, all }: { used: number; out?: number; all: number }) {
+  if (all <= 0) return null;
+  const part = (count: number) => 100 * count / all;
+  return (
+    <span class="progress use">
+      <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="all" width="100" height="8" /><rect class="done" width={part(used)} height="8" /><rect class="out" x={100 - part(out)} width={part(out)} height="8" /></svg>
+      {out > 0 ? `${used} used, ${out} out, of ${all}` : `${used} of ${all}`}
+    </span>
   );
 }
 
@@ -62,9 +74,8 @@ const poolColumns: Column<Pool>[] = [
   { key: 'partition', title: 'Partition', value: (p) => p.partition + (p.is_up ? '' : ' (down)'), cell: (p) => <><Text>{p.partition}</Text>{!p.is_up && <span class="state bad"> down</span>}</> },
   { key: 'type', title: 'Slot type', value: (p) => p.slot_type },
   { key: 'per_node', title: 'Slots/node', isNumber: true, value: (p) => p.slots_per_node },
-  { key: 'use', title: 'In use', value: (p) => (p.slots > 0 ? p.slots_used / p.slots : null), cell: (p) => (p.slots > 0 ? <Progress share={p.slots_used / p.slots} /> : '') },
-  { key: 'slots', title: 'Slots (used/out/all)', isNumber: true, value: (p) => p.slots, cell: (p) => `${p.slots_used}/${p.slots_out}/${p.slots}` },
-  { key: 'nodes', title: 'Nodes (free/out/all)', isNumber: true, value: (p) => p.nodes, cell: (p) => `${p.nodes_free}/${p.nodes_out}/${p.nodes}` },
+  { key: 'slots', title: 'Slots', value: (p) => (p.slots > 0 ? p.slots_used / p.slots : null), cell: (p) => <Use used={p.slots_used} out={p.slots_out} all={p.slots} /> },
+  { key: 'nodes', title: 'Nodes', value: (p) => p.nodes_free, cell: (p) => `${p.nodes_free} free${p.nodes_out > 0 ? `, ${p.nodes_out} out` : ''}, of ${p.nodes}` },
   { key: 'running', title: 'Running', isNumber: true, value: (p) => p.jobs_running },
   { key: 'waiting', title: 'Waiting', isNumber: true, value: (p) => p.jobs_waiting },
   { key: 'preemption', title: 'Preemption', value: (p) => p.preempt_mode, cell: (p) => `${p.preempt_mode.toLowerCase()}${p.preempt_mode === 'OFF' ? '' : `, grace ${p.grace_time_seconds} s`}` },
@@ -74,12 +85,13 @@ const nodeColumns: Column<ClusterNode>[] = [
   { key: 'name', title: 'Node', value: (n) => n.name },
   { key: 'state', title: 'State', value: (n) => n.state, cell: (n) => <span class={'state ' + (n.is_out ? 'bad' : n.is_free ? 'off' : 'running')}>{n.state}</span> },
   { key: 'partitions', title: 'Partitions', value: (n) => n.partitions.join(' ') },
-  { key: 'gpus', title: 'GPUs (used/all)', isNumber: true, value: (n) => n.gpus, cell: (n) => (n.gpus > 0 ? `${n.gpus_used}/${n.gpus}` : '') },
-  { key: 'cpus', title: 'CPUs (used/all)', isNumber: true, value: (n) => n.cpus, cell: (n) => `${n.cpus_used}/${n.cpus}` },
+  { key: 'gpus', title: 'GPUs', value: (n) => n.gpus_used, cell: (n) => <Use used={n.gpus_used} all={n.gpus} /> },
+  { key: 'cpus', title: 'CPUs', value: (n) => n.cpus_used, cell: (n) => <Use used={n.cpus_used} all={n.cpus} /> },
   {
     key: 'jobs', title: 'Jobs', value: (n) => n.jobs.map((job) => job.id).join(' '),
     cell: (n) => n.jobs.map((job) => <span class="on-node">{job.experiment ? <a href={link(['experiments', job.experiment])}>{job.id}</a> : job.id} <span class="dim"><Text>{job.user}</Text></span></span>),
   },
+  { key: 'reason', title: 'Reason', isWhole: true, value: (n) => n.reason, cell: (n) => <Text>{n.reason}</Text> },
 ];
 
 export function Pools({ query }: { query: Query }) {

@@ -1,6 +1,6 @@
 // One trial: its head, why it failed, and its parts as tabs.
 import { useData } from '../api';
-import { percent, valueText, visible } from '../format';
+import { percent, plural, valueText, visible } from '../format';
 import { flatValues } from '../hyperparameters';
 import { link, type Query } from '../route';
 import type { Answer, Run, TrialDescription } from '../types';
@@ -48,7 +48,7 @@ function Head({ trial }: { trial: TrialDescription }) {
       </dl>
       {values.length > 0 && <dl class="facts values">{values.map(([path, value]) => <Fact name={path}><Text>{valueText(value)}</Text></Fact>)}</dl>}
       {trial.waits?.straggler && (
-        <p class="note warn">Rank {trial.waits.straggler.rank}{trial.waits.straggler.host && <> on <Text>{trial.waits.straggler.host}</Text></>} is the one that {trial.waits.straggler.waiting_ranks} others wait for, in <Text>{trial.waits.straggler.operation}</Text>: {percent(trial.waits.straggler.share)} of the last {trial.waits.period_s} s. <a href={link(['trials', trial.name], { tab: 'system' })}>Who waits for whom</a></p>
+        <p class="note warn">Rank {trial.waits.straggler.rank}{trial.waits.straggler.host && <> on <Text>{trial.waits.straggler.host}</Text></>} is the one that {plural(trial.waits.straggler.waiting_ranks.length, 'rank waits', 'ranks wait')} for, in <Text>{trial.waits.straggler.operation}</Text>: {percent(trial.waits.straggler.share)} of the last {trial.waits.period_s} s. <a href={link(['trials', trial.name], { tab: 'system' })}>Who waits for whom</a></p>
       )}
       {trial.alerts.map((alert) => <p class={'note ' + (alert.level === 'error' ? 'bad' : 'warn')}><Time utc={alert.time} /> {alert.level}: <strong><Text>{alert.title}</Text></strong> <Text>{alert.description}</Text></p>)}
       <details class="commands"><summary>Commands</summary>

@@ -73,7 +73,7 @@ function PanelChart({ trial, panel, look, isAllRuns }: { trial: string; panel: P
 }
 
 function Fetch({ trial, name, look, isAllRuns, onData }: { trial: string; name: MetricName; look: CurveLook; isAllRuns: boolean; zoom: string; onData: (series: Series) => void }) {
-  const data = useData<Series>(`trials/${trial}/series`, { ...name, width: plotWidth(1), ...rangeParameters(look), ...(isAllRuns ? { all_runs: true } : {}) }, `${trial} ${name.group} ${name.metric} ${look.axis}`);
+  const data = useData<Series>(`trials/${trial}/series`, { ...name, width: plotWidth(), ...rangeParameters(look), ...(isAllRuns ? { all_runs: true } : {}) }, `${trial} ${name.group} ${name.metric} ${look.axis}`);
   useEffect(() => {
     if (data.value) onData(data.value);
     // A name with control characters can't be asked for.

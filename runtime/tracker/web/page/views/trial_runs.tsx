@@ -2,6 +2,7 @@
 import { useData } from '../api';
 import { duration, localTime, number, utcTime } from '../format';
 import type { Query } from '../route';
+import { CsvButton } from '../table';
 import type { Answer, Checkpoint, Experiment, Interruption, Run, TrialDescription } from '../types';
 import { Empty, isOver, Text, Time } from '../ui';
 import { isFailure, logLink } from './trial';
@@ -42,6 +43,8 @@ export function TrialRuns({ trial }: { trial: TrialDescription; query: Query }) 
     <section aria-label="Runs">
       <TimeLine trial={trial} created={ms(experiment.value?.answer.created)} checkpoints={own} />
       <RunTable trial={trial} />
+      <CsvButton name={`trial-${trial.name}-runs`} rows={() => [['run', 'started', 'ended', 'nodes', 'job', 'restarts', 'from step', 'cause', 'message'],
+        ...trial.runs.map((run) => [run.run, run.started, run.ended, run.hosts, run.job, run.restart_count, run.steps_completed, run.cause, run.message])]} />
       <Interruptions trial={trial} />
     </section>
   );

@@ -6,6 +6,7 @@ import { lookOf, type Line } from '../curves';
 import { duration, number, percent, scaled, toNumber } from '../format';
 import { lookIn, plotWidth, zoomTo, type CurveLook } from '../curve_controls';
 import { setQuery, type Query } from '../route';
+import { CsvButton } from '../table';
 import type { Answer, NodeMetric, ProfiledRun, Series, TrialDescription, Waits } from '../types';
 import { Choice, Empty, Loaded, Text } from '../ui';
 
@@ -39,6 +40,7 @@ function Profile({ trial, runs, query }: { trial: TrialDescription; runs: Profil
             <tbody>{node.metrics.map((m) => <tr><td>{m.name}</td><td class="dim"><Text>{m.device ?? ''}</Text></td><td class="number">{scaled(m.mean)}</td><td class="number">{scaled(m.max)}</td><td class="dim">{m.unit}</td></tr>)}</tbody>
           </table>
         </div>
+        <CsvButton name={`trial-${trial.name}-run-${run.run}-${node.host || node.node}`} rows={() => [['metric', 'device', 'mean', 'maximum', 'unit'], ...node.metrics.map((m) => [m.name, m.device, m.mean, m.max, m.unit])]} />
         <NodeCharts trial={trial} run={run.run} node={node} look={{ ...lookIn(query), axis: 'time' }} />
       </>}
       {run.timings.length > 0 && <>
@@ -75,7 +77,7 @@ function NodeCharts({ trial, run, node, look }: { trial: TrialDescription; run: 
 function NodeChart({ title, unit, path, metrics, look }: { title: string; unit: string; path: string; metrics: NodeMetric[]; look: CurveLook }) {
   const range = look.range ? { from: look.range.min * 1e6, to: look.range.max * 1e6 } : {};
   // The number of metrics is that of the node's devices and does not change: one hook for each.
-  const parts = metrics.map(({ group, metric }) => useData<Series>(path, { group, metric, width: plotWidth(1), ...range }, `${path} ${metric}`));
+  const parts = metrics.map(({ group, metric }) => useData<Series>(path, { group, metric, width: plotWidth(), ...range }, `${path} ${metric}`));
   const lines = parts.flatMap(({ value }, i): Line[] => {
     const curve = value?.curves[0];
     if (!curve) return [];
@@ -108,6 +110,8 @@ function WaitTable({ waits }: { waits: Waits }) {
           ))}</tbody>
         </table>
       </div>
+      <CsvButton name={`waits-of-run-${waits.run}`} rows={() => [['rank', 'node', 'operations', 'waited s', ...awaited.map((rank) => `for ${rank} s`)],
+        ...waits.ranks.map((rank) => [rank.rank, rank.host, rank.operations, rank.seconds, ...awaited.map((other) => rank.waited_for.find((entry) => entry.rank === other)?.seconds ?? 0)])]} />
     </>
   );
 }
