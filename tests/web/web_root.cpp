@@ -1,6 +1,6 @@
-// web-root DIRECTORY: writes a root with experiments of all kinds that the page shows, as det-submit and
-// running jobs leave them: created by det-submit's own command with a Slurm that answers, then filled with
-// journals.
+// web-root DIRECTORY [ROOT]: writes a root (DIRECTORY/root if there is no other path) with experiments of all
+// kinds that the page shows, as det-submit and running jobs leave them: created by det-submit's own command
+// with a Slurm that answers, then filled with journals.
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/metric_journal.hpp>
@@ -52,8 +52,8 @@ public:
 /// Creates experiments in a root by the command line.
 class Creator {
 public:
-    explicit Creator(std::filesystem::path const& directory)
-        : root(directory / "root"), work_(directory / "work") {
+    Creator(std::filesystem::path const& directory, std::filesystem::path const& root_path)
+        : root(root_path), work_(directory / "work") {
         must(make_directories(work_ / "code"));
         must(write_file(work_ / "code" / "train.py", "print('training')\n"));
         slurm_.partition_list = {
@@ -408,16 +408,18 @@ void make_running(Creator& creator) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::cerr << "usage: web-root DIRECTORY\n";
+    if (argc != 2 && argc != 3) {
+        std::cerr << "usage: web-root DIRECTORY [ROOT]\n";
         return to_int(ExitCode::usage);
     }
-    Creator creator{std::filesystem::path(argv[1])};
+    std::filesystem::path const directory(argv[1]);
+    Creator creator(directory, argc == 3 ? std::filesystem::path(argv[2]) : directory / "root");
     make_completed(creator);
-    make_search(creator, "asha search",
-                "{name: adaptive_asha, metric: loss, smaller_is_better: true, max_trials: 16, max_time: 400, "
-                "time_metric: batches, "
-                "mode: standard, divisor: 4, max_rungs: 3}");
+    make_search(
+        creator, "asha search",
+        "{name: adaptive_asha, metric: loss, smaller_is_better: true, max_trials: 40, max_time: 1600, "
+        "time_metric: batches, "
+        "mode: standard, divisor: 4, max_rungs: 3}");
     make_search(
         creator, "random search",
         "{name: random, metric: loss, smaller_is_better: true, max_trials: 24, max_length: {batches: 400}}");
