@@ -2,9 +2,11 @@
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { startBrowser, Tracker } from './support.mjs';
+import { build, spawn, startBrowser, Tracker } from './support.mjs';
+import { recordRepeatedRequests, Viewer } from './viewers.mjs';
 
 const directory = process.argv[2];
+const wanted = process.env.DET_BENCH_ROWS.split(' ');
 const repetitions = 20;
 const bundle = join(import.meta.dirname, '../../runtime/tracker/web/bundle');
 
@@ -17,6 +19,7 @@ function printRow(name, ours, peer, unit) {
 
 /** Runs work with the page of a tracker of one of the roots, after its index was made. */
 async function withTracker(root, work) {
+  if (!wanted.includes(root)) return;
   const tracker = new Tracker();
   tracker.environment.DET_ROOT = join(directory, root);
   chmodSync(tracker.environment.DET_ROOT, 0o700);
@@ -82,6 +85,7 @@ await withTracker('million', async (page) => {
 
 await withTracker('list', async (page) => {
   printRow('list-10k', await timeLoads(page, '#/experiments', 'tr[data-row="20"]'), 0.3, 's');
+  printRow('list-10k-all', await timeLoads(page, '#/experiments', 'table[aria-rowcount="10001"]'), 0.3, 's');
 });
 
 /** Scrolls an element a little each frame; the times between frames. */
@@ -121,6 +125,52 @@ await withTracker('logs', async (page) => {
   }
   printRow('log-frame-p95', median(ours), median(peer), 'ms');
 });
+
+const viewerCount = 50;
+const measuredMs = 20_000;
+const ticksPerSecond = 100;  // sysconf(_SC_CLK_TCK)
+
+/** Processor time of a process and of those that it has waited for, in seconds. */
+function processorTime(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond;
+}
+
+/** The share of a core that a process takes. */
+async function measureShare(pid) {
+  const before = processorTime(pid), begin = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, measuredMs));
+  return (processorTime(pid) - before) / (performance.now() - begin) * 1000;
+}
+
+/** Runs work while the trials of the root 'running', which it makes, report once a second. */
+async function whileReporting(work) {
+  const writer = spawn(join(build, 'tests/bench-tracker-root'), [join(directory, 'running'), '1', '8', '10000', '--running'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    await new Promise((resolve, reject) => { writer.stdout.once('data', resolve); writer.once('exit', () => reject(new Error('bench-tracker-root has ended'))); });
+    await work();
+  } finally {
+    writer.stdin.end();
+  }
+}
+
+if (wanted.includes('running')) await whileReporting(() => withTracker('running', async (page, tracker) => {
+  const { pid } = JSON.parse((await tracker.program('det-tracker', 'status', '--json')).stdout);
+  const token = /token=(.*)$/.exec(tracker.address)[1];
+  await page.evaluate(() => { location.hash = '#/experiments/1'; });
+  await page.locator('.plot canvas').waitFor();
+  const paths = await recordRepeatedRequests(page, 20_000);
+  await page.goto('about:blank');
+  const alone = await measureShare(pid);
+  const viewers = Array.from({ length: viewerCount }, () => new Viewer(tracker.port, token, paths));
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const watched = await measureShare(pid);
+  viewers.forEach((viewer) => viewer.end());
+  const sum = (key) => viewers.reduce((total, viewer) => total + viewer[key], 0);
+  console.error(`web-viewers-50: each asks for ${paths.join(' ')}; ${sum('answers')} answers of ${Math.round(sum('bytes') / 1024)} KiB, ${sum('failures')} failures; without viewers ${(100 * alone).toFixed(2)} % of a core`);
+  if (sum('failures') > 0) throw viewers.find(({ lastProblem }) => lastProblem).lastProblem;
+  printRow('viewers-50', watched - alone, 0.05, 'of a core');
+}));
 
 const size = readdirSync(bundle).reduce((sum, name) => sum + gzipSync(readFileSync(join(bundle, name)), { level: 9 }).length, 0);
 printRow('bundle', size / 1024, 70, 'KB');
