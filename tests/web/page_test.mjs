@@ -232,6 +232,11 @@ describe('the logs', () => {
 });
 
 describe('states', () => {
+  it('a chart says what it can not draw', withPage(async (page) => {
+    await goTo(page, '#/experiments/6?metric=training.loss');
+    await page.locator('figure.chart .note', { hasText: '20 values are NaN or infinite and are not drawn' }).waitFor();
+  }));
+
   it('a view that has nothing says what to do', async () => {
     const empty = new Tracker();
     mkdirSync(empty.environment.DET_ROOT, { mode: 0o700 });

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
-import { download, duration, integer, localTime, number, toCsv, utcTime, visible } from './format';
+import { download, duration, integer, localTime, number, plural, toCsv, utcTime, visible } from './format';
 import { goTo } from './route';
 
 export interface ChartProps {
@@ -58,6 +58,14 @@ export function useTheme(): string {
 function pad({ min, max }: Range): Range {
   const margin = (max - min) * 0.008;
   return { min: min - margin, max: max + margin };
+}
+
+/** Values that a plot can't show. */
+function countNotFinite(lines: readonly Line[]): number {
+  let count = 0;
+  for (const { y, isPale } of lines)
+    for (let i = 0; !isPale && i < y.length; ++i) if (!Number.isFinite(y[i]!)) ++count;
+  return count;
 }
 
 function pathOf(u: uPlot, line: Line): Path2D {
@@ -232,6 +240,8 @@ export function Chart(props: ChartProps) {
     Enter: () => { if (near?.href) goTo(near.href); },
   };
   const named = lines.filter((line) => !line.isPale);
+  const isReduced = (props.points ?? 0) > named.reduce((sum, line) => sum + line.x.length, 0);
+  const missing = useMemo(() => countNotFinite(lines), [lines]);
   return (
     <figure class="chart">
       <figcaption>
@@ -254,6 +264,7 @@ export function Chart(props: ChartProps) {
           <span class="unseen" role="status">{say}</span>
         </div>
       )}
+      {missing > 0 && <p class="note warn" role="status">{isReduced ? 'At least ' : ''}{plural(missing, 'value is', 'values are')} NaN or infinite and {missing === 1 ? 'is' : 'are'} not drawn.</p>}
       {named.length > 1 && named.length <= 14 && (
         <ul class="legend">{named.map((line) => (
           <li><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" stroke-width="2" stroke={line.color} stroke-dasharray={line.dash?.join(' ')} /></svg>
