@@ -17,7 +17,8 @@ struct Path {
     std::string text() const;
 };
 
-/// An error at a path, with Determined's message if it is known, else with det-submit's.
+/// An error at a path, with det-submit's message. If Determined's message is known, a second Violation has
+/// it.
 struct Violation {
     std::string path;
     std::string message;
@@ -30,7 +31,7 @@ public:
     /// that Determined reads from old experiments but that cannot be created.
     enum class Phase { sanity, completeness, creation };
 
-    /// `violations` receives Determined's messages, for conformance cases.
+    /// `violations` receives det-submit's and Determined's messages, for conformance cases.
     /// `whole` is the type of the documents, for hints about misplaced keys.
     explicit Checker(Phase phase, std::vector<Violation>* violations = nullptr,
                      schema::Type const& whole = schema::experiment)

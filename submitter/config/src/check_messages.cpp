@@ -40,7 +40,8 @@ std::string members_with(Type const& type, std::string_view name) {
     return out;
 }
 
-/// The section that has the key: often the key is only indented wrongly.
+/// \return Where the key belongs, for a hint such as "move 'x' under 'resources'"; empty if no section has
+/// it. Often only the indentation of the key is wrong.
 std::string section_of(std::string_view name, Type const& top) {
     if (find_key(top.keys, name) != nullptr) return "out to the top level";
     for (auto const& key : top.keys) {

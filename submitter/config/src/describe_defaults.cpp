@@ -24,7 +24,7 @@ Type const* object_of(Type const& type) {
     return alternative != nullptr && has_keys(*alternative) ? alternative : nullptr;
 }
 
-/// True for a key that is shown as a section: its default is those of its keys.
+/// True for a key that is shown as a section: it has keys, and no default apart from theirs.
 bool is_section(Key const& key) {
     bool const allows_other_keys = key.default_value.empty() && has_keys(key.type);
     return object_of(key.type) != nullptr && (key.default_value == "{}" || allows_other_keys);

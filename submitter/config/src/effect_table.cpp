@@ -10,7 +10,7 @@ namespace {
 
 using yaml::Node;
 
-/// \return The value at "slurm.working_directory"; nullptr if it is absent or null.
+/// \return The value at a path such as "slurm.working_directory"; nullptr if it is absent or null.
 Node const* find(Node const& config, std::string_view path) {
     auto const* node = &config;
     for (auto const key : split(path, '.')) {
@@ -95,7 +95,8 @@ std::string_view if_no_horovod(Node const& config) {
                : "only det-launch horovod reads it, which the entrypoint does not name";
 }
 
-/// A PyTorchTrial that determined.exec.harness trains, which det-launch starts for --trial.
+/// True if determined.exec.harness trains a PyTorchTrial: the entrypoint starts it, or names --trial, for
+/// which det-launch starts it.
 bool trains_trial_class(Node const& config) {
     return entrypoint_names(config, "determined.exec.harness") || entrypoint_names(config, "--trial");
 }

@@ -33,7 +33,7 @@ std::optional<std::int64_t> parse_grouped(std::string_view text) {
     return parse_integer<std::int64_t>(digits);
 }
 
-/// Returns the integer that a real number is exactly, up to the largest that a double can count to.
+/// Returns the integer that equals the number; nothing if there is none, or if it is beyond 2^53.
 std::optional<std::int64_t> whole_number(double value) {
     constexpr double exact_max = 9007199254740992.0;  // 2^53
     if (!(std::fabs(value) <= exact_max) || std::trunc(value) != value) return std::nullopt;

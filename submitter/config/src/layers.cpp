@@ -14,7 +14,7 @@ namespace {
 
 using yaml::Node;
 
-/// Replaces the value at the path and creates missing maps.
+/// Replaces the value at the path and creates missing maps. A null removes the key.
 Node with_value(Node const& base, std::span<Node::Entry const> steps, Diagnostics& problems) {
     auto const& step = steps.front();
     if (!base.is_map() && !base.is_null()) {

@@ -5,8 +5,8 @@
 
 namespace det::config {
 
-/// Converts every value to the one form that merging and reading expect, and removes nulls. Leaves invalid
-/// values unchanged.
+/// Converts every value to the one form that merging and reading expect, and removes nulls that mean absent.
+/// Leaves invalid values unchanged.
 yaml::Node normalise(yaml::Node const& value, schema::Type const& type);
 
 /// Merges two normalised values. If their types conflict, reports an error and returns the higher value.

@@ -113,7 +113,8 @@ private:
         if (option.value == SbatchValue::required && (!value || value->empty()))
             return refuse(fmt::format("--{} needs a value", option.name),
                           fmt::format("write --{}=VALUE", option.name));
-        // Slurm does not preempt jobs that share nodes with jobs of the same user only.
+        // With --exclusive=user a job shares nodes with jobs of the same user only. Slurm does not preempt
+        // it.
         if (option.name == "exclusive" && value)
             return refuse(fmt::format("--exclusive takes no value here, found '{}'", *value),
                           "set 'slurm: {exclusive: true}' for whole nodes, or false for shared ones");

@@ -11,8 +11,7 @@ struct SbatchOption {
     std::string_view name;
     char letter;  // 0: it has none
     SbatchValue value;
-    std::string_view instead =
-        {};  // what to do instead of it, where it is det-submit's; empty: it is the user's
+    std::string_view instead = {};  // the hint if the option is refused; empty: the user may set it
 
     bool is_users() const { return instead.empty(); }
 };

@@ -33,7 +33,8 @@ std::size_t find_invalid_byte(std::string_view text) {
     return line_start + valid;
 }
 
-/// Refuses text that is not YAML before it is parsed: too large, invalid UTF-8, control bytes.
+/// Finds an error that is reported before the text is parsed: a text that is too large, invalid UTF-8, or a
+/// control byte.
 std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& source, Limits const& limits) {
     std::string_view const text = source->text();
     if (text.size() > limits.document_bytes) {

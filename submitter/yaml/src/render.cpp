@@ -24,8 +24,8 @@ bool begins_plain(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || text.starts_with("./");
 }
 
-/// True if every parser reads the text without quotes as a string. Strict, because needless quotes do no
-/// harm.
+/// True only if every parser reads the text without quotes as a string. False for some other such texts too,
+/// because needless quotes do no harm.
 bool is_plain(std::string_view text) {
     constexpr std::string_view harmless =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-+=@%$:, ";
@@ -107,7 +107,7 @@ std::string one_line(std::string_view text) {
     return has_escapes(text) ? in_double_quotes(text) : in_single_quotes(text);
 }
 
-/// True for a text of several lines that a `|` block represents byte for byte.
+/// True for a text with a newline that a `|` block represents byte for byte.
 bool is_block(std::string_view text) {
     if (text.find('\n') == std::string_view::npos || text.ends_with("\n\n")) return false;
     if (text.front() == ' ' || text.front() == '\n') return false;

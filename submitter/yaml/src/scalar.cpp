@@ -112,7 +112,7 @@ constexpr CoreType core_types[] = {{"null", resolve_null},
                                    {"float", resolve_real},
                                    {"str", resolve_text}};
 
-/// True if no null, boolean or number begins with this character, as for most words.
+/// True if no null, boolean or number begins with the first character of the text. This holds for most words.
 bool can_only_be_text(std::string_view text) {
     constexpr std::string_view first_of_others = "~nNtTfF+-.0123456789";
     return !text.empty() && first_of_others.find(text.front()) == std::string_view::npos;

@@ -26,7 +26,7 @@ std::size_t skip_properties(std::string_view text, std::size_t at) {
     return at;
 }
 
-/// \return The end of the quoted text that begins at `at`; npos if the quote is not closed.
+/// \return The offset of the quote that closes the one at `at`; npos if it is not closed.
 std::size_t find_closing_quote(std::string_view text, std::size_t at) {
     auto const quote = text[at];
     for (++at; at < text.size(); ++at) {

@@ -4,7 +4,8 @@
 // Determined's schemas by their names, and the form in which Determined writes a configuration.
 namespace det::config::conformance {
 
-/// The node of the key tables that a schema's URL names; of a union possibly one member only.
+/// The type of the key tables that corresponds to a schema. `member` is set if the schema describes one
+/// member of a union only.
 struct NamedSchema {
     schema::Type const* type = nullptr;
     std::string_view member = {};

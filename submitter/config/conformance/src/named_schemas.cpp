@@ -12,8 +12,8 @@ using schema::Shape;
 using schema::Type;
 using yaml::Kind;
 
-/// A schema of Determined's and its path in our tables: keys from `root` down. [] stands for the items of a
-/// list or map, {} for the map form of a value that has several forms.
+/// A schema of Determined's and its path in the key tables: keys from `root` down. [] stands for the items of
+/// a list or map, {} for the map form of a value that has several forms.
 struct SchemaPath {
     std::string_view name;
     std::string_view path;

@@ -87,7 +87,8 @@ Failure check_refused(ConformanceCase const& tested, ExpectedErrors const& expec
     return std::nullopt;
 }
 
-/// Skips the tests of Determined's own test framework and Kubernetes' rules for pods.
+/// \return Why the case is skipped: it tests Determined's own test framework or Kubernetes' rules for pods.
+/// Empty if it is run.
 std::string why_skipped(ConformanceCase const& tested) {
     auto urls = tested.sane_as;
     urls.insert(urls.end(), tested.complete_as.begin(), tested.complete_as.end());
@@ -106,7 +107,7 @@ std::string why_skipped(ConformanceCase const& tested) {
     return "";
 }
 
-/// The value is the same after it is written and read again.
+/// Checks that the value is the same after it is written and read again.
 Failure check_round_trip(Node const& value, schema::Type const& type) {
     auto const text = yaml::render_yaml(value);
     auto const again = yaml::parse_document(text, "round trip");

@@ -13,8 +13,8 @@ namespace det::config::schema {
 /// Copies each key of the YAML map `value` that is present and not null into the field of the struct `object`
 /// that the key's entry in `keys` names.
 void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
-/// Assigns the keys that all alternatives of a union have, then those of the alternative that `value`
-/// selects.
+/// Assigns the keys of an object; for a union the keys of all members, then those of the member that `value`
+/// names.
 void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);
@@ -47,7 +47,7 @@ void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) 
     assign(field.emplace(), value, type);
 }
 
-/// Assigns with the value's alternative of `either`. A value without one was not checked and is skipped.
+/// Assigns with the alternative of `either` that accepts the value. Skips a value that none accepts.
 template <class T>
 void assign_checked(T& field, yaml::Node const& value, Type const& type) {
     if (auto const* alternative = find_alternative(type, value.kind())) assign(field, value, *alternative);

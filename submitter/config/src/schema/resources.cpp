@@ -131,7 +131,7 @@ constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
 constexpr std::string_view working_directory_choices[] = {"node-local", "shared"};
 constinit Type const working_directory = choice_of(working_directory_choices);
 
-/// A directory below the working directory.
+/// Requires a relative path that stays below the working directory.
 void require_directory_inside(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& written = *value.text();
     auto const parts = split(written, '/');
@@ -219,7 +219,7 @@ constinit Type const dependencies{.shape = Shape::list, .item = &dependency, .me
 constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 
-/// Refuses the options that det-submit sets itself.
+/// Reports the items that parse_sbatch_args() refuses.
 void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
     std::vector<std::string> items;
     for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");

@@ -4,8 +4,8 @@
 // Rules that several tables share, or that involve several sections.
 namespace det::config::schema {
 
-/// Checks that <low> is less than <high>, if both are present.
 enum class Bound { strict, may_be_equal };
+/// Refuses the value of `low` if it is greater than that of `high`, or equal with Bound::strict.
 void require_order(yaml::Node const& object, std::string_view low, std::string_view high, Bound bound,
                    Path const& path, Checker& checker);
 
@@ -15,7 +15,7 @@ void require_absolute_path(yaml::Node const& value, Path const& path, Checker& c
 void require_plain_prefix(yaml::Node const& value, Path const& path, Checker& checker);
 
 void require_project_with_workspace(yaml::Node const& config, Checker& checker);
-/// Grid search needs a `count` for each range, also in lists of constants.
+/// Grid search needs a `count` for each range, also inside lists and maps.
 void require_grid_count(yaml::Node const& hyperparameter, Path const& path, Checker& checker);
 void require_grid_counts(yaml::Node const& config, Path const& path, Checker& checker);
 

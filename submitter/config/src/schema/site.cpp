@@ -9,7 +9,7 @@
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
-// The site file. Its values become arguments of sbatch and parts of scripts, so they must be single words.
+// The site file. Values that become arguments of sbatch or parts of scripts must be single words.
 namespace det::config::schema {
 namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "type.hpp"
 
-// Each section's table is in a file of its own.
+// The types of whole documents and of their sections. The .cpp files of this directory hold their tables.
 namespace det::config::schema {
 
 extern Type const experiment;  // a configuration
@@ -12,7 +12,8 @@ extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment
     reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
     slurm, tensorboard_storage;
 
-/// The default policies only label log lines. A policy of the same name without a pattern switches one off.
+/// The default policies have no action. A policy of the same name without a pattern and an action switches
+/// one off.
 inline constexpr std::string_view default_log_policies =
     R"([{"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"}, )"
     R"({"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"}])";

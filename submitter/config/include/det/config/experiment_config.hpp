@@ -203,7 +203,7 @@ struct Resources {
 };
 
 struct Reproducibility {
-    std::optional<std::int64_t> experiment_seed;  // creation adds one
+    std::optional<std::int64_t> experiment_seed;  // if absent, creation chooses a seed
 };
 
 struct Profiling {
@@ -232,7 +232,7 @@ struct Slurm {
     bool tensorboard = false;
     std::optional<std::int64_t> nice;
     std::optional<std::int64_t> bad_node_memory_hours;
-    std::vector<std::string> after, after_any;  // "7" or "7.3"
+    std::vector<std::string> after, after_any;  // experiment "7" or trial "7.3"
 };
 
 struct LogPolicy {
@@ -240,8 +240,8 @@ struct LogPolicy {
     std::optional<LogAction> action;
 };
 
-/// \return The pattern that the policy matches. A policy with an action has the pattern of the default policy
-/// of its name, unless it has its own. Nothing for a policy that only switches off a default one.
+/// \return The policy's own pattern, else, if it has an action, that of the default policy of the same name.
+/// Nothing if there is neither: the policy matches no line and only switches off a default one.
 std::optional<std::string> pattern_of(LogPolicy const& policy);
 /// True if a default policy has this name.
 bool is_default_log_policy(std::string_view name);
@@ -253,8 +253,8 @@ struct BindMount {
     std::string propagation;
 };
 
-/// An experiment's effective configuration: merged, with defaults, checked. Keys without effect on Slurm
-/// (integrations, pod_spec ...) have no member; they are in `effective`.
+/// An experiment's effective configuration: merged, with defaults, checked. Keys without a member
+/// (optimizations, integrations, pod_spec ...) are only in `effective`.
 struct ExperimentConfig {
     std::string name;
     std::string description;
@@ -286,7 +286,7 @@ struct ExperimentConfig {
     yaml::Node effective;
 
     /// \return The location of the value at a path such as "resources.slots_per_trial"; nothing for a
-    /// default.
+    /// default or an absent key.
     std::optional<SourceSpan> where(std::string_view path) const;
 };
 

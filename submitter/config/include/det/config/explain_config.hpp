@@ -6,7 +6,7 @@
 
 namespace det::config {
 
-/// A configuration template as error locations name it, and as its user does.
+/// A configuration template: its file, as error locations name it, and the name by which users refer to it.
 struct NamedTemplate {
     std::string file;
     std::string name;

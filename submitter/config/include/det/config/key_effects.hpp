@@ -25,8 +25,9 @@ struct KeyEffect {
     std::string_view key;
     Consumer consumer;
     std::string_view effect;  // for Consumer::nothing: the reason
-    std::string_view test;    // "ctest name/test case", shows the effect or the warning
-    /// \return The reason why the key has no effect in an experiment with this configuration; "" if it has.
+    std::string_view test;    // "ctest name/test case" of the test of the effect or the warning
+    /// \return The reason why the key has no effect in an experiment with this configuration; "" if it has
+    /// an effect.
     std::string_view (*find_reason)(yaml::Node const& config) = nullptr;
 };
 
@@ -42,7 +43,7 @@ struct LeafKey {
     std::string_view ignored_reason;  // of the key or of a section that contains it; empty: it is not ignored
 };
 /// \return All keys of an experiment's configuration, in order, without those of searchers and storages that
-/// creation refuses.
+/// are no longer supported.
 std::vector<LeafKey> leaf_keys();
 
 /// Warns of each value that a user has set and that has no effect in the experiment.

@@ -10,7 +10,7 @@
 
 namespace det::config {
 
-/// One of the documents that are merged to a configuration. Each value carries its location.
+/// One of the documents that are merged into a configuration. Each value carries its location.
 struct Layer {
     yaml::Node document;
     /// For an override: the path whose value replaces that of all lower layers.
@@ -26,16 +26,17 @@ Result<yaml::Node, Diagnostics> parse_layer(std::string_view text, std::string o
 Result<Layer> parse_override(std::string_view assignment);
 
 /// Finds the errors of one layer that do not depend on the other layers: unknown keys, wrong types, bad
-/// values. Missing keys are not errors yet. Keys without effect on Slurm are warnings.
+/// values. Missing keys are not errors yet. Keys that the key tables mark as
+/// ignored are warnings.
 Diagnostics check_sanity(yaml::Node const& written);
 
 /// Finds a scalar of the top level or of a section, as the merge of the layers has it.
-/// \return nullptr if no layer has a value at `path`.
+/// \return nullptr if the merge has no value at `path`.
 yaml::Node const* find_value(std::vector<Layer> const& high_to_low, std::span<std::string const> path);
 
-/// Merges layers, the lowest first. Maps merge key by key; of two scalars the higher layer's is used;
-/// lists are concatenated (the lower layer first); null means absent. The README lists the rules of single
-/// keys.
+/// Merges layers. Each add() puts its layers above those added before. Maps merge key by key; of two scalars
+/// the higher layer's is used; lists are concatenated (the lower layer first); null means absent. The README
+/// lists the rules of single keys.
 class LayerMerge {
 public:
     void add(std::vector<Layer> const& high_to_low);
@@ -57,7 +58,8 @@ Result<yaml::Node, Diagnostics> replace_value(yaml::Node const& document, Layer 
 /// Adds the default of every absent key. Defaults have no location.
 yaml::Node add_defaults(yaml::Node const& merged);
 
-/// Finds everything that creation refuses: the errors of check_sanity() and missing keys.
+/// Finds the errors of a configuration that is to be created: those of check_sanity(), missing keys, and
+/// searchers and storages that are no longer supported.
 Diagnostics check_completeness(yaml::Node const& merged);
 
 /// \return A document with only the secrets, each at its path; nothing if there are none.
@@ -67,8 +69,8 @@ std::optional<yaml::Node> find_secrets(yaml::Node const& document);
 yaml::Node mask_secrets(yaml::Node const& document);
 /// Removes the document's secrets from messages and excerpts.
 Diagnostics mask_secrets(Diagnostics const& found, yaml::Node const& document);
-/// Removes secrets from messages about a text that is not a valid document: masks the rest of the line after
-/// the key of a secret.
+/// Removes secrets from the excerpts of errors about a text that is not a valid document: masks the rest of
+/// the line after the key of a secret.
 Diagnostics mask_secrets_by_name(Diagnostics const& found);
 
 }  // namespace det::config

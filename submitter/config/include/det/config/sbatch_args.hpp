@@ -9,7 +9,7 @@ namespace det::config {
 
 /// An option of sbatch in its normalised form.
 struct SbatchArg {
-    std::string name;  // the full long name; an option that is unknown to sbatch keeps its spelling
+    std::string name;  // the full long name; an option unknown to det-submit keeps its spelling
     std::optional<std::string> value;
 
     /// "--mem=8G": one word.
@@ -32,7 +32,8 @@ struct SbatchArgs {
 };
 
 /// Parses slurm.sbatch_args as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
-/// #SBATCH lines. Refuses options that det-submit sets itself, and words that are not options. Pure.
+/// #SBATCH lines. Refuses options and values that det-submit sets itself or does not support, and
+/// items that are no valid options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items);
 
 }  // namespace det::config

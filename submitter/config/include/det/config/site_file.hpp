@@ -82,7 +82,7 @@ std::vector<Layer> site_defaults(SiteFile const& site, PoolEntry const* pool);
 /// The layers above all others: the site's invariants, then the pool's, the highest first.
 std::vector<Layer> site_invariants(SiteFile const& site, PoolEntry const* pool);
 
-/// Replaces %u in storage_root by the user's name.
+/// Replaces %u in storage_root by the user's name, and %% by a percent sign.
 std::string expand_storage_root(std::string_view storage_root, std::string_view user);
 
 /// Parses Slurm's time limits: "90" (minutes), "90:30", "12:00:00", "2-12", "2-12:30", "2-12:30:00".
