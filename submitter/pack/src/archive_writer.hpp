@@ -16,8 +16,8 @@ namespace det::pack {
 
 inline constexpr std::size_t tar_block_bytes = 512;
 
-/// The blocks before a member's bytes: GNU's long name if the path is too long for ustar, then a ustar
-/// header. Owner 0, the same time for all members. Pure.
+/// The blocks before a member's bytes: GNU's long names for a path or link target of more than 100 bytes,
+/// then a ustar header. Owner 0, the same time for all members. Pure.
 std::string render_tar_header(Member const& member);
 
 /// Zeros after a member's bytes up to a whole block.
@@ -26,7 +26,7 @@ std::string tar_padding(std::uint64_t size_bytes);
 /// The two empty blocks at the end of an archive.
 std::string tar_end();
 
-/// Hashes blocks in their order on a thread of its own. The number of buffers is fixed: the caller waits if
+/// Hashes blocks in their order on a thread of its own. The number of buffers is limited: the caller waits if
 /// it is faster than the thread.
 class HashThread {
 public:
@@ -39,7 +39,8 @@ public:
 
     /// A buffer of block_bytes.
     std::vector<char> take_buffer();
-    /// Hashes and reuses the buffer. A single block starts no thread: finish() hashes it.
+    /// Hashes and reuses the buffer. The first call starts the thread. For an archive of less than a block
+    /// only finish() is called, without a thread.
     void hash(std::vector<char> block);
     /// \return The hash of all blocks and of `rest`.
     std::string finish(std::string_view rest);

@@ -7,7 +7,7 @@
 
 namespace det::pack {
 
-// Nodes that unpack a context refuse archives larger than this limit allows: each member has a header.
+// Each member adds a header to the archive, and nodes refuse to unpack an archive above a size limit.
 inline constexpr std::size_t members_max = 500'000;
 // The kernel accepts 4095 bytes, and the path of a directory on the node precedes it.
 inline constexpr std::size_t path_bytes_max = 3800;

@@ -22,7 +22,7 @@ constexpr PoolOption pool_options[] = {
     {"constraint", &site::Pool::constraint},
 };
 
-/// Converts a time limit to seconds. UNLIMITED becomes the largest value.
+/// Converts a time limit to seconds. UNLIMITED and 0 become the largest value.
 std::optional<std::int64_t> seconds_of(std::string const& time) {
     constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
     if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return unlimited;

@@ -100,7 +100,7 @@ std::string labels_with(std::string_view prefix, std::vector<std::string> const&
     return join(names, ",");
 }
 
-/// Removes quotes and control characters, which Slurm would store in its accounting.
+/// Removes double quotes and control characters, which Slurm would store in its accounting.
 std::string as_wckey(std::string text) {
     std::erase_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f || c == '"'; });
     return text;
@@ -146,7 +146,8 @@ std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConf
     return static_cast<std::uint32_t>(std::min<std::int64_t>(searched, trials));
 }
 
-/// The number of trials that fit on a node. Trials without slots share a node only if the user requests it.
+/// The maximum number of trials in a job: slurm.trials_per_node, else as many as fit on a whole node, or one
+/// on a shared node. Trials without slots share a node only if the user requests it.
 Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan const& plan) {
     auto const& wanted = config.slurm.trials_per_node;
     auto const& shape = plan.shape;

@@ -33,8 +33,8 @@ bool is_exclusive(config::ExperimentConfig const& config, site::Pool const& pool
 /// The request for each node of a job, once the number of its lanes is known. Pure.
 NodeRequest request_node(SubmissionPlan const& plan, NodeSelection const& selection);
 
-/// Warns of slots that the jobs hold and no trial uses, and of a wish for shared nodes that cannot be met.
-/// Pure.
+/// Warns of slots that a job holds and no trial uses, of `exclusive: false` in a partition that gives whole
+/// nodes only, and of an --exclusive without effect. Pure.
 void warn_of_node_use(config::ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found);
 
 /// "pool 'a' has 4 nodes of 8 slots and 2 nodes of 4 slots".

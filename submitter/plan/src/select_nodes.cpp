@@ -120,7 +120,7 @@ Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
     return best;
 }
 
-/// Adds the nodes of another kind; what a node has is the least of both.
+/// Adds the nodes of another kind. CPUs and memory of a node become the least of both.
 void add(NodeKind& kind, NodeKind const& other) {
     kind.count += other.count;
     kind.out_count += other.out_count;
@@ -128,7 +128,8 @@ void add(NodeKind& kind, NodeKind const& other) {
     kind.memory_mib = std::min(kind.memory_mib, other.memory_mib);
 }
 
-/// Candidates for pools that may mix kinds: all nodes count with the slots of the smallest.
+/// Candidates for pools that may mix kinds: for each kind its nodes and all larger ones, of which it uses as
+/// many slots as the smallest have.
 Candidates mixed(Candidates const& candidates, Pool const& pool) {
     Candidates all;
     for (auto const& smallest : candidates) {
@@ -189,7 +190,8 @@ std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKi
     return has_others || is_asked ? chosen.gpu_type : "";
 }
 
-/// Nodes of other kinds that have enough slots and that the GPU type does not exclude.
+/// The nodes that the job must exclude: nodes of other kinds that have enough slots and the requested GPU
+/// type.
 std::string others(Pool const& pool, Candidate const& chosen, std::string const& type) {
     std::vector<std::string> names;
     for (auto const& kind : pool.kinds) {

@@ -17,8 +17,8 @@ void for_each_waiting(QueueState& queue, std::uint32_t number, F change) {
     }
 }
 
-/// Simulates `scontrol top` as observed: the job gets the highest priority, and the owner's other jobs share
-/// the loss.
+/// Simulates `scontrol top` as observed: the job gets the highest priority, and the owner's other jobs
+/// of the same partition, account and QOS share the loss.
 void simulate_top(QueueState& queue, std::uint32_t number) {
     auto const found = std::find_if(queue.jobs.begin(), queue.jobs.end(),
                                     [&](auto const& job) { return job.ref.job == number; });

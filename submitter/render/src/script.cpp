@@ -13,7 +13,8 @@ std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
     return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
-/// Renders the #SBATCH lines. They contain only det-submit's own words and numbers.
+/// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type,
+/// which is a plain word.
 std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
@@ -132,7 +133,7 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
         options.push_back(arg.text());
     }
-    // Set by the site, not by the user.
+    // The last of several is used, so the site's value overrides a --wckey of the user.
     if (!plan.wckey.empty()) options.push_back("--wckey=" + plan.wckey);
     return options;
 }

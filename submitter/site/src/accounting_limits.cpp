@@ -38,8 +38,8 @@ Association const* find_association(Accounting const& accounting, JobOwner const
     return accounting.find(owner.user, account, owner.partition);
 }
 
-/// Compares the amounts that a job asks for with one limit of several sources, the first of which counts that
-/// sets it.
+/// Compares the amounts that a job asks for with the limits of its QOS, its association and the accounts
+/// above.
 class Comparison {
 public:
     Comparison(Accounting const& accounting, Association const& association, slurm::Qos const* qos)
@@ -59,7 +59,9 @@ public:
         }
     }
 
-    /// A limit of all jobs of a group: each account above counts its own.
+    /// A limit on all jobs of a group together. Unless the QOS sets it, the limits of the association and of
+    /// every
+    /// account above apply.
     void compare_groups(std::string_view name, TresCounts slurm::AccountingLimits::*limit,
                         TresCounts const& asked) {
         for (auto const& [resource, count] : asked) {
@@ -134,7 +136,8 @@ void check_allowed_qos(Pool const& pool, Association const& association, std::ve
                                  association.account, *pool.qos)});
 }
 
-/// The whole pool, and a single node of it, against the limits.
+/// Compares a trial on one whole node with the limits; if it is within them, also one on all nodes of the
+/// pool.
 void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner const& owner,
                       std::vector<Finding>& found) {
     if (pool.slot_type == SlotType::cpu) return;

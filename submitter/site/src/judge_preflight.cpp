@@ -15,7 +15,7 @@ constexpr double slow_network_bytes_per_s = 1.0e9 / 8;  // 1 Gbit/s
 constexpr double slow_storage_bytes_per_s = 50e6;
 constexpr std::uint64_t little_space_bytes = std::uint64_t{10} << 30;
 
-/// Foreign numbers may not fit.
+/// Converts a number that a node has reported and that may be out of range.
 std::size_t whole_bytes(double bytes) {
     return bytes > 0 ? static_cast<std::size_t>(std::min(bytes, 1e18)) : 0;
 }

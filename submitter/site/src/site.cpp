@@ -90,7 +90,7 @@ bool has_gpus(slurm::Partition const& partition) {
                        [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
 }
 
-/// \return The slot type of the site file; if it sets none, cuda if the nodes have GPUs.
+/// \return The slot type of the site file; if it sets none, cuda if the nodes have GPUs, else cpu.
 SlotType slot_type_of(slurm::Partition const& partition, config::PoolEntry const* entry) {
     if (entry != nullptr && entry->slot_type) return *entry->slot_type;
     return has_gpus(partition) ? SlotType::cuda : SlotType::cpu;

@@ -18,7 +18,7 @@ struct ContextSources {
     std::vector<std::filesystem::path> includes;  // files and directories, at the root under their own names
 };
 
-/// A member of a context. It has no times, owners and modes other than "executable", so that the same tree
+/// A member of a context. It has no times, owners or modes other than "executable", so that the same tree
 /// always gives the same bytes.
 struct Member {
     enum class Kind { file, directory, link };
@@ -50,9 +50,9 @@ struct ContextTree {
 };
 
 /// Lists all files except those that a .detignore or the default patterns exclude. Reads names, sizes and
-/// links, but no contents except those of .detignore. Links that stay inside are kept, dangling links are
-/// warnings. A link that leads outside, a special file, an unreadable file, two members of one name, or more
-/// than 95 MiB are errors.
+/// links, but no contents except those of .detignore. Links that stay inside are kept; those that dangle
+/// are also warnings. A link that leads outside, a special file, an unreadable file, two members of one name,
+/// more than 95 MiB, or too many files are errors.
 Result<ContextTree, Diagnostics> list_context(ContextSources const& sources);
 
 }  // namespace det::pack

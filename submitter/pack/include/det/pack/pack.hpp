@@ -19,7 +19,7 @@ struct PackedContext {
 
 /// Packs a listed tree into <contexts>/<sha256>.tar.zst. The same tree gives the same name and is stored
 /// once; two processes may pack it at the same time. A file that has changed since the listing is an error.
-/// After an error no new file is left in `contexts`.
+/// After an error no temporary file is left in `contexts`.
 Result<PackedContext> pack_context(ContextTree const& tree, std::filesystem::path const& contexts);
 
 /// Fills the buffer with the next bytes of an archive; returns their number, 0 at the end.

@@ -15,7 +15,7 @@ struct JobArray {
     std::uint32_t trial_count = 1;
     std::uint32_t running_max = 1;  // tasks that run at once
     std::uint32_t lanes = 1;        // trials that a task runs side by side
-    std::uint32_t tasks_max = 0;    // the tasks, which claim the trials; 0: a task for each `lanes` trials
+    std::uint32_t tasks_max = 0;    // tasks that claim trials one by one; 0: a task per `lanes` trials
 
     std::uint32_t task_count() const { return tasks_max > 0 ? tasks_max : (trial_count + lanes - 1) / lanes; }
 

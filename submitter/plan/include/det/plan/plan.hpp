@@ -21,23 +21,23 @@ struct NodeRequest {
 
 /// The jobs of an experiment on a site: the resources that its creation requests from Slurm.
 struct SubmissionPlan {
-    site::Pool pool;                              // slots_per_node is that of the requested nodes
-    std::string gpu_type;                         // empty: any
-    std::string exclude;                          // nodes of other kinds, a host list
-    int nodes_up = 0;                             // of the nodes that fit
-    int nodes_max = 0;                            // maximum number of them in one job
-    std::int64_t nice = 0;                        // sbatch --nice
-    std::string wckey;                            // empty: none
-    std::string time_limit;                       // empty: from sbatch_args or Slurm
-    Diagnostics warnings;                         // what must wait, and settings without effect
-    TrialShape shape;                             // of each trial
+    site::Pool pool;         // slots_per_node is that of the requested nodes
+    std::string gpu_type;    // empty: any
+    std::string exclude;     // nodes of other kinds, a host list
+    int nodes_up = 0;        // of the nodes that fit
+    int nodes_max = 0;       // maximum number of them in one job
+    std::int64_t nice = 0;   // sbatch --nice
+    std::string wckey;       // empty: none
+    std::string time_limit;  // empty: from sbatch_args or Slurm
+    Diagnostics warnings;    // what must wait, and settings without effect
+    TrialShape shape;        // of each trial
     NodeRequest node = {};
     std::uint32_t lanes = 1;                      // trials that share the node of a job
     std::uint32_t spare_nodes = 0;                // extra nodes of a job
     std::optional<ContainerSpec> container = {};  // of the trials
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
-    config::SbatchArgs sbatch_args;  // the user's, after det-submit's own
+    config::SbatchArgs sbatch_args;  // added after det-submit's own options
 
     /// True if fewer nodes are up than a job needs.
     bool must_wait_for_nodes() const { return nodes_up < nodes(); }
@@ -47,8 +47,8 @@ struct SubmissionPlan {
     int nodes() const { return shape.nodes + static_cast<int>(spare_nodes); }
 };
 
-/// Finds the parts of a configuration that no site can run. plan_submission reports them too; this function
-/// needs no site. Pure.
+/// Finds the parts of a configuration that no site can run, and warns of settings without effect.
+/// plan_submission() reports the same; this function needs no site. Pure.
 Diagnostics check_supported(config::ExperimentConfig const& config);
 
 /// Plans slots_per_trial as whole nodes: a number up to the slots of a node needs one node; a larger number

@@ -4,7 +4,7 @@
 
 namespace det::queue {
 
-/// Explains why a job waits; an unknown reason is returned unchanged. "" for none.
+/// Explains why a job waits; an unknown reason is returned unchanged. The reason "None" gives "".
 std::string explain_reason(std::string_view reason);
 
 }  // namespace det::queue

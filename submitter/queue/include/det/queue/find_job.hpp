@@ -10,7 +10,7 @@
 
 namespace det::queue {
 
-/// Whose jobs are known by the numbers of their experiments: those of this user in this root.
+/// The user and the root whose jobs can be named by experiment number.
 struct ExperimentJobOwner {
     std::string user;
     std::string root_id;  // empty: no root, so numbers are Slurm job ids

@@ -71,7 +71,7 @@ using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePar
 /// the caller keep their relative order. A job that needs no change gets no move, except that an operator's
 /// SetLevel of level 42 always lets Slurm compute the priority again. Pure.
 /// \return The moves, or no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory
-/// requests, two requests for one job).
+/// requests, two requests for one job, a level out of range).
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,
                                      std::vector<Request> const& requests);
 
@@ -87,8 +87,8 @@ struct OrderChange {
 std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
                                          std::vector<Move> const& moves);
 
-/// \return The requests that the queue does not fulfil. A job that has left the queue or runs counts as
-/// fulfilled.
+/// \return The requests that the queue does not fulfil. A job that has left the queue, runs or is held
+/// counts as fulfilled.
 std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> const& requests,
                                  Caller const& caller);
 

@@ -22,7 +22,7 @@ private:
     std::map<std::string, int, std::less<>> tiers_;
 };
 
-/// True if the job has nodes, or is being allocated or is releasing them.
+/// True if nodes are allocated to the job, also while they boot or are released.
 bool has_nodes(slurm::JobStatus const& job);
 bool is_waiting(slurm::JobStatus const& job);
 /// True if the job waits and does not start until it is released.

@@ -8,7 +8,7 @@ constexpr int most_urgent_level = 1;
 constexpr int default_level = 42;
 constexpr int least_urgent_level = 99;
 
-/// \return The nice of a level, for owners, who cannot set priorities and no nice below 0: 0 for levels up to
+/// \return The nice of a level, for owners, who cannot set priorities or a nice below 0: 0 for levels up to
 /// 42, 2 for 43, 139 for 99.
 constexpr std::int64_t nice_of_level(int level) {
     if (level <= default_level) return 0;
@@ -16,8 +16,8 @@ constexpr std::int64_t nice_of_level(int level) {
 }
 
 /// \return The priority of a level, for operators: for levels below 42 it is above every priority that Slurm
-/// computes, for levels above 42 it is below. Not for level 42: such a job gets the priority that Slurm
-/// computes.
+/// computes; for levels above 42 it is at most 57, below every priority that priority/basic computes. Not for
+/// level 42: such a job gets the priority that Slurm computes.
 constexpr std::uint32_t priority_of_level(int level) {
     // priority/basic counts down from here; the priorities of priority/multifactor are far below this value.
     constexpr std::uint32_t above_all_computed = 4'294'901'760;

@@ -20,7 +20,7 @@ struct JobSize {
     std::string gpu_type = {};  // empty: any
 };
 
-/// A limit that a job of that size can never keep.
+/// A limit that a job exceeds by its size.
 struct ExceededLimit {
     std::string whose;  // "account 'ml'", "QOS 'normal'"
     std::string name;   // "GrpTRES=gres/gpu=8", as sacctmgr writes it
@@ -37,7 +37,7 @@ bool enforces_limits(slurm::ClusterConfig const& config);
 std::vector<ExceededLimit> find_exceeded_limits(slurm::Accounting const& accounting, JobOwner const& owner,
                                                 JobSize const& size);
 
-/// Checks what the accounting database says about a user against the pools. Pure.
+/// Compares the user's associations and limits in the accounting database with the pools. Pure.
 std::vector<Finding> check_accounting(Site const& site, slurm::ClusterConfig const& config,
                                       slurm::Accounting const& accounting, std::string const& user);
 

@@ -17,8 +17,8 @@ struct Finding {
     std::string subject;  // "partition 'gpu'", "pool 'a100'", "Slurm", "the plugin"
     std::string what;
     std::string why;
-    std::string file;    // the file to change: "slurm.conf"; empty: nothing to change
-    std::string change;  // the line to write
+    std::string file;    // where to change it: "slurm.conf", "sacctmgr"; empty: nothing to change
+    std::string change;  // the line to write, or what to do
 };
 
 /// The installed SPANK plugin. It is optional.
@@ -32,7 +32,8 @@ struct PluginFacts {
 };
 
 /// Compares the site file with the live cluster.
-/// \return Findings about the pools in their order, then about Slurm's settings, then about the plugin. Pure.
+/// \return Findings about the default pools, then about the pools in their order, then about Slurm's
+/// settings, then about the plugin. Pure.
 std::vector<Finding> check_site(config::SiteFile const& file, std::vector<slurm::Partition> const& partitions,
                                 slurm::ClusterConfig const& config, PluginFacts const& plugin);
 

@@ -7,14 +7,14 @@
 
 namespace det::site {
 
-/// What the machine of the user sees, with which compute nodes are compared.
+/// Facts about the machine on which det-submit runs. The facts of compute nodes are compared with them.
 struct LoginFacts {
     std::string root;                  // the directory that must be shared
     std::string program;               // see identify_file()
     std::int64_t clock_offset_us = 0;  // see measure_clock_offset_us()
 };
 
-/// What is to be known about the pool.
+/// Facts about the pool and the job that examined its nodes.
 struct PreflightPool {
     std::string name;
     int nodes = 1;  // that the job had

@@ -17,7 +17,8 @@ struct PoolUse {
     int jobs_waiting = 0;
 };
 
-/// Counts the nodes and slots of the pool, and the jobs of its partition, and of its QOS if it has one. Pure.
+/// Counts the nodes and slots of the pool, and the jobs in its partition; if the pool has a QOS, only the
+/// jobs with this QOS. Pure.
 PoolUse count_use(Pool const& pool, std::vector<slurm::Node> const& nodes,
                   std::vector<slurm::JobStatus> const& jobs);
 

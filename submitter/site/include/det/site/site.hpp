@@ -40,7 +40,7 @@ struct Pool {
     bool is_default_aux = false;  // for trials of 0 slots that name no pool
     bool is_up = true;
     SlotType slot_type = SlotType::cpu;
-    // Of the most frequent kind of node.
+    // Both of the most frequent kind of node.
     int slots_per_node = 1;
     int node_count = 0;
     std::vector<NodeKind> kinds;   // the largest slots_per_node first
@@ -88,8 +88,9 @@ struct Site {
     Pool const* find_pool(std::string_view name) const;
 };
 
-/// Makes a pool per partition, with one slot per GPU that Slurm reports, or one per CPU if there are no GPUs,
-/// and adds the pools of the site file. A partition without nodes is not a pool. Pure.
+/// Makes the pools of the site file and, unless the file sets pool_per_partition to false, a pool for every
+/// partition that has nodes and whose name is not that of a pool. Such a pool has one slot per GPU that Slurm
+/// reports, or one per CPU if there are no GPUs. Pure.
 Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile const& file = {});
 
 /// \return The pool that choose_pool() chooses; the Error lists all pools.
@@ -99,7 +100,7 @@ Result<Pool> require_pool(Site const& site, PoolRequest const& request);
 void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config);
 
 /// \return The maximum memory of a job on a node of this kind, in MiB; nothing if there is no limit, or if
-/// the node has no more memory. Pure.
+/// the node has no more memory or an unknown amount. Pure.
 std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind);
 
 /// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
