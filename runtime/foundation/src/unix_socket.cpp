@@ -128,6 +128,8 @@ Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> b
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     auto const size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    bool const is_closed = size == 0 || (size < 0 && errno == ECONNRESET);
+    if (is_closed) return Error{codes::transport, "the peer has closed the connection"};
     if (size < 0) return os_error("receive a message", errno);
     std::vector<UniqueFd> files;
     for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {

@@ -52,8 +52,7 @@ Result<std::optional<UniqueFd>> connect_to(std::filesystem::path const& director
 Status send_message(int socket, std::span<std::byte const> bytes, std::span<int const> files);
 /// Receives one message of exactly bytes.size() bytes and at most `files_limit` file descriptors, which the
 /// caller then owns. codes::timed_out at the deadline; codes::transport for a message of another size or with
-/// more descriptors, and if the peer has closed the connection (codes::file_system if it closed it with
-/// unread messages). `files_limit` is at most 4.
+/// more descriptors, and if the peer has closed the connection. `files_limit` is at most 4.
 Result<std::vector<UniqueFd>> receive_message(int socket, std::span<std::byte> bytes, std::size_t files_limit,
                                               Deadline deadline);
 
