@@ -26,7 +26,9 @@ std::string JobArray::indices() const { return fmt::format("0-{}%{}", task_count
 std::vector<JobArray> split_into_arrays(TrialLoad const& load, std::uint32_t array_size_max) {
     assert(load.trial_count > 0 && load.running_max > 0 && load.lanes > 0 && array_size_max > 0);
     auto const tasks = divide_up(load.trial_count, load.lanes);
-    auto const running_max = divide_up(load.running_max, load.lanes);
+    // A task that runs holds up to `lanes` trials.
+    auto const running_max =
+        load.running_max >= load.trial_count ? tasks : std::max(1u, load.running_max / load.lanes);
     if (load.tasks_max && tasks > *load.tasks_max) {
         auto const count = std::max(1u, std::min({running_max, *load.tasks_max, array_size_max}));
         return {JobArray{0, load.trial_count, count, load.lanes, count}};

@@ -39,6 +39,10 @@ BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
 BOOST_AUTO_TEST_CASE(trials_that_share_nodes_are_fewer_tasks) {
     BOOST_TEST((split_into_arrays({10, 8, 4}, 1001) == std::vector<JobArray>{{0, 10, 2, 4}}));
     BOOST_TEST(JobArray({0, 10, 2, 4}).indices() == "0-2%2");
+    BOOST_TEST(
+        (split_into_arrays({10, 5, 2}, 1001) == std::vector<JobArray>{{0, 10, 2, 2}}));  // not 6 trials
+    BOOST_TEST((split_into_arrays({10, 9, 2}, 1001) == std::vector<JobArray>{{0, 10, 4, 2}}));
+    BOOST_TEST((split_into_arrays({9, 9, 2}, 1001) == std::vector<JobArray>{{0, 9, 5, 2}}));
     BOOST_TEST((split_into_arrays({10, 10, 4}, 2) == std::vector<JobArray>{{0, 4, 1, 4}, {4, 6, 2, 4}}));
 }
 
