@@ -70,7 +70,7 @@ void Checker::refuse(ErrorCode code, std::string message, std::string hint, yaml
 Diagnostics Checker::finish() && {
     if (is_full()) {
         found_.report(
-            Error{codes::bad_value, fmt::format("more than {} errors: the rest is not shown", refused_max)});
+            Error{codes::bad_value, fmt::format("only the first {} errors are shown", refused_max)});
     }
     return std::move(found_);
 }

@@ -94,7 +94,7 @@ Result<Node> read_value(Assignment const& assignment, Type const& type) {
     constexpr std::string_view flow_or_quoted = "[{'\"";
     if (!written.empty() && flow_or_quoted.find(written.front()) != std::string_view::npos) {
         auto value = yaml::parse_value(assignment.source, assignment.value_start);
-        if (!value) return mask_secrets_by_name(value.error()).sorted().front().error;
+        if (!value) return value.error().sorted().front().error;
         return *std::move(value);
     }
     bool const is_list = accepts(type, Kind::list) && !accepts(type, Kind::text);
@@ -118,8 +118,9 @@ Node nest(Assignment const& assignment, Node value) {
 
 Result<Layer> parse_override(std::string_view written) {
     DET_TRY_ASSIGN(auto const assignment, split_assignment(written));
-    DET_TRY_ASSIGN(auto value, read_value(assignment, type_at(assignment.path)));
-    return Layer{with_integers(nest(assignment, std::move(value)), schema::experiment), assignment.path};
+    auto value = read_value(assignment, type_at(assignment.path));
+    if (!value) return mask_secrets_by_name(std::move(value).error()).sorted().front().error;
+    return Layer{with_integers(nest(assignment, *std::move(value)), schema::experiment), assignment.path};
 }
 
 }  // namespace det::config

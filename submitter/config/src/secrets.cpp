@@ -1,4 +1,5 @@
 #include <det/config/layers.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -123,6 +124,20 @@ std::optional<std::size_t> find_value_of(std::string_view name, std::string_view
     return std::nullopt;
 }
 
+/// Replaces what the text repeats of the value. Shorter words stay: they may be words of the message itself.
+void mask_words(std::string& text, std::string_view value) {
+    constexpr std::size_t shortest = 4;
+    for (auto word : split(value, ' ')) {
+        while (!word.empty() && std::string_view("\"',]}").find(word.back()) != std::string_view::npos)
+            word.remove_suffix(1);
+        while (!word.empty() && std::string_view("\"'[{").find(word.front()) != std::string_view::npos)
+            word.remove_prefix(1);
+        if (word.size() < shortest) continue;
+        for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at))
+            text.replace(at, word.size(), "****");
+    }
+}
+
 }  // namespace
 
 Diagnostics mask_secrets_by_name(Diagnostics const& found) {
@@ -134,7 +149,11 @@ Diagnostics mask_secrets_by_name(Diagnostics const& found) {
             if (!error.where) break;
             auto& line = error.where->line_text;
             auto const start = find_value_of(name, line);
-            if (start) line.replace(*start, std::string::npos, std::string(line.size() - *start, '*'));
+            if (!start) continue;
+            auto const value = line.substr(*start);
+            mask_words(error.message, value);
+            mask_words(error.hint, value);
+            line.replace(*start, std::string::npos, std::string(value.size(), '*'));
         }
         severity == Severity::error ? masked.report(std::move(error)) : masked.warn(std::move(error));
     }

@@ -107,6 +107,10 @@ BOOST_AUTO_TEST_CASE(secrets_of_the_site_are_not_shown_in_its_errors) {
     BOOST_TEST(!has(text, "hunter2"), text);
     BOOST_TEST(
         !has(complaints("version: 1\ntask_defaults: {checkpoint_storage: {secret_key: hunter2"), "hunter2"));
+    auto const number =
+        complaints("version: 1\ntask_defaults: {checkpoint_storage: {secret_key: 99999999999999999999}}\n");
+    BOOST_TEST(has(number, "the number **** is too large"), number);
+    BOOST_TEST(!has(number, "9999"), number);
 }
 
 BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
