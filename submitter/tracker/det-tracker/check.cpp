@@ -35,7 +35,7 @@ Result<Findings> check_index(Tracker const& tracker) {
     findings.experiments = ids.size();
     for (auto const id : ids) {
         if (history::dump_experiment(indexed, id) == history::dump_experiment(journals, id)) continue;
-        // It may have grown between both readings.
+        // The experiment may have grown between both readings.
         DET_TRY(ingester.refresh(id, {}));
         if (history::dump_experiment(indexed, id) != history::dump_experiment(journals, id))
             findings.different.push_back(id.value);

@@ -18,7 +18,7 @@
 namespace det::tracker::program {
 namespace {
 
-/// Lets the index have what is new of the experiment: by the tracker that runs, else by this process.
+/// Updates the experiment in the index: by the tracker if one runs, else by this process.
 Status refresh_index(Tracker const& tracker, ExperimentId id) {
     DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
     if (lock) {

@@ -39,7 +39,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Tells the requests that wait for changes when the index has some.
+/// Answers the requests that wait for changes when the index changes.
 class ChangeListener {
 public:
     ChangeListener(ingest::LiveIndex& index, api::Api& routes) : index_(index) {
@@ -145,7 +145,7 @@ private:
         return Ok{};
     }
 
-    /// The page's and those of the interface from which it gets its data.
+    /// The routes of the web page, and those of the interface from which it gets its data.
     static std::vector<http::Route> all_routes(api::Api& api) {
         auto routes = web::page_routes();
         for (auto& route : api.routes()) routes.push_back(std::move(route));

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Reads until the end of the pipe; nullopt at the deadline.
+/// Reads a line, or until the end of the pipe; nullopt at the deadline.
 std::optional<std::string> read_until(int fd, SteadyClock::time_point deadline) {
     std::string text;
     for (;;) {

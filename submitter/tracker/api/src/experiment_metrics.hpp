@@ -3,7 +3,7 @@
 
 namespace det::tracker::api {
 
-/// What concerns all trials of an experiment: the names of their metrics, their curves; and its
+/// Routes for all trials of an experiment together: the names of their metrics, their curves, and the
 /// configuration.
 void add_experiment_metric_routes(Routes& routes, Sources& sources);
 

@@ -39,8 +39,8 @@ Result<ExperimentFilter> parse_filter(Request const& request) {
     return filter;
 }
 
-/// Whether the page is all that the answer takes: neither Slurm's queue nor further experiments in place of
-/// those that can't be read.
+/// Whether the answer needs only this page: neither Slurm's queue nor further experiments in place of those
+/// that can't be read.
 bool is_complete(ExperimentPage const& page) {
     return std::ranges::all_of(page.experiments, [&](auto const& found) {
         return found.error ? !page.has_more : !found.text.empty();
@@ -83,7 +83,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The summaries of those experiments of a page that take Slurm's queue, if they pass the filter.
+/// The summaries of those experiments of a page that need Slurm's queue, if they pass the filter.
 std::map<ExperimentId, std::string> summarise_with_queue(ExperimentPage const& page,
                                                          ExperimentFilter const& filter, Sources& sources,
                                                          QuietContext& context) {
@@ -130,7 +130,7 @@ Response answer_without_queue(ExperimentPage const& page, Sources& sources) {
     return std::move(answer).finish(context.warnings, page);
 }
 
-/// Takes further pages in place of the experiments that the queue excludes or that can't be read.
+/// Reads further pages in place of the experiments that the queue excludes or that can't be read.
 Response answer_with_queue(ExperimentPage page, ExperimentFilter filter, Sources& sources) {
     QuietContext context(sources);
     Answer answer;

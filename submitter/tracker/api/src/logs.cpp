@@ -106,7 +106,7 @@ Result<LogQuery> parse_log_query(Sources const& sources, Request const& request)
     return query;
 }
 
-/// Lines of logs, of which the earliest are dropped if there are more than wanted, and where the rest begins.
+/// The last lines of logs, at most `limit`, and the positions at which they begin.
 class LastLines {
 public:
     explicit LastLines(std::size_t limit) : limit_(limit) {}
@@ -185,7 +185,7 @@ Result<LogPiece> read_earlier_piece(LogQuery const& query) {
     return piece;
 }
 
-/// Reads from the cursor. A last line without newline is left for the next piece.
+/// Reads the lines that the query selects. A last line without newline is left for the next piece.
 Result<LogPiece> read_piece(LogQuery const& query) {
     if (query.is_backwards) return read_earlier_piece(query);
     cli::LogFollower follower(query.trial, query.choice);

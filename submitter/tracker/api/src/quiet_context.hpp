@@ -7,7 +7,7 @@
 
 namespace det::tracker::api {
 
-/// Collects what the use cases warn of.
+/// Collects the warnings of the use cases as text.
 class QuietContext final : public experiment::Context {
 public:
     explicit QuietContext(Sources const& sources)

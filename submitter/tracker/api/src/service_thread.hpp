@@ -20,13 +20,13 @@ public:
     using Work = std::function<http::Response()>;
 
     ServiceThread();
-    /// Drops what has not begun and waits for what has.
+    /// Drops work that has not begun, and waits for work that has.
     ~ServiceThread();
     ServiceThread(ServiceThread const&) = delete;
     ServiceThread& operator=(ServiceThread const&) = delete;
 
-    /// Responds with the result of `work`, which this thread calls unless the client has gone before. Too
-    /// many waiting requests: responds with an error 503 at once.
+    /// Responds with the result of `work`, which the service thread calls unless the client has gone
+    /// before. If too many requests wait, responds with an error 503 at once.
     void add(http::Responder responder, Work work);
 
 private:

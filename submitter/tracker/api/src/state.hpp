@@ -62,7 +62,7 @@ http::Route get_route(std::string pattern, Answer answer) {
     return {http::Method::get, std::move(pattern), http::AuthClass::owner, answer_with(std::move(answer))};
 }
 
-/// A route whose answer takes Slurm or a storage of checkpoints.
+/// A route whose answer needs Slurm or a storage of checkpoints.
 template <class Answer>
 http::Route get_service_route(std::string pattern, ServiceThread& services, Answer answer) {
     http::DeferredHandler handler = [answer = std::move(answer), &services](

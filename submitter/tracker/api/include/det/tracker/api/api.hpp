@@ -15,7 +15,7 @@
 
 namespace det::tracker::api {
 
-/// What the routes read from. Several threads call the History and the functions at a time.
+/// What the routes read from. Several threads call the History and the functions at the same time.
 struct Sources {
     history::History& history;
     RootLayout root;
@@ -23,10 +23,11 @@ struct Sources {
     Clock& clock;
     slurm::SlurmClient& slurm;         // used by one thread at a time
     std::filesystem::path cache = {};  // as in experiment::Context
-    /// A number that becomes another one when anything was recorded. Empty: it never does.
+    /// A number that changes whenever something is recorded. Empty: the number is always 0.
     std::function<std::int64_t()> change_number = {};
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
-    /// How often requests are checked that wait for something which on_change() does not tell: lines of logs.
+    /// Interval at which waiting requests are also checked without on_change(), which does not report new
+    /// lines of logs.
     std::chrono::milliseconds check_interval{500};
     /// How old an answer may be that several viewers share, if nothing was recorded since. 0: none is shared.
     std::chrono::milliseconds answer_age_max{1000};
@@ -44,7 +45,7 @@ public:
 
     /// The handlers refer to this object.
     std::vector<http::Route> routes();
-    /// Answers the requests that wait for a change, if there is one. Thread-safe.
+    /// Checks the waiting requests and answers those for which something has changed. Thread-safe.
     void on_change();
 
 private:

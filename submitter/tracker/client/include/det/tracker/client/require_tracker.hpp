@@ -21,7 +21,7 @@ struct StartSettings {
 std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths);
 
 /// Like find_tracker, but starts a tracker if none answers, with `det-tracker start`, and waits until it
-/// answers. Fails with the error of det-tracker, or codes::timed_out.
+/// answers. Fails with codes::process and the output of det-tracker, or codes::timed_out.
 Result<std::unique_ptr<http::Client>> require_tracker(Environment const& environment, RootLayout const& root,
                                                       StartSettings const& settings, ProcessRunner& runner);
 

@@ -29,10 +29,10 @@ struct TrackerPaths {
     std::filesystem::path entry_page() const { return directory / (name + ".html"); }
 };
 
-/// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, else /tmp/det-UID. Each is created if it
-/// does not exist. codes::unsafe_owner if it is not a directory of this user with mode 0700. The index, which
-/// may be large and shall survive a restart of the host, is in DET_INDEX_DIR, else in /var/tmp/det-UID, with
-/// the same rules.
+/// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, if these are private directories of this
+/// user; else /tmp/det-UID. The directory is created if it does not exist. codes::unsafe_owner if it is not a
+/// directory of this user with mode 0700. The index, which may be large and shall survive a restart of the
+/// host, is in DET_INDEX_DIR, else in /var/tmp/det-UID, with the same rules.
 Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root);
 
 /// What a running tracker has written about itself. The file is readable by its user only, because of the
@@ -47,7 +47,7 @@ struct TrackerState {
 
 std::string render_state(TrackerState const& state);
 Result<TrackerState> parse_state(std::string_view text);
-/// nullopt if there is none.
+/// nullopt if the file does not exist.
 Result<std::optional<TrackerState>> find_state(TrackerPaths const& paths);
 
 /// The lock that a tracker holds as long as it runs.
