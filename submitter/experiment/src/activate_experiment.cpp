@@ -15,7 +15,7 @@ bool is_interrupted(tracker::history::TrialView const& trial) {
     return trial.state == lifecycle::State::interrupted && trial.record.desired == DesiredState::run;
 }
 
-/// In an experiment whose trials share nodes, removes the claims of interrupted trials, so that a new task
+/// In an experiment whose tasks claim trials, removes the claims of interrupted trials, so that a new task
 /// can claim them. The tasks that claimed them have ended.
 Status remove_claims(OpenExperiment const& experiment) {
     if (!experiment.view.record.is_packed()) return Ok{};

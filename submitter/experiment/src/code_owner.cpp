@@ -39,7 +39,7 @@ Writers writers_of(FileAccess const& access, UserIdentity const& user) {
 void check_code_owner(std::string_view what, std::filesystem::path const& path, GroupAccess group,
                       Diagnostics& found) {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return;  // whoever reads the code reports it
+    if (::stat(path.c_str(), &info) != 0) return;  // the function that reads the code reports it
     auto const named = fmt::format("the {} '{}'", what, path.string());
     auto const user = this_user();
     FileAccess const access{info.st_uid, info.st_gid, info.st_mode, name_of_group(info.st_gid)};

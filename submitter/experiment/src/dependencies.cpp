@@ -15,7 +15,7 @@ namespace {
 using journal::Dependency;
 using journal::DependencyState;
 
-/// The jobs that run it, as sbatch --dependency names them.
+/// The jobs that run the experiment or trial, as sbatch --dependency names them.
 Result<std::vector<slurm::JobRef>> jobs_of(Dependency const& dependency, RootLayout const& root) {
     ExperimentLayout const layout(root, dependency.experiment);
     DET_TRY_ASSIGN(auto const spec, journal::load_spec(layout));

@@ -26,7 +26,8 @@ std::vector<std::int64_t> sizes_around(std::int64_t slots) {
     return sizes;
 }
 
-/// The time limit of the configuration, if it has one, and usual ones that the partition allows.
+/// The pool's time limit, if it applies, and usual ones that the partition allows; without any, the
+/// partition's limit.
 std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
     std::vector<std::int64_t> limits;
     if (auto const own = config::parse_time_limit(plan.time_limit)) limits.push_back(*own);
@@ -49,7 +50,7 @@ std::vector<site::Pool> pools_to_try(site::Site const& site, site::Pool const& r
     return pools;
 }
 
-/// The plans of all pools and sizes that fit, the requested one first.
+/// The plans of all pools and sizes that fit on nodes that are up, the requested one first.
 std::vector<plan::SubmissionPlan> plans_to_try(SubmissionRequest const& request, site::Site const& site) {
     std::vector<plan::SubmissionPlan> plans;
     for (auto const& pool : pools_to_try(site, request.plan.pool)) {

@@ -44,7 +44,7 @@ Status check_trusted_file(fs::path const& path, std::string_view what) {
     return check_trusted(real, fmt::format("the {} '{}'", what, real.string()));
 }
 
-/// Whether a limit of the cluster can be less than the memory that its trials would request.
+/// Whether the cluster's memory limit can be less than what trials of the pool would request.
 bool may_have_memory_limit(site::Pool const& pool) {
     return pool.has_whole_memory && !pool.memory_max.exists() &&
            std::ranges::any_of(pool.kinds, [](auto const& kind) { return kind.memory_mib > 0; });

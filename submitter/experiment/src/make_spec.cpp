@@ -46,7 +46,7 @@ std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) 
     return policies;
 }
 
-/// slurm.persist without directories that lie in another one.
+/// slurm.persist without directories that lie in another one; empty if all files are in a shared directory.
 std::vector<std::string> persistent_directories(config::Slurm const& slurm) {
     if (slurm.working_directory == WorkingDirectory::shared) return {};
     std::vector<std::string> outermost;

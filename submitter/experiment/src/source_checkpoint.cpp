@@ -38,7 +38,8 @@ Result<std::string> find_newest_of_trial(std::int64_t number, RootLayout const& 
                  "see 'det-submit experiment list-checkpoints ID'"};
 }
 
-/// Fails if the checkpoint is not whole in the storage of the experiment.
+/// Fails if the checkpoint is not in the storage of the experiment, or if the storage is a directory and a
+/// file of the checkpoint is damaged.
 Status check_source(config::ExperimentConfig const& config, std::string const& uuid, RootLayout const& root,
                     Environment const& environment) {
     auto const* storage = config.effective.find("checkpoint_storage");

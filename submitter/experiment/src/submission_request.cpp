@@ -125,7 +125,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
     DET_TRY_ASSIGN(auto dependency, find_dependency(loaded.config, root, context));
-    // The trials of a continuation start as those of the experiment before.
+    // A continuation keeps the source checkpoint of the experiment.
     std::optional<std::string> source;
     bool const is_continuation = options.sources.changes || options.sources.secrets;
     if (!is_continuation) {

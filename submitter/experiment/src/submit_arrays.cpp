@@ -70,7 +70,8 @@ Result<std::string> test_first_array(SubmissionRequest const& request, Context& 
     return context.slurm.test_submission({options, in_memory.path(), context.environment});
 }
 
-/// Whether an association or a QOS allows its users fewer jobs (MaxSubmitJobs). Each task of an array counts.
+/// Whether Slurm refused the jobs by a limit of an association or a QOS, for example MaxSubmitJobs, for which
+/// each task of an array counts.
 bool is_job_limit(Error const& error) {
     constexpr std::string_view words = "Job violates accounting/QOS policy";
     return error.code == codes::slurm_refused && std::ranges::any_of(error.notes, [&](auto const& note) {
@@ -88,7 +89,8 @@ std::uint32_t count_tasks(std::vector<ArrayJob> const& arrays) {
 
 bool has_fewer_tasks_left(std::vector<ArrayJob> const& arrays) { return count_tasks(arrays) > 1; }
 
-/// A smaller number of tasks to try. First as many as run at once, which costs no time; then half as many.
+/// A smaller tasks_max to try. Any smaller value first gives one array of as many tasks as run at once, which
+/// costs no time; then halves the number.
 std::uint32_t next_fewer_tasks(std::vector<ArrayJob> const& arrays) {
     auto const tasks = count_tasks(arrays);
     bool const are_claimed = arrays.front().task_count > 0;

@@ -43,8 +43,8 @@ Result<std::vector<std::string>> names_in(fs::path const& directory) {
     return names;
 }
 
-/// Refuses a shared template that every user could have written. Its owner and group may be any: whoever
-/// named the directory trusts them.
+/// Refuses a shared template that every user could have written. Its owner and group may be any: the user
+/// or the site that named the directory trusts them.
 Status check_shared(fs::path const& file) {
     for (auto const& path : {file.parent_path(), file}) {
         struct stat info {};

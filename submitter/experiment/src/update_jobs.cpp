@@ -75,7 +75,7 @@ Status apply(JobUpdate const& update, slurm::SlurmClient& slurm) {
         case JobUpdate::Kind::release:
             return slurm.release(update.job);
         case JobUpdate::Kind::wake_supervisor:
-            // Processes ignore URG unless they read it: where Slurm signals every process, programs are not
+            // Processes ignore URG unless they handle it: where Slurm signals every process, programs are not
             // disturbed, and srun does not forward it to their ranks.
             return slurm.signal_batch(update.job, "URG");
     }

@@ -60,8 +60,7 @@ public:
     }
 
     /// A limit on all jobs of a group together. Unless the QOS sets it, the limits of the association and of
-    /// every
-    /// account above apply.
+    /// every account above apply.
     void compare_groups(std::string_view name, TresCounts slurm::AccountingLimits::*limit,
                         TresCounts const& asked) {
         for (auto const& [resource, count] : asked) {

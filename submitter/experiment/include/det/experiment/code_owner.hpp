@@ -31,7 +31,7 @@ struct UserIdentity {
     std::vector<gid_t> groups = {};
 };
 
-/// Many systems give each user a group of the user's own name that has no other member. Pure.
+/// A group with the user's own name counts as one without other members, as many systems make it. Pure.
 Writers writers_of(FileAccess const& access, UserIdentity const& user);
 
 /// What happens with code that a group can write.

@@ -34,8 +34,7 @@ public:
     virtual void on_message(std::string const& line) const = 0;
 
     void warn(Error error) const;
-    /// Where a command that only reads gets its records: from `make_history` if it is set, else from the
-    /// journals.
+    /// Opens the records for a command that only reads: by `make_history` if it is set, else the journals.
     std::shared_ptr<tracker::history::History> open_history(RootLayout const& root) const;
 
     Environment environment;

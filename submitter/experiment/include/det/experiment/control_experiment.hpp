@@ -28,8 +28,8 @@ struct EndedExperiment {
 /// at once.
 Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desired, Context& context);
 
-/// Ends one trial at once: cancels its job, or, if other trials share the job, signals its supervisor to end
-/// the trial. codes::wrong_state if it has ended.
+/// Ends one trial at once: cancels its job, or, if other trials share the job, makes its supervisor end the
+/// trial. codes::wrong_state if it has ended.
 Result<TrialId> kill_trial(std::string const& id, Context& context);
 
 /// Checks that an experiment can be deleted: codes::wrong_state if the experiment has not ended, or if its
@@ -47,7 +47,8 @@ Status cancel_orphan_jobs(OpenExperiment const& experiment, Context& context);
 /// job arrays may use more, because each array runs at least one task.
 Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Context& context);
 
-/// Limits the number of trials that run at the same time. Running trials continue. The limit of slots stays.
+/// Limits the number of trials that run at the same time. Running trials continue. The limit of slots
+/// stays. As with limit_slots(), several job arrays may run more.
 Result<ExperimentId> limit_concurrent_trials(std::string const& id, std::uint32_t trials, Context& context);
 
 }  // namespace det::experiment

@@ -20,12 +20,14 @@ struct CreatedExperiment {
 /// 2. submit the jobs, held;
 /// 3. append the `created` event with the jobs' numbers;
 /// 4. release the jobs, unless the request asks for a paused experiment.
-/// An error before Slurm has a job removes the experiment's directory. A crash between steps 2 and 4 leaves
-/// held jobs and an experiment that is listed as SUBMITTING. The archive of the code always stays: another
+/// An error before Slurm has a job removes the experiment's directory. A crash after step 2 leaves held
+/// jobs, and before the event is written the experiment is listed as SUBMITTING; `experiment activate`
+/// completes the creation. The archive of the code always stays: another
 /// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
-/// Checks the code as create_experiment() does and packs it into `contexts`. Returns nothing without code.
+/// Checks the code as create_experiment() does, but code that a group can write is always a warning. Packs
+/// the code into `contexts`. Returns nothing without code.
 Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
                                                           std::filesystem::path const& contexts,
                                                           Context& context);

@@ -35,7 +35,8 @@ std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment co
 /// Returns the size of all files of a checkpoint, in bytes.
 std::uint64_t total_size(CheckpointManifest const& manifest);
 
-/// Verifies a checkpoint, then copies it into a directory that must not exist yet.
+/// Verifies a checkpoint and copies it into a directory that must not exist yet. Removes the directory after
+/// an error.
 Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid,
                        std::filesystem::path const& target);
 

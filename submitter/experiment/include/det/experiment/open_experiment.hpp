@@ -25,9 +25,10 @@ struct OpenExperiment {
 tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
                                             Context& context);
 
-/// Parses the id of an experiment or trial as users type it: "7", "7.3" or the trial's integer. codes::usage
-/// if the text is not such an id.
+/// Parses the id of an experiment as users type it: "7". codes::usage if the text is not such an id.
 Result<ExperimentId> require_experiment_id(std::string const& text);
+/// Parses the id of a trial: "7.3", the trial's integer, or "7" for 7.0. codes::usage if the text is not such
+/// an id.
 Result<TrialId> require_trial_id(std::string const& text);
 /// Returns this trial of the experiment. codes::no_such_trial if the experiment does not have it.
 Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentView const& view, TrialId id);

@@ -21,7 +21,8 @@ Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need);
 /// Returns the user and the root id by which the jobs of this user's experiments are recognised.
 queue::ExperimentJobOwner experiment_job_owner(Context const& context);
 
-/// Returns the number of slots that a job asks for: GPUs, or CPUs if the slots of its pool are CPUs.
+/// Returns the number of slots that a job asks for: GPUs, or CPUs if the slots of its pool are CPUs, else
+/// 0.
 int slots_of(slurm::JobStatus const& job, site::Site const& site);
 
 /// Returns "TYPE_EXPERIMENT" or "TYPE_SLURM", as Determined names the types of jobs.

@@ -36,7 +36,7 @@ struct SubmissionRequest {
     std::optional<ContextSpec> packed_code = {};        // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start
     GroupAccess group_access = GroupAccess::warned;
-    std::string dependency = {};  // sbatch --dependency; empty: none. Jobs that replace others have none
+    std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
 };
 
 /// Loads and checks everything before any file is written.
