@@ -22,7 +22,7 @@ struct CheckpointOrder {
     Status apply(ExperimentSpec& spec) const;
 };
 
-/// Keeps the checkpoints with a value of the metric, the best one first; of equal ones the oldest first.
+/// Keeps the checkpoints with a value of the metric, the best one first; equal ones stay in their order.
 /// Pure.
 void sort_best_first(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better);
 

@@ -50,8 +50,8 @@ public:
     }
 
 private:
-    /// Reports the problems for which `experiment create` refuses the configuration, as far as they can be
-    /// found without Slurm.
+    /// Finds the errors and warnings of a configuration that do not depend on Slurm; with --sanity only those
+    /// of the written values.
     Diagnostics check(experiment::ConfigSources const& sources, RootLayout const& root, UtcTime now) const {
         if (sanity_) {
             auto merged = experiment::merge_config(sources, root);

@@ -20,8 +20,8 @@ namespace {
 
 using tracker::history::ExperimentView;
 
-/// An experiment as a column of the comparison. Its trial is the best one, or the first one without a
-/// validation.
+/// An experiment as a column of the comparison. Its trial is the best one, or the first one if no
+/// trial has a validation.
 struct ComparedExperiment {
     ExperimentId id;
     Json json;                                           // as the answer shows it
@@ -62,7 +62,7 @@ std::optional<double> duration_s_of(ExperimentView const& view, UtcTime now) {
     return static_cast<double>(until.microseconds - started->microseconds) / 1e6;
 }
 
-/// The numbers of the trial's last report of that step in the group of validations.
+/// The numbers that the trial last reported at that step in the group `validation`.
 Result<Json> load_validation(tracker::history::History& history, TrialId trial, std::uint64_t step) {
     DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
     auto metrics = Json::object();

@@ -9,10 +9,10 @@
 namespace det::cli {
 
 /// Runs `experiment create --host`: reads the configuration and packs the code here, starts det-submit on the
-/// login node by ssh (or by the command in DET_SSH), and sends both to its standard input. Its output goes to
-/// the terminal.
+/// login node by ssh (or by the command in DET_SSH), and sends both to its standard input. The output of
+/// det-submit there goes to the standard output and error of this process.
 /// \param options The options for det-submit there.
-/// \return Its exit code.
+/// \return The exit code of det-submit there.
 Outcome create_on_host(std::string const& host, experiment::SubmissionOptions const& submission,
                        std::vector<std::string> const& options, Session& session);
 

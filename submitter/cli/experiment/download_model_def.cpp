@@ -56,8 +56,8 @@ public:
     }
 
 private:
-    /// Moves all entries of one directory into another. Moves none if the other has an entry of a name; an
-    /// entry that appears meanwhile is not replaced.
+    /// Moves all entries of one directory into another. Moves none if the other has an entry of the same
+    /// name. An entry that appears meanwhile is not replaced, if the file system has RENAME_NOREPLACE.
     static Status move_entries(std::filesystem::path const& from, std::filesystem::path const& to) {
         DET_TRY_ASSIGN(auto const names, list_directory(from));
         auto const taken = [&](std::string const& name) {

@@ -32,7 +32,7 @@ public:
         answers_[address] = json;
         return Result<Json>(std::move(json));
     }
-    /// The page says that such an answer is not there.
+    /// Adds the answer if the tracker gives it. Without it the page says that it is missing.
     void add_if_there(std::string const& address) { (void)add(address); }
     Json take() && { return std::move(answers_); }
 

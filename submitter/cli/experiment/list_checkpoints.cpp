@@ -27,7 +27,7 @@ std::string_view state_of(CommittedCheckpoint const& checkpoint) {
     return states[static_cast<std::size_t>(checkpoint.presence)];
 }
 
-/// Keeps the `number` checkpoints with the best validation, the best first.
+/// Keeps the `number` checkpoints with the best validation that are still stored, the best first.
 void keep_best(std::vector<CommittedCheckpoint>& checkpoints, std::uint32_t number, bool smaller_is_better) {
     std::erase_if(checkpoints, [](auto const& c) { return !c.metric || c.presence == Presence::none; });
     std::ranges::stable_sort(checkpoints, [&](auto const& a, auto const& b) {

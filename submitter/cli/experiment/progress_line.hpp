@@ -11,7 +11,7 @@
 
 namespace det::cli {
 
-/// Returns "[#####.....]  50 %", `columns` wide. Pure.
+/// Returns "[#####.....]  50 %", `columns` wide, but at least 12. Pure.
 std::string render_progress_bar(double progress, std::size_t columns);
 
 /// How far a trial has trained: what its program reported last, else its steps as a part of the length that
@@ -20,8 +20,8 @@ std::string render_progress_bar(double progress, std::size_t columns);
 std::optional<double> progress_of_trial(std::vector<tracker::history::RunReports> const& runs,
                                         ExperimentSpec const& spec);
 
-/// A line on stderr that shows how far an experiment is. Not shown unless stderr is a terminal that shows
-/// escape sequences, nor if NO_COLOR is set.
+/// A line on stderr that shows how far an experiment is. Shown only if stderr is a terminal that shows
+/// escape sequences and NO_COLOR is not set.
 class ProgressLine {
 public:
     ProgressLine(RootLayout const& root, ExperimentId id, Session& session);

@@ -6,7 +6,7 @@
 
 namespace det::cli {
 
-/// A requested move: ID.OPERATION=VALUE for `job update-batch`; `job update` makes it from its options.
+/// A requested move: ID.OPERATION=VALUE for `job update-batch`; other commands make it from their arguments.
 struct MoveRequest {
     std::string id, operation, value;
 };
@@ -16,9 +16,9 @@ struct MoveOptions {
     std::optional<std::string> rights;  // "owner", "operator"; nothing: operator for root and SlurmUser
 };
 
-/// Plans all moves or reports all errors. Then makes the moves, reads the queue again and corrects the order,
-/// up to three times; codes::no_legal_move if the queue is still not as requested. Prints the moves and the
-/// resulting order.
+/// Plans all moves, or reports the errors of all requests. Unless it is a dry run, makes the moves, reads the
+/// queue again and corrects the order, up to three times; codes::no_legal_move if the queue is still not as
+/// requested. Prints the moves and the resulting order.
 Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& options, Session& session);
 
 }  // namespace det::cli

@@ -113,8 +113,7 @@ Status LogFollower::skip_to_tail(std::size_t count) {
             starts_[{run, log.node}] = tail.offset;
             lines += tail.count;
         }
-        // Up to `count` lines of each log remain; the caller's LogWindow drops the surplus of all logs
-        // together.
+        // Up to `count` lines of each log remain; the caller drops the surplus of all logs together.
         count -= std::min(count, lines);
     }
     return Ok{};

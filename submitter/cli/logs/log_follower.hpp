@@ -37,9 +37,10 @@ public:
     Status skip_to_tail(std::size_t count);
     Result<Go> read_news(TornLine torn, LogSink const& sink);
 
-    /// The positions of all logs that were found, and a follower that goes on from there. A log without a
-    /// position is read from its beginning.
+    /// The positions up to which the logs that were found have been read.
     std::vector<LogPosition> positions() const;
+    /// Sets the positions from which logs are read. A log without a position is read from the first line that
+    /// the filter can select.
     void resume_at(std::vector<LogPosition> const& positions);
     /// Where the reading of the logs that were found began.
     std::vector<LogPosition> starts() const;

@@ -45,8 +45,8 @@ Json to_json(LogLine const& line);
 /// Returns 3 for "node-3.log"; nothing for names of another form.
 std::optional<int> node_of_log(std::string_view file_name);
 
-/// Parses a time in UTC ("2026-11-21", "2026-11-21T12:00", "...:30.5Z") or the time since then ("90s", "15m",
-/// "2h", "3d").
+/// Parses a time in UTC ("2026-11-21", "2026-11-21T12:00", "...:30.5Z") or a duration before `now` ("90s",
+/// "15m", "2h", "3d").
 std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now);
 
 /// Selects lines of node logs. Without a condition it selects all lines.

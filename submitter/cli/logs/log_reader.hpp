@@ -74,8 +74,8 @@ struct NodeLog {
 };
 
 /// Passes the lines of a run's node logs that match `filter` to `sink`, ordered by time. Reads each log from
-/// its offset to its present end and advances the offset; if the sink stops, to the end of the last line that
-/// it got. Holds one buffer per log in memory.
+/// its offset to `end` or its present end and advances the offset; if the sink stops, to the end of the last
+/// line that it got. Holds one buffer per log in memory.
 Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
                            LogSink const& sink);
 

@@ -5,7 +5,7 @@
 
 namespace det::cli {
 
-/// What the place that answers go to can show.
+/// What the destination of answers can show.
 struct OutputStyle {
     std::size_t columns = 80;
     bool has_colour = false;
@@ -13,7 +13,7 @@ struct OutputStyle {
 };
 
 /// A terminal shows colours unless NO_COLOR is set or it is a dumb one. The width is COLUMNS, else the
-/// terminal's own, else 80. Unicode needs a locale with UTF-8.
+/// terminal's own, else 80, but at least 40 and at most 500. Unicode needs a locale with UTF-8.
 OutputStyle output_style_of(Environment const& environment, Destination destination);
 
 }  // namespace det::cli

@@ -20,7 +20,7 @@ struct Curve {
 /// Draws curves over each other, with labelled axes: with braille characters of 2 x 4 dots each; with one
 /// letter or sign for each curve if the output has no Unicode, or no colours to tell several curves apart.
 /// Empty if no point is finite. Pure.
-/// \param rows of characters between the axes
+/// \param rows number of lines of the plot above the x axis
 std::string render_plot(std::string_view title, std::vector<Curve> const& curves, OutputStyle const& style,
                         std::size_t rows = 16);
 

@@ -71,7 +71,7 @@ bool is_seed_of_the_day(config::ExperimentConfig const& config) {
 
 // What an adaptive search does with its trials.
 
-/// The mean total length of all trials: each trains up to the rung at which it is stopped.
+/// The expected total length of all trials: each trains up to the rung at which it is stopped.
 double total_length(search::AshaSearch const& asha) {
     double total = 0;
     for (auto const& bracket : asha.brackets) {

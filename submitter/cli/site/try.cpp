@@ -17,7 +17,7 @@ namespace {
 using experiment::TriedPool;
 
 std::string rate_text(double bytes_per_s) {
-    // The number comes from a node: it need not fit.
+    // The number comes from a node and may be out of range.
     auto const whole = bytes_per_s > 0 ? static_cast<std::size_t>(std::min(bytes_per_s, 1e18)) : 0;
     return format_size(whole) + "/s";
 }

@@ -7,8 +7,8 @@
 
 namespace det::cli {
 
-/// The commands `template create` and `template set`. They differ if the user already has a template of that
-/// name: create fails, set replaces it.
+/// The commands `template create`, `template set` and `template set-value config`. If the user already has a
+/// template of that name, create fails and the others replace it; without one set-value config fails.
 class TemplateFromFile final : public Command {
 public:
     using Store = Result<experiment::TemplateFile> (experiment::TemplateStore::*)(

@@ -111,8 +111,8 @@ private:
         return std::nullopt;
     }
 
-    /// Describes the first rank that failed in the last run. Empty if the run ended for another cause than a
-    /// failure.
+    /// Describes the first rank that failed in the last run. Empty if none has failed, or if the run ended
+    /// for another cause than a failure.
     static std::string last_failure(ExperimentLayout const& experiment,
                                     tracker::history::TrialView const& trial, Session const& session) {
         auto const& runs = trial.record.runs;

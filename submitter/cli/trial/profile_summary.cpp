@@ -14,7 +14,7 @@ std::optional<double> number(Json const& value) {
     return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-/// "NAME.count" and "count": NAME. nullopt if the name does not end so.
+/// Returns "NAME" for "NAME.count" and ".count"; nullopt if the name has another ending.
 std::optional<std::string> before_suffix(std::string_view name, std::string_view suffix) {
     if (!name.ends_with(suffix)) return std::nullopt;
     return std::string(name.substr(0, name.size() - suffix.size()));

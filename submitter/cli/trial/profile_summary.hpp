@@ -39,7 +39,7 @@ struct SystemMetric {
 /// The unit of Determined's system metrics: "%", "bytes", "GB", "bytes/s", "1/s"; empty for an unknown name.
 std::string_view unit_of(std::string_view metric);
 
-/// Sorted by group, name and device. Pure.
+/// Summarises the reports of the period: a row for each metric, sorted by group, name and device. Pure.
 std::vector<SystemMetric> summarise_metrics(std::vector<Record> const& records, ProfiledPeriod const& period);
 
 /// A named span of a run: how often it was entered and how long it took.
