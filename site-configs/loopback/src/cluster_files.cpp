@@ -41,7 +41,7 @@ void collect_ids(std::string_view database, std::set<uid_t>& ids) {
     }
 }
 
-/// Chooses ids that the host machine does not use.
+/// Chooses ids that neither database uses.
 std::vector<PlainUser> choose_plain_users(std::string_view host_passwd, std::string_view host_group) {
     std::set<uid_t> used;
     collect_ids(host_passwd, used);
@@ -55,7 +55,7 @@ std::vector<PlainUser> choose_plain_users(std::string_view host_passwd, std::str
     return users;
 }
 
-/// The lines of the host's database that do not name one of `users`.
+/// The lines of the database that do not name one of `users`.
 std::string without_users(std::string_view database, std::vector<PlainUser> const& users) {
     std::string kept;
     for (auto const line : split_lines(database)) {

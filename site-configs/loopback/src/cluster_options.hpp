@@ -32,7 +32,7 @@ struct ClusterOptions {
     int grace_s = 30;                         // GraceTime of partition compute
     std::optional<Proctrack> proctrack = {};  // nullopt: cgroup if available, else linuxproc
     Plugin plugin = Plugin::when_built;
-    std::string slurm = installed_slurm;  // a release of the table in slurm_release.cpp
+    std::string slurm = installed_slurm;  // or a release of the table in slurm_release.cpp
     SiteProfile profile = plain_profile();
     std::vector<ConfigLine> slurm_options = {};
 

@@ -25,8 +25,8 @@ struct Account {
     std::string shell;
 };
 
-/// Returns the environment of a login. Like ssh, it drops the caller's variables, except those of terminal,
-/// locale and time zone, and all DET_* but DET_ROOT, with which tests configure det-submit's programs.
+/// Returns the environment of a login. Like ssh, it drops the caller's variables. It keeps those of terminal,
+/// locale and time zone, and DET_* except DET_ROOT, because tests configure det-submit's programs by them.
 Environment login_environment(Environment const& caller, Account const& account, ClusterPaths const& paths,
                               SiteProfile const& profile);
 

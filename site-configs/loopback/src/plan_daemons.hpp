@@ -7,7 +7,8 @@
 
 namespace det::loopback {
 
-/// Returns the daemons in the order in which they start: munged, slurmctld and one slurmd per node.
+/// Returns the daemons in the order in which they start: munged, with accounting mariadbd and slurmdbd,
+/// slurmctld, and one slurmd per node.
 std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts);
 std::vector<std::string> daemon_environment(ClusterPaths const& paths);
 

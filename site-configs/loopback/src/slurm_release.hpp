@@ -42,7 +42,8 @@ struct SlurmInstallation {
 };
 
 /// Finds the Slurm that `wanted`, a value of --slurm, names. Makes the root file system of a Debian release
-/// if this machine has another one. Fails with codes::no_slurm_release if it can't be made.
+/// if this machine has another one. Fails with codes::no_slurm_release if this machine can't make one,
+/// and with codes::process if that fails otherwise.
 ///
 /// \param packages  Debian packages that the root file system must contain, in addition to Slurm's
 /// \param software  the build tree; the plugin and the module for the release are built below it
