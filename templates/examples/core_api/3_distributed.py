@@ -41,6 +41,6 @@ def train(core_context, latest_checkpoint, increment_by):
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format=det.LOG_FORMAT)
     info = det.get_cluster_info()
-    distributed = det.core.DistributedContext.from_torch_distributed()  # the numbers are in the environment
+    distributed = det.core.DistributedContext.from_torch_distributed()  # rank and size come from the environment
     with det.core.init(distributed=distributed) as core_context:
         train(core_context, info.latest_checkpoint, info.trial.hparams["increment_by"])

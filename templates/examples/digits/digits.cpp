@@ -156,7 +156,7 @@ private:
         return Ok{};
     }
 
-    /// After each epoch, and at the end of the training, which may be in the middle of an epoch.
+    /// Runs after each epoch, and at the end of the training, which may be in the middle of an epoch.
     Status validate_and_save() {
         auto const epoch = (step_ + batches_per_epoch() - 1) / batches_per_epoch();
         auto const loss = epoch_loss_ / static_cast<double>(images_trained());

@@ -24,8 +24,7 @@ void add_scaled(std::span<double> gradient, double factor, std::span<double cons
 Network::Network(std::size_t hidden_units, std::uint32_t seed)
     : hidden_units_(hidden_units), weights_(hidden_units * (pixels + 1) + classes * (hidden_units + 1)) {
     std::mt19937 random(seed);
-    // Not std::normal_distribution: its numbers are a library's own affair, and these must be the same
-    // everywhere.
+    // Not std::normal_distribution: its numbers depend on the library, and these must be the same everywhere.
     for (auto& weight : weights_) weight = (static_cast<double>(random()) / 4294967296.0 - 0.5) * 0.3;
 }
 

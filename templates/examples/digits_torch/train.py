@@ -54,7 +54,7 @@ def train(core_context, info):
     step = load(core_context, info.latest_checkpoint, model, optimizer) if info.latest_checkpoint else 0
     steps = core_context.searcher.batches_left(0)  # max_length of the searcher
     while step < steps:
-        # The batch depends on step and rank only: a run that continues sees what an uninterrupted one would.
+        # The batch depends on step, rank and size only: a continued run gets the same batches.
         inputs, labels = make_batch(1 + step * size + rank, hparams["global_batch_size"] // size)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(inputs), labels)

@@ -42,7 +42,7 @@ static det_status train_step(det_context* context, struct model* model, double* 
     return DET_OK;
 }
 
-/* How long the experiment wants the training to be. */
+/* The number of steps to train: max_length of the searcher, or DEFAULT_STEPS. */
 static det_status find_steps(det_context* context, int64_t* steps) {
     uint64_t batches = DEFAULT_STEPS;
     int32_t is_known = 0;

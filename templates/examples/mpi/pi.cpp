@@ -1,4 +1,4 @@
-// Estimates pi by random points in a square. Each rank takes its share of them.
+// Estimates pi by random points in a square. Each rank draws a million points.
 #include <cmath>
 #include <cstdio>
 #include <mpi.h>

@@ -9,7 +9,7 @@ from model_def import DigitsTrial
 
 def main():
     logging.basicConfig(level=logging.INFO, format=det.LOG_FORMAT)
-    info = det.get_cluster_info()  # None off the cluster
+    info = det.get_cluster_info()  # None outside of an experiment
     hparams = {"global_batch_size": 64, "hidden_units": 32, "learning_rate": 0.1, "dropout": 0.1}
     with pytorch.init(hparams=info.trial.hparams if info else hparams) as context:
         trainer = pytorch.Trainer(DigitsTrial(context), context)
