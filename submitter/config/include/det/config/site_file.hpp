@@ -23,7 +23,8 @@ struct PoolLimits {
     std::optional<std::string> time_max;  // as Slurm writes it: "2-00:00:00"
 };
 
-/// A pool of the site file; absent values come from the live cluster.
+/// A pool of the site file. An absent slot type or number of slots comes from the live cluster, an absent
+/// scheduler or container runtime from the site; without qos, account, reservation or constraint jobs name none.
 struct PoolEntry {
     std::string name;
     std::string description;
@@ -45,7 +46,7 @@ struct PoolEntry {
     yaml::Location location;
 };
 
-/// The contents of the site file. Without a file all values come from the live cluster.
+/// The contents of the site file. Without a file it is empty: the pools then come from the live cluster.
 struct SiteFile {
     std::int64_t version = 1;
     std::string name;
