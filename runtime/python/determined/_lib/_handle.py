@@ -125,7 +125,8 @@ class Handle:
         finally:
             self._library.det_context_destroy(pointer)
 
-    # Collectives on bytes. What the calls write to is kept, because making it takes as long as a small exchange.
+    # Collectives on bytes. The output arguments are kept between calls, because making them takes as long as a
+    # small exchange.
 
     def gather(self, value: bytes, local: bool = False) -> List[bytes]:
         library = self._library

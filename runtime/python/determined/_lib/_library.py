@@ -115,7 +115,7 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     ),
 }
 
-# Short calls that can't fail: the lock is kept.
+# Short calls that can't fail: the global interpreter lock is kept.
 _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_version": (c_char_p,),
     "det_error_code": (c_char_p,),

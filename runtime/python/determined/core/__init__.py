@@ -7,7 +7,8 @@
             if core_context.preempt.should_preempt():
                 return
 
-Everything also works off the cluster, where reports are logged and checkpoints are kept in the user's data directory.
+Off the cluster everything except alert() works too: reports are logged, and checkpoints are kept in the user's data
+directory.
 """
 
 from determined.core._checkpoint import CheckpointContext, DownloadMode

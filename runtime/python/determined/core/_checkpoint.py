@@ -133,6 +133,7 @@ class CheckpointContext:
 
         Raises:
             CheckpointNotFound: there is no such checkpoint
+            RuntimeError: with LocalWorkersShareDownload, on the node's other ranks if its local rank 0 has failed
         """
         directory = os.path.abspath(os.fspath(ckpt_dir))
         if self._is_unshared(download_mode):
@@ -161,6 +162,7 @@ class CheckpointContext:
 
         Raises:
             CheckpointNotFound: there is no such checkpoint
+            RuntimeError: with LocalWorkersShareDownload, on the node's other ranks if its local rank 0 has failed
         """
         if self._is_unshared(download_mode):
             yield pathlib.Path(_fetch(lambda: self._handle().restore_path(storage_id)))
@@ -243,7 +245,10 @@ class CheckpointContext:
         return wanted
 
     def _by_local_chief(self, fetch: Callable[[], Any]) -> Any:
-        """Calls fetch() on local rank 0. All ranks of the node return its result or raise its exception. Collective."""
+        """Calls fetch() on local rank 0; all ranks of the node return its result. Collective.
+
+        If it fails, local rank 0 raises its exception and the other ranks of the node a RuntimeError with its text.
+        """
         result, problem = None, None
         if self._distributed.local_rank == 0:
             try:

@@ -94,7 +94,7 @@ class Context:
     def alert(
         self, title: Optional[str] = None, description: Optional[str] = None, level: str = "info"
     ) -> None:
-        """Gives the user a message, in the log and in the journal of the trial.
+        """Gives the user a message, in the log and, if the chief calls it, in the journal of the trial.
 
         Args:
             level: "debug", "info", "warn" or "error"

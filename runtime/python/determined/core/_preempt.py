@@ -73,7 +73,7 @@ class PreemptContext:
         return self._ask() if auto_ack else self._peek()
 
     def acknowledge_preemption_signal(self) -> None:
-        """Records that the exit is a pause, so that the trial is resumed. Has an effect on the chief."""
+        """Records that the exit is a pause, so that the trial is resumed. Only the chief's call has an effect."""
         if not self._is_started:
             raise RuntimeError(
                 "acknowledge_preemption_signal() works only inside of 'with core.init() as context'"

@@ -170,7 +170,7 @@ class SearcherContext:
             self._distributed._handle().acknowledge_end_of_operations()
 
     def get_configured_units(self) -> Optional[Unit]:
-        """The unit of max_length; None if it is a bare integer, and off the cluster.
+        """The unit of max_length; None if it is a bare integer or measured by time_metric, and off the cluster.
 
         Raises:
             ValueError: neither searcher.max_length nor max_time is configured

@@ -160,7 +160,10 @@ def _close_at_exit() -> None:
 
 
 def close() -> None:
-    """Ends what init() has begun. Collective. Called at the end of the program if it was not called before."""
+    """Ends what init() has begun. Collective.
+
+    If the program does not call it, it is called at the program's end, unless an exception has ended the program.
+    """
     global _context, train
     atexit.unregister(_close_at_exit)
     context, _context = _context, None

@@ -55,7 +55,7 @@ class BatchTraining:
             self._context._core.train.report_metrics("tuning", batch_idx + 1, {"tensor_fusion_threshold": size})
 
     def _endless(self) -> Iterator[Any]:
-        """The batches of the loader. One that is not det-submit's begins again at its end."""
+        """The batches of the loader. A loader that is not det-submit's begins again at its end."""
         while True:
             is_empty = True
             for batch in self._iterator:

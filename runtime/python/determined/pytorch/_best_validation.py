@@ -9,7 +9,8 @@ class BestValidation:
     """Decides by the checkpoint policy. All methods are collective.
 
     Args:
-        policy: "best": after a validation that is better than all earlier ones of the experiment; "all"; "none"
+        policy: "best": after a validation that is better than all earlier ones of the experiment, or after each one
+            without a searcher's metric; "all"; "none"
     """
 
     def __init__(self, core_context: Any, policy: str) -> None:

@@ -61,7 +61,7 @@ class PyTorchCallback:
         """After the last batch of a validation.
 
         Args:
-            outputs: what evaluate_batch() of this rank returned
+            outputs: what evaluate_batch() of this rank returned; empty with evaluate_full_dataset()
         """
 
     def on_validation_end(self, metrics: Dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ class PyTorchCallback:
         """Before a checkpoint is written. Only on the chief. May change the state."""
 
     def on_checkpoint_end(self, checkpoint_dir: str) -> None:
-        """Deprecated: use on_checkpoint_write_end()."""
+        """Deprecated: use on_checkpoint_write_end(), which is called just after it."""
 
     def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
         """After the files of a checkpoint were written, before it is committed. Only on the chief. May add files."""

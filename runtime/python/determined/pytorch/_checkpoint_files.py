@@ -68,7 +68,7 @@ def load_state(directory: pathlib.Path, **kwargs: Any) -> Dict[str, Any]:
 
 
 def load_progress(directory: pathlib.Path) -> Progress:
-    """How far the trial of a checkpoint had trained."""
+    """How far the trial of a checkpoint had trained; all zero if the checkpoint does not say."""
     for name in (PROGRESS_FILE, "workload_sequencer.pkl"):
         if not (directory / name).exists():
             continue
@@ -110,8 +110,9 @@ def _specify(trial_class: Any) -> str:
 
 
 def list_code(directory: str) -> List[str]:
-    """The source files below the working directory, as relative paths. Environments, hidden directories and large files are
-    left out, and what comes after the first 10,000 files of any kind."""
+    """The Python, YAML, JSON and TOML files below a directory, as relative paths. Virtual environments, hidden directories
+    and files of 1 MiB or more are left out. The walk ends at the directory with which there are more than 10,000 files of
+    any kind."""
     return sorted(_walk_code(directory))
 
 

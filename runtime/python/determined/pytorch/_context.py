@@ -176,7 +176,7 @@ class PyTorchTrialContext(TrialValues):
         Args:
             clip_grads: called with the parameters before the step, for instance to clip the norm of their gradients
             auto_zero_grads: False: the trial sets gradients to zero itself; not with aggregation_frequency above 1
-            scaler: a GradScaler of the trial
+            scaler: a GradScaler of the trial, which calls its update() itself; clip_grads gets the scaled gradients
         """
         if not auto_zero_grads and self._optimizations.aggregation_frequency > 1:
             raise errors.InvalidExperimentException(

@@ -33,9 +33,10 @@ def data_length(data: Any) -> int:
 def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = None) -> Any:
     """Moves tensors to a device, in maps, lists and tuples too. Arrays of numbers become tensors.
 
+    Values of other types move if they have a method to(), and else pass unchanged, with a warning.
+
     Args:
-        warned_types: types about which a warning was given; values of other types pass unchanged, with one warning
-            a type
+        warned_types: types about which a warning was given, so that each gets one; None: a warning for each value
     """
     if isinstance(data, torch.Tensor):
         return data.to(device, non_blocking=True)
@@ -57,7 +58,7 @@ def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = N
 
 
 def to_numpy(value: Any) -> Any:
-    """Tensors as arrays on the CPU, in maps, lists and tuples too. Other values pass unchanged."""
+    """Tensors as arrays on the CPU, in maps, lists and tuples too; tuples become lists. Other values pass unchanged."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         return (value.float() if value.dtype is torch.bfloat16 else value).numpy()

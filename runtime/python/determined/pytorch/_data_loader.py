@@ -15,7 +15,7 @@ class DataLoader:
     """A data loader with the arguments of torch.utils.data.DataLoader. It is built by get_data_loader().
 
     With several ranks each gets other batches, of batch_size samples. In a training the order of shuffled samples follows
-    from the trial's seed and the epoch.
+    from the trial's seed and the epoch, unless there is a generator.
 
     Raises:
         ValueError: arguments exclude each other, as for torch; the data set is an IterableDataset; batch_size is None

@@ -52,7 +52,7 @@ def unwrap(model: Any) -> Any:
 
 
 class GradientExchange:
-    """A process that is the only rank exchanges nothing."""
+    """How ranks exchange gradients. This one is for a single rank, and exchanges nothing."""
 
     def wrap_model(self, model: Any, device: Any, optimizations: Optimizations) -> Any:
         return model
@@ -74,10 +74,10 @@ class GradientExchange:
         """Exchanges gradients in buckets of this size, in MiB."""
 
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
-        """Gives all ranks the chief's weights."""
+        """Gives all ranks the chief's weights, where wrap_model() has not done it."""
 
     def finish_gradients(self, optimizer: Any) -> None:
-        """Waits until the gradients of all ranks are combined."""
+        """Waits until the gradients of all ranks are combined, where backward() has not done it."""
 
     def step(self, optimizer: Any, step: Callable[[], Any]) -> None:
         """Calls step() after finish_gradients()."""

@@ -24,7 +24,11 @@ def _require_own(loader: Any, context: Any, method: str) -> None:
 
 
 def build_training_loader(trial: Any, context: Any, skip: int) -> Any:
-    """The loader of the training, from batch `skip` on. Sets the length of an epoch in the context."""
+    """The loader of the training. Sets the length of an epoch in the context. Collective.
+
+    Args:
+        skip: number of this rank's batches to leave out; a loader that is not det-submit's begins at its first batch
+    """
     loader = trial.build_training_data_loader()
     _require_own(loader, context, "build_training_data_loader")
     distributed, seed = context.distributed, _data_seed(context)
@@ -47,7 +51,7 @@ def _has_length(loader: Any) -> bool:
 
 def build_validation_loader(trial: Any, context: Any, by_batch: bool) -> Any:
     """The loader of the validation: this rank's share for evaluate_batch(), on the chief all of it for
-    evaluate_full_dataset()."""
+    evaluate_full_dataset(), where the other ranks get None. Collective."""
     distributed, seed = context.distributed, _data_seed(context)
     if not by_batch and distributed.rank != 0:
         return None

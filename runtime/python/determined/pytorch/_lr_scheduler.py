@@ -19,7 +19,8 @@ class LRScheduler:
         STEP_EVERY_EPOCH = 1  # at the end of an epoch
         STEP_EVERY_BATCH = 2  # once for each batch
         MANUAL_STEP = 3  # the trial calls step() itself
-        STEP_EVERY_OPTIMIZER_STEP = 4  # once for each step of the optimizer
+        # Once for each step of the optimizer after which the number of batches is a multiple of the frequency.
+        STEP_EVERY_OPTIMIZER_STEP = 4
 
     def __init__(self, scheduler: Any, step_mode: "LRScheduler.StepMode", frequency: int = 1) -> None:
         if not isinstance(step_mode, LRScheduler.StepMode):
@@ -45,7 +46,7 @@ class LRScheduler:
         self._scheduler.load_state_dict(state_dict)
 
     def _steps_after(self, batch_idx: int, aggregation_frequency: int, epoch_length: int) -> int:
-        """How often it steps after a batch at which the optimizer has stepped."""
+        """How many times it steps after a batch at which the optimizer has stepped."""
         mode, frequency = self._step_mode, self._frequency
         if mode is LRScheduler.StepMode.STEP_EVERY_BATCH:
             first = batch_idx - aggregation_frequency + 1

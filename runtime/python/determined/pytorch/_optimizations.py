@@ -6,14 +6,13 @@ from typing import Any, Dict, Optional
 
 @dataclasses.dataclass
 class Optimizations:
-    """How gradients are aggregated and exchanged, and metrics averaged. The names are those of the configuration; None: as
-    torch does it."""
+    """How gradients are aggregated and exchanged, and metrics averaged. The names are those of the configuration."""
 
     aggregation_frequency: int = 1
     average_aggregated_gradients: bool = True
     average_training_metrics: bool = True
     gradient_compression: bool = False
-    tensor_fusion_threshold: Optional[int] = None  # the size of a bucket of gradients, in MiB
+    tensor_fusion_threshold: Optional[int] = None  # the size of a bucket of gradients, in MiB; None: torch's
     auto_tune_tensor_fusion: bool = False
     mixed_precision: str = "O0"
     grad_updates_size_file: Optional[str] = None

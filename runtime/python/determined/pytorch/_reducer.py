@@ -41,7 +41,7 @@ class MetricReducer(abc.ABC):
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Forgets what has been accumulated. Called before each window of training and each validation."""
+        """Forgets what has been accumulated. Called before each reporting period, validation, or both, as it was wrapped."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:

@@ -2,7 +2,8 @@
 
 from typing import Any, Callable, Dict, Optional
 
-# In the order of det_unit. The last one is a metric of the program, whose value at a length is not known beforehand.
+# In the order of det_unit. The first one is that of a bare integer, the last one a metric of the program, whose value at
+# a length is not known beforehand.
 _UNITS = ["batches", "batches", "records", "epochs", None]
 _ASHA = ("adaptive_asha", "async_halving")
 _WORKERS_ASK_CHIEF = 0

@@ -11,8 +11,8 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class TensorboardMetrics:
-    """Scalars `Determined/<name>`, and `Determined/val_<name>` for validations. The chief writes them, unless libdet does it
-    because of `slurm: {tensorboard: true}`."""
+    """Scalars `Determined/<name>`, and `Determined/val_<name>` for validations unless the name begins with "val". In a trial
+    the chief writes them, unless libdet does it because of `slurm: {tensorboard: true}`; outside of a trial nobody does."""
 
     def __init__(self, context: Any, first_batch: int) -> None:
         slurm = (context._exp_conf or {}).get("slurm") or {}

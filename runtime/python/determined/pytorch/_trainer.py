@@ -43,14 +43,14 @@ class Trainer:
 
         Args:
             checkpoint_period: how often a checkpoint is saved; None: as the policy says, and at the end
-            validation_period: how often the model is validated; None: at the end
+            validation_period: how often the model is validated; None: when the searcher needs it, and at the end
             max_length: how long to train; None, in a trial: the max_length of the searcher
             reporting_period: how often training metrics are reported
             checkpoint_policy: whether a validation is followed by a checkpoint: "best", "all" or "none"
             latest_checkpoint: the storage_id of the checkpoint to continue from; in a trial
                 get_cluster_info().latest_checkpoint
             step_zero_validation: validate before the first batch
-            test_mode: outside of a trial: train and validate one batch
+            test_mode: outside of a trial: train and validate one batch, whatever max_length is
             profiling_enabled: sample the system's metrics
 
         Raises:

@@ -59,7 +59,8 @@ class TrainingLoop:
     # Before the first batch.
 
     def _load_progress(self) -> Any:
-        """How far the trial is, and whether the checkpoint is its own: from another trial's only weights are taken."""
+        """How far the trial is, and whether the checkpoint is its own. From another trial's the weights, the state of the
+        optimizers and the random state are taken, and the training begins with its first batch."""
         self._tensorboard = TensorboardMetrics(self._context, 0)
         if self._plan.latest_checkpoint is None:
             return self._progress, False

@@ -84,7 +84,7 @@ class TrialValues:
         return 0 if self._trial_info() is None else int(self._trial_info().trial_seed)
 
     def get_initial_batch(self) -> int:
-        """The number of batches that earlier runs of the trial have trained."""
+        """The number of batches at the trial's own checkpoint from which this run continues; 0 without one."""
         return 0 if self._trial_info() is None else int(self._trial_info()._steps_completed)
 
     def _trial_info(self) -> Any:

@@ -146,8 +146,6 @@ class ReproducibleShuffleBatchSampler(_Wrapper, BatchSampler):
         self._random = np.random.RandomState(seed)
 
     def __iter__(self) -> Iterator[List[int]]:
-        # A list of lists of equal length would become an array whose rows are views.
         batches = list(self._sampler)
-        order = list(range(len(batches)))
-        self._random.shuffle(order)
-        return iter([batches[index] for index in order])
+        self._random.shuffle(batches)
+        return iter(batches)

@@ -15,7 +15,7 @@ from typing import Any, List, Optional
 _CRC32C_POLYNOMIAL = 0x82F63B78
 _CRC_MASK = 0xA282EAD8
 
-# Field numbers of Event, Summary, Summary.Value and SessionLog, and the wire types.
+# The wire types of Protocol Buffers.
 _VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
 
 

@@ -43,7 +43,10 @@ class Experiment:
 
     @property
     def progress(self) -> Optional[float]:
-        """The mean of what its trials have reported, from 0 to 1; None if it has no trials. Read at each use."""
+        """The mean of what its trials have reported, from 0 to 1; None if it has no trials. Read at each use.
+
+        A completed trial counts as 1, one that has reported nothing as 0.
+        """
         trials = [ask("trial", "describe", str(trial["id"])) for trial in self._describe()["trials"]]
         done = [1.0 if trial["state"] == "COMPLETED" else trial["progress"] or 0.0 for trial in trials]
         return sum(done) / len(done) if done else None
@@ -53,7 +56,7 @@ class Experiment:
         return content
 
     def _do(self, *words: str) -> None:
-        """Runs `det-submit experiment WORDS`, with the number of the experiment behind the first ones."""
+        """Runs `det-submit experiment WORDS` and reads the experiment again."""
         ask("experiment", *words)
         self.reload()
 

@@ -127,6 +127,7 @@ class Trial:
 
         Raises:
             AssertionError: none, or several are given; there is no checkpoint
+            CheckpointNotFound: there is none of this uuid
         """
         if sum([latest, best, uuid is not None]) != 1:
             raise AssertionError("exactly one of latest, best and uuid must be given")
@@ -145,7 +146,7 @@ class Trial:
         """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
 
         Raises:
-            AssertionError: there is none
+            AssertionError: there is none; only one of sort_by and smaller_is_better is given
         """
         found = _sort.best_checkpoints(self.experiment_id, self.id, sort_by, smaller_is_better)
         if not found:

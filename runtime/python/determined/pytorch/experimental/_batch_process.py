@@ -114,7 +114,7 @@ class _Inference:
         return max_batches
 
     def _load_progress(self, storage_id: Optional[str], trial_id: int) -> Tuple[int, str]:
-        """The rounds that are done, and the name of the output."""
+        """The rounds that are done, and the name of the output. Notes whether the output is complete."""
         if storage_id is not None:
             progress = self._core.checkpoint.get_metadata(storage_id)
             if progress.get("trial_id") == trial_id and "default_output_uuid" in progress:

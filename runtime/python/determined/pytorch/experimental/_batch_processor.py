@@ -61,8 +61,8 @@ class TorchBatchProcessorContext:
         for_training: bool = True,
         for_validation: bool = True,
     ) -> MetricReducer:
-        """Registers a metric over the batches of all ranks, which is reported at the end. After a resumption it has only the
-        batches of the last run."""
+        """Registers a metric over the batches of all ranks, which is reported at the end if it is for validation. After a
+        resumption it has only the batches of the last run."""
         return self._reducers.add(reducer, name, for_training, for_validation)
 
     def get_hparams(self) -> Dict[str, Any]:
@@ -110,4 +110,4 @@ class TorchBatchProcessor(abc.ABC):
         processed again."""
 
     def on_finish(self) -> None:
-        """After the last batch."""
+        """After the last batch, before the output becomes a checkpoint."""
