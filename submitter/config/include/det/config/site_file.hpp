@@ -24,7 +24,8 @@ struct PoolLimits {
 };
 
 /// A pool of the site file. An absent slot type or number of slots comes from the live cluster, an absent
-/// scheduler or container runtime from the site; without qos, account, reservation or constraint jobs name none.
+/// scheduler or container runtime from the site; without qos, account, reservation or constraint jobs name
+/// none.
 struct PoolEntry {
     std::string name;
     std::string description;
