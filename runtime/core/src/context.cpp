@@ -203,6 +203,7 @@ nlohmann::json const& Context::hyperparameters() const {
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
     auto const timed = parts_->train.report_timings();
+    auto const acknowledged = parts_->data.retry_acknowledgement();
     auto const& reporter = parts_->data.reporter;
     auto const reported = reporter ? reporter->close() : Status(Ok{});
     DET_TRY(parts_->data.distributed.barrier());
@@ -211,6 +212,7 @@ Status Context::close() {
     for (auto const& save : ended) {
         if (save.error) return *save.error;
     }
+    DET_TRY(acknowledged);
     return reported ? timed : reported;
 }
 
@@ -237,9 +239,15 @@ Status ContextData::acknowledge_preemption() {
     auto const noticed = notice ? notice->raised_at() : std::nullopt;
     // Synced: NFS may tell only then that the disk is full. The supervisor would take a run that ends with 0
     // and without this record for a finished one.
+    acknowledgement_failed = true;
     DET_TRY(reporter->append(PreemptionAcknowledged{clock.now(), noticed}, Durability::power_loss));
+    acknowledgement_failed = false;
     is_preemption_acknowledged = true;
     return Ok{};
+}
+
+Status ContextData::retry_acknowledgement() {
+    return acknowledgement_failed ? acknowledge_preemption() : Status(Ok{});
 }
 
 Status ContextData::require_newest() const {

@@ -26,6 +26,7 @@ struct ContextData {
 
     bool is_preempted = false;  // should_preempt() has returned true on this rank
     bool is_preemption_acknowledged = false;
+    bool acknowledgement_failed = false;  // the record could not be written or synced
 
     bool in_experiment() const { return info && info->trial; }
     /// The allocation id of the run; empty outside of an experiment.
@@ -38,6 +39,9 @@ struct ContextData {
     /// Records the acknowledgement of a preemption. Does nothing the second time, and where there is no
     /// journal.
     Status acknowledge_preemption();
+    /// Acknowledges again if the last attempt failed, so that a program that ignored the error does not end
+    /// as one that has finished.
+    Status retry_acknowledgement();
     /// The earliest time at which Slurm or the supervisor may kill the ranks (Checkpoint::save_last); nullopt
     /// if no limit is known.
     std::optional<std::chrono::steady_clock::time_point> killed_at() const;

@@ -39,9 +39,11 @@ Result<bool> Preempt::ask() {
 }
 
 Result<bool> Preempt::should_preempt(Acknowledge when) {
-    if (data_.is_preempted) return true;
-    if (!has_begun_) DET_TRY(note_first_step());
-    DET_TRY_ASSIGN(data_.is_preempted, ask());
+    if (!data_.is_preempted) {
+        if (!has_begun_) DET_TRY(note_first_step());
+        DET_TRY_ASSIGN(data_.is_preempted, ask());
+    }
+    // Again after a call whose acknowledgement could not be recorded.
     if (data_.is_preempted && when == Acknowledge::at_once) DET_TRY(acknowledge());
     return data_.is_preempted;
 }

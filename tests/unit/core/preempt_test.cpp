@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "core_support.hpp"
+#include "file_size_limit.hpp"
 
 using namespace det;
 using namespace det::core;
@@ -39,6 +40,56 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_can_be_given_later) {
     must(context.preempt().acknowledge());
     must(context.preempt().acknowledge());
     BOOST_TEST(records().size() == 1u);
+}
+
+// The supervisor takes a run that ends with 0 and without this record for a finished one.
+BOOST_AUTO_TEST_CASE(an_acknowledgement_that_the_full_disk_refuses_is_an_error_until_it_is_recorded) {
+    std::uintmax_t before = 0, after = 0;
+    {
+        auto context = init();
+        BOOST_TEST(!must(context.preempt().should_preempt()));
+        before = std::filesystem::file_size(run.journal());
+        raise_notice();
+        BOOST_TEST(must(context.preempt().should_preempt()));
+        after = std::filesystem::file_size(run.journal());
+    }
+    // With the same journal, one byte more than fits and as many as fit.
+    for (auto const size : {after - 1, after}) {
+        must(remove_tree(run.journal()));
+        must(preemption::NoticePage::create(run_dir / preemption::notice_file));
+        auto context = init();
+        BOOST_TEST(!must(context.preempt().should_preempt()));
+        BOOST_REQUIRE(std::filesystem::file_size(run.journal()) == before);
+        raise_notice();
+        {
+            FileSizeLimit const limit(size);
+            for (int call = 0; call < 2; ++call) {  // the second must not be a silent yes
+                auto const answer = context.preempt().should_preempt();
+                BOOST_TEST(answer.has_value() == (size == after));
+            }
+        }
+        BOOST_TEST(records().size() == (size == after ? 1u : 0u));  // and no part of one
+        BOOST_TEST(must(context.preempt().should_preempt()));
+        BOOST_REQUIRE(records().size() == 1u);
+        BOOST_TEST(std::holds_alternative<PreemptionAcknowledged>(records()[0]));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_ignores_a_failed_acknowledgement_learns_it_when_it_closes_the_context) {
+    for (bool const is_full_at_the_end : {true, false}) {
+        std::error_code ignored;
+        std::filesystem::remove(run.journal(), ignored);
+        must(preemption::NoticePage::create(run_dir / preemption::notice_file));
+        auto context = init();
+        BOOST_TEST(!must(context.preempt().should_preempt()));
+        raise_notice();
+        std::optional<FileSizeLimit> limit(std::in_place, std::filesystem::file_size(run.journal()));
+        BOOST_TEST(!context.preempt().should_preempt().has_value());
+        if (!is_full_at_the_end) limit.reset();
+        BOOST_TEST(context.close().has_value() == !is_full_at_the_end);
+        limit.reset();
+        BOOST_TEST(records().size() == (is_full_at_the_end ? 0u : 1u));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(after_the_acknowledgement_a_checkpoint_can_still_be_saved) {
