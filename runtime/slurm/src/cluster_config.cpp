@@ -1,6 +1,8 @@
 #include <det/foundation/text.hpp>
 #include <det/slurm/cluster_config.hpp>
 
+#include <algorithm>
+
 namespace det::slurm {
 
 std::optional<std::string> ClusterConfig::find(std::string_view name) const {
@@ -29,6 +31,14 @@ std::optional<std::string> ClusterConfig::find_option_value(std::string_view nam
 
 bool ClusterConfig::has_option(std::string_view name, std::string_view option) const {
     return find_option_value(name, option).has_value();
+}
+
+bool ClusterConfig::has_equal_priorities() const {
+    if (!find("PriorityType").value_or("").ends_with("multifactor")) return false;
+    return std::none_of(settings_.begin(), settings_.end(), [](auto const& setting) {
+        auto const& [name, value] = setting;
+        return std::string_view(name).starts_with("PriorityWeight") && !value.empty() && value != "0";
+    });
 }
 
 ClusterConfig parse_cluster_config(std::string_view scontrol_output) {

@@ -337,6 +337,16 @@ void announce_places_replaced(queue::QueueState const& before, std::vector<Reque
             change.ahead, change.behind));
 }
 
+/// Names the cause where no change of a nice can move a job.
+Error explain(Error error, Update const& update) {
+    if (error.code != codes::no_legal_move || !update.config.has_equal_priorities()) return error;
+    error.notes.push_back(
+        "this site computes priorities (priority/multifactor) with all weights 0: every job has "
+        "the same priority, whatever its nice");
+    error.hint = "ask an administrator for PriorityType=priority/basic, or for a PriorityWeight";
+    return error;
+}
+
 Error with_what_was_done(Error error, std::vector<Move> const& made) {
     for (auto const& move : made) error.notes.push_back("done before: " + to_text(move));
     return error;
@@ -347,7 +357,9 @@ Error with_what_was_done(Error error, std::vector<Move> const& made) {
 Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& options, Session& session) {
     DET_TRY_ASSIGN(auto update, begin(options, session));
     DET_TRY_ASSIGN(auto const requests, make_requests(update, items));
-    DET_TRY_ASSIGN(auto moves, plan_moves(update.snapshot.queue, update.caller, requests));
+    auto planned = plan_moves(update.snapshot.queue, update.caller, requests);
+    if (!planned) return explain(std::move(planned).error(), update);
+    auto const& moves = *planned;
     announce_places_replaced(update.snapshot.queue, requests, moves, session);
     auto made = moves;
     if (options.is_dry_run) {
@@ -360,7 +372,7 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
                 experiment::record_pool(moved->job.job, update.snapshot.queue.jobs, update.owner, session);
         }
-        if (!applied) return with_what_was_done(std::move(applied).error(), made);
+        if (!applied) return with_what_was_done(explain(std::move(applied).error(), update), made);
     }
     print_answer(update, requests, made, options);
     return ExitCode::done;

@@ -82,6 +82,11 @@ void check_order(config::SiteFile const& file, ClusterConfig const& config, Find
             "users with much past usage do not wait longer",
             "PriorityType=priority/multifactor; PriorityWeightFairshare=10000");
     }
+    if (config.has_equal_priorities()) {
+        add(found, note, "PriorityType is priority/multifactor, and all weights are 0",
+            "every job has the same priority: slurm.nice, resources.priority and 'job update' have no effect",
+            "PriorityType=priority/basic, or PriorityWeightAge=1000");
+    }
     if (config.has_option("SchedulerParameters", "enable_user_top")) return;
     add(found, note, "SchedulerParameters has no enable_user_top",
         "users can't put a job before their other jobs with 'scontrol top'",

@@ -182,6 +182,21 @@ BOOST_AUTO_TEST_CASE(a_weight_is_refused_with_the_policy_of_the_site) {
     BOOST_TEST(contains(err, "shares out between accounts"), err);
 }
 
+BOOST_AUTO_TEST_CASE(where_all_weights_are_0_an_order_that_slurm_does_not_reach_is_explained) {
+    obeys = false;
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::could_not));
+    BOOST_TEST(!contains(err, "all weights 0"), err);
+    slurm.config =
+        slurm::ClusterConfig({{"PriorityType", "priority/multifactor"}, {"PriorityWeightAge", "0"}});
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "with all weights 0"), err);
+    BOOST_TEST(contains(err, "PriorityType=priority/basic"), err);
+    slurm.config =
+        slurm::ClusterConfig({{"PriorityType", "priority/multifactor"}, {"PriorityWeightAge", "1"}});
+    BOOST_TEST(update("update 8 --ahead-of 6") == to_int(ExitCode::could_not));
+    BOOST_TEST(!contains(err, "all weights 0"), err);
+}
+
 BOOST_AUTO_TEST_CASE(an_operator_sets_the_priority_itself) {
     slurm.calls.clear();
     slurm.on_call = [this](std::string const& call) {

@@ -23,6 +23,10 @@ public:
     /// Whether a setting that is a list of options ("a,b=3") contains the option.
     bool has_option(std::string_view name, std::string_view option) const;
 
+    /// Whether all jobs have the same priority, whatever their nice: PriorityType is priority/multifactor,
+    /// the default from Slurm 24.05 on, and every PriorityWeight is 0.
+    bool has_equal_priorities() const;
+
     Settings const& settings() const { return settings_; }
 
 private:
