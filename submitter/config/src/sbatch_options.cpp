@@ -19,6 +19,9 @@ constexpr std::string_view logs = "remove it; 'det-submit trial logs' shows what
 constexpr std::string_view restarts =
     "remove it: a preempted trial is always requeued; for failures set max_restarts";
 constexpr std::string_view shared_nodes = "set 'slurm: {exclusive: false}' for trials that share nodes";
+constexpr std::string_view comment =
+    "remove it: det-submit finds the jobs of an experiment by their comment; describe it with 'description' "
+    "or 'labels'";
 constexpr std::string_view answer = "remove it: det-submit reads what sbatch prints";
 constexpr std::string_view for_people = "remove it; in a shell, run 'sbatch --help'";
 constexpr std::string_view another_user = "remove it: run det-submit as that user";
@@ -38,7 +41,7 @@ constexpr SbatchOption rows[] = {
     {"cluster", 0, required, another_cluster},
     {"cluster-constraint", 0, required},
     {"clusters", 'M', required, another_cluster},
-    {"comment", 0, required},
+    {"comment", 0, required, comment},
     {"consolidate-segments", 0, none},
     {"constraint", 'C', required},
     {"container", 0, required},

@@ -156,12 +156,12 @@ BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
 
 BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
     auto const plan = must(
-        plan_submission(config_of("slurm: {sbatch_args: ['--comment=mine', '--time=5']}"), small_site()));
+        plan_submission(config_of("slurm: {sbatch_args: ['--reservation=mine', '--time=5']}"), small_site()));
     auto const options =
         render::command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
     BOOST_TEST(join(options, "\n") ==
                "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
-               "--comment=det:abc/7\n--chdir=/\n--comment=mine\n--time=5");
+               "--comment=det:abc/7\n--chdir=/\n--reservation=mine\n--time=5");
 }
 
 BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
