@@ -62,6 +62,9 @@ std::vector<ConfigLine> behaviour_lines(Proctrack proctrack) {
         {"SlurmdTimeout", "30"},
         {"ReturnToService", "2"},
         {"PropagateResourceLimits", "NONE"},
+        // The default of 22.05. That of newer releases, priority/multifactor without weights, makes all jobs
+        // equal.
+        {"PriorityType", "priority/basic"},
         // A job that sbatch has queued starts at the next scheduling cycle: with these options, one a second.
         {"SchedulerParameters", "sched_interval=1,bf_interval=1,batch_sched_delay=1"},
         // Allows nodes with more CPUs than the machine has.
