@@ -1,8 +1,10 @@
-// An experiment in a podman container. Skipped if a plain user can't run containers on this machine.
+// Experiments in containers of podman and of apptainer. Skipped if a plain user can't run containers on this
+// machine.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,27 +17,26 @@ using namespace det;
 
 namespace containers_on_a_cluster {
 
-class PodmanCluster : public LoopbackCluster {
+/// A cluster whose jobs run in containers of the image that tiny-image makes.
+class ContainerCluster : public LoopbackCluster {
 public:
-    PodmanCluster() : LoopbackCluster(one_node()) {
-        auto const image = home() / "tiny.tar";
-        auto const made = must(SystemProcessRunner().run(
-            {{det::test::source_path("tests/support/tiny-image"), image}, Environment::of_this_process()}));
-        BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
-        std::filesystem::permissions(image, std::filesystem::perms(0644));
-        // runc, because crun refuses machines with both cgroup v1 and v2.
+    ContainerCluster(LoopbackOptions const& options, std::string const& runtime, std::string const& image)
+        : LoopbackCluster(options) {
+        // Made on the login node, of that Debian's own programs: the libraries of a host need its glibc or a
+        // newer one.
+        shell("set -- tiny.tar\n" + must(read_file(det::test::source_path("tests/support/tiny-image"))));
         shell(
-            "mkdir -p .config/containers code && cat > .config/containers/containers.conf <<'EOF'\n"
-            "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nEOF\n"
-            "cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: podman\n"
-            // slot_type cpu, because the fake GPUs can't be passed to a container.
-            "pools: [{name: compute, slot_type: cpu, slots_per_node: 4}]\nEOF\n"
-            "cat > base.yaml <<'EOF'\nname: contained\nentrypoint: 'true'\nmax_restarts: 0\n"
-            "searcher: {name: single, metric: loss}\nresources: {slots_per_trial: 2}\n"
-            "environment: {image: 'localhost/tiny:1', environment_variables: [COLOUR=blue]}\n"
-            "bind_mounts: [{host_path: /etc/hostname, container_path: /etc/of-the-host, read_only: "
-            "true}]\nEOF\n"
-            "echo code > code/file && cat > code/train.py <<'EOF'\n"
+            fmt::format("cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: {}\n"
+                        // slot_type cpu, because the fake GPUs can't be passed to a container.
+                        "pools: [{{name: compute, slot_type: cpu, slots_per_node: 4}}]\nEOF\n"
+                        "cat > base.yaml <<'EOF'\nname: contained\nentrypoint: 'true'\nmax_restarts: 0\n"
+                        "searcher: {{name: single, metric: loss}}\nresources: {{slots_per_trial: 2}}\n"
+                        "environment: {{image: '{}', environment_variables: [COLOUR=blue]}}\n"
+                        "bind_mounts: [{{host_path: /etc/hosts, container_path: /etc/of-the-host, "
+                        "read_only: true}}]\nEOF",
+                        runtime, image));
+        shell(
+            "mkdir -p code && echo code > code/file && cat > code/train.py <<'EOF'\n"
             "import determined as det\n"
             "ranks = det.core.DistributedContext.from_torch_distributed()\n"
             "with det.core.init(distributed=ranks) as context:\n"
@@ -48,14 +49,10 @@ public:
             "EOF");
     }
 
-    /// Returns the error of a trial container, or "" if containers can be run.
-    std::string check_podman() const {
-        auto const tried =
-            login("researcher",
-                  {"sh", "-c",
-                   "cd && podman import tiny.tar localhost/tiny:1 && podman run --rm --network=host "
-                   "localhost/tiny:1 cat /etc/image"},
-                  std::chrono::seconds(60));
+    /// Runs commands that show whether a plain user can run containers here. Returns their output if they
+    /// fail, else "".
+    std::string find_obstacle(std::string const& commands) const {
+        auto const tried = login("researcher", {"sh", "-c", "cd && " + commands}, std::chrono::seconds(60));
         return tried.exit_code == 0 ? "" : tried.out + tried.err;
     }
 
@@ -73,29 +70,32 @@ public:
         return shell(fmt::format("det-submit trial logs {} | sed -n 's/^[^ ]* \\[rank/[rank/p' | sort", id_));
     }
     std::size_t checkpoints() const {
-        return nlohmann::json::parse(shell(fmt::format("det-submit experiment list-checkpoints {} --json", id_)))
+        return nlohmann::json::parse(
+                   shell(fmt::format("det-submit experiment list-checkpoints {} --json", id_)))
             .size();
     }
 
 private:
-    static LoopbackOptions one_node() {
-        LoopbackOptions options;
-        options.nodes = 1;
-        return options;
-    }
     int id_ = 0;
 };
 
-}  // namespace containers_on_a_cluster
+LoopbackOptions one_node() {
+    LoopbackOptions options;
+    options.nodes = 1;
+    return options;
+}
 
-BOOST_AUTO_TEST_SUITE(containers_on_a_cluster)
-
-BOOST_AUTO_TEST_CASE(entrypoint_and_launcher_run_in_the_container_and_the_exit_code_is_recorded) {
-    PodmanCluster cluster;
-    if (auto const reason = cluster.check_podman(); !reason.empty()) {
-        std::cout << "SKIPPED: podman runs no container here: " << reason << std::endl;
-        return;
+/// DET_TEST_PROFILE=apptainer chooses a site whose nodes have apptainer; podman is on this machine.
+struct OnSiteWith {
+    std::string runtime;
+    boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id) const {
+        auto const* profile = std::getenv("DET_TEST_PROFILE");
+        bool const has_apptainer = profile != nullptr && std::string_view(profile) == "apptainer";
+        return has_apptainer == (runtime == "apptainer");
     }
+};
+
+void check_shell(ContainerCluster& cluster) {
     auto const succeeded = cluster.run(
         "det-launch sh -c 'echo rank $RANK of $WORLD_SIZE in $(cat /etc/image), $COLOUR, $(cat file), "
         "$DET_RUN_DIR'");
@@ -103,13 +103,52 @@ BOOST_AUTO_TEST_CASE(entrypoint_and_launcher_run_in_the_container_and_the_exit_c
     BOOST_TEST(cluster.logs() ==
                "[rank=0] rank 0 of 2 in tiny, blue, code, /run/determined\n"
                "[rank=1] rank 1 of 2 in tiny, blue, code, /run/determined");
-    // The Python package is behind the image's PYTHONPATH, and libdet has its libraries beside it.
+    auto const failed = cluster.run("cat /etc/of-the-host; exit 7");
+    BOOST_TEST(failed["exit_code"] == 7, cluster.logs());
+}
+
+/// The Python package is behind the image's PYTHONPATH, and libdet has its libraries beside it.
+void check_python(ContainerCluster& cluster) {
     auto const python = cluster.run("det-launch python3 train.py");
     BOOST_TEST(python["exit_code"] == 0, cluster.logs());
     BOOST_TEST(cluster.logs() == "[rank=0] tiny 3\n[rank=1] tiny 3");
     BOOST_TEST(cluster.checkpoints() == 1u);
-    auto const failed = cluster.run("cat /etc/of-the-host; exit 7");
-    BOOST_TEST(failed["exit_code"] == 7, cluster.logs());
+}
+
+}  // namespace containers_on_a_cluster
+
+BOOST_AUTO_TEST_SUITE(containers_on_a_cluster)
+
+BOOST_AUTO_TEST_CASE(podman_runs_the_entrypoint_and_the_launcher_and_the_exit_code_is_recorded,
+                     *boost::unit_test::precondition(OnSiteWith{"podman"})) {
+    ContainerCluster cluster(one_node(), "podman", "localhost/tiny:1");
+    // runc, because crun refuses machines with both cgroup v1 and v2.
+    cluster.shell(
+        "mkdir -p .config/containers && cat > .config/containers/containers.conf <<'EOF'\n"
+        "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nEOF");
+    auto const reason = cluster.find_obstacle(
+        "podman import tiny.tar localhost/tiny:1 && podman run --rm --network=host localhost/tiny:1 cat "
+        "/etc/image");
+    if (!reason.empty()) {
+        std::cout << "SKIPPED: podman runs no container here: " << reason << std::endl;
+        return;
+    }
+    check_shell(cluster);
+    check_python(cluster);
+}
+
+BOOST_AUTO_TEST_CASE(apptainer_runs_the_entrypoint_and_the_launcher_and_the_exit_code_is_recorded,
+                     *boost::unit_test::precondition(OnSiteWith{"apptainer"})) {
+    // The path of the image in the home directory, as the jobs see it.
+    ContainerCluster cluster(one_node(), "apptainer", "$IMAGE");
+    cluster.shell("mkdir tiny && tar -C tiny -xf tiny.tar && sed -i \"s|[$]IMAGE|$HOME/tiny|\" base.yaml");
+    auto const reason = cluster.find_obstacle("apptainer exec --writable-tmpfs $HOME/tiny cat /etc/image");
+    if (!reason.empty()) {
+        std::cout << "SKIPPED: apptainer runs no container here: " << reason << std::endl;
+        return;
+    }
+    check_shell(cluster);
+    check_python(cluster);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,6 +31,9 @@ std::vector<SiteProfile> const& profiles() {
                             {"SBATCH_TIMELIMIT", "60"},
                             {"SLURM_ACCOUNT", "lab"},
                             {"SLURM_TIMELIMIT", "60"}}},
+        // Jobs run in images: apptainer is on the nodes. Of Debian's releases sid has it, so this is
+        // for 26.05.
+        {.name = "apptainer", .programs = {{"apptainer", "apptainer"}}},
         // Limits of users are kept in a database. researcher has one account, colleague has none.
         {.name = "accounting",
          .slurm_options = {{"AccountingStorageType", "accounting_storage/slurmdbd"},
