@@ -25,6 +25,55 @@ LoopbackOptions options_with(std::string const& proctrack, LoopbackOptions::Plug
 constexpr auto training =
     "--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=60";
 
+std::int64_t microseconds(nlohmann::json const& time) {
+    return parse_utc(time.get<std::string>()).value().microseconds;
+}
+
+/// Experiments that start after another one has ended, which is preempted meanwhile.
+class Followers {
+public:
+    Followers(DigitsCluster const& cluster, int predecessor) : cluster_(cluster), predecessor_(predecessor) {
+        add(fmt::format("--config slurm.after=[{}]", predecessor));
+        add(fmt::format("--config slurm.after_any=[{}]", predecessor));
+    }
+    void check() const {
+        auto const runs = runs_of(predecessor_);
+        for (auto const id : ids_) {
+            cluster_.wait_until([&] { return cluster_.state(id) == "COMPLETED" || hasten(); },
+                                std::chrono::seconds(60), fmt::format("experiment {} is completed", id));
+            auto const own = runs_of(id);
+            BOOST_TEST(own.size() == 1u, own.dump(2));
+            BOOST_TEST(microseconds(own[0]["started"]) >= microseconds(runs.back()["ended"]), own.dump(2));
+            BOOST_TEST(cluster_.shell(fmt::format("det-submit trial logs {}", id))
+                           .find(R"(ports 6100 6006 {"6006":6006,"http":6100})") != std::string::npos);
+        }
+    }
+
+private:
+    void add(std::string const& arguments) {
+        ids_.push_back(cluster_.create(
+            "--config resources.slots_per_trial=2 --config 'environment={ports: {http: 6100}, proxy_ports: "
+            "[{proxy_port: 6006}]}' --config 'entrypoint=echo ports $DET_PORT_HTTP $DET_PORT_6006 "
+            "$DET_PORTS' " +
+            arguments));
+    }
+    nlohmann::json runs_of(int experiment) const {
+        return cluster_.ask(fmt::format("experiment describe {}", experiment))["trials"][0]["runs"];
+    }
+    /// The requeue of the predecessor has let the jobs start, and they have gone back into the queue for a
+    /// minute.
+    bool hasten() const {
+        cluster_.shell(
+            "for job in $(squeue --noheader --states=PENDING --format=%F | sort -u); do "
+            "scontrol update JobId=$job StartTime=now || true; done");
+        return false;
+    }
+
+    DigitsCluster const& cluster_;
+    int predecessor_;
+    std::vector<int> ids_;
+};
+
 std::size_t reports(DigitsCluster const& cluster, int experiment) {
     return cluster.ask(fmt::format("trial metrics {} --group validation", experiment)).size();
 }
@@ -34,6 +83,7 @@ void check_no_step_is_lost(DigitsCluster const& cluster) {
     auto const interrupted = cluster.create(training);
     cluster.wait_until([&] { return reports(cluster, interrupted) >= 2; }, std::chrono::seconds(60),
                        "epochs");
+    Followers const followers(cluster, interrupted);
     cluster.shell("srun --partition urgent --nodes 2 true");
     cluster.finish(interrupted);
 
@@ -48,9 +98,6 @@ void check_no_step_is_lost(DigitsCluster const& cluster) {
     for (auto const* moment : {"noticed", "acknowledged", "ended", "queued", "started", "trained"})
         BOOST_TEST(times[0][moment].is_string(), moment);
     // It starts again before the two minutes for which Slurm holds back a requeued job.
-    auto const microseconds = [](nlohmann::json const& time) {
-        return parse_utc(time.get<std::string>()).value().microseconds;
-    };
     BOOST_TEST(microseconds(runs[1]["started"]) - microseconds(runs[0]["ended"]) < 60'000'000);
     // It resumes at the step at which it stopped, so no step is repeated.
     auto const log = cluster.shell(
@@ -60,6 +107,8 @@ void check_no_step_is_lost(DigitsCluster const& cluster) {
     BOOST_TEST(log.find("acknowledgement") != std::string::npos, log);
     BOOST_TEST(cluster.shell(fmt::format("det-submit trial logs {} --rank 0 --run 1", interrupted))
                    .find(fmt::format("resumed at step {}", resumed_at)) != std::string::npos);
+
+    followers.check();
 
     auto const left_alone = cluster.create(training);
     cluster.finish(left_alone);
