@@ -20,6 +20,7 @@ public:
     std::vector<det::slurm::JobStatus> other_jobs;  // listed after `job`
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
+    std::chrono::seconds start_delay{0};              // of the last start_not_before()
     std::uint32_t next_job = 4711;
     std::optional<det::Error> submit_error;
     std::string test_answer;                       // of test_submission()
@@ -117,7 +118,8 @@ public:
         auto const* verb = scope == RequeueScope::incomplete ? "requeue-incomplete " : "requeue ";
         return answer<det::Ok>(verb + to_string(ref), {});
     }
-    det::Status start_not_before(det::slurm::JobRef const& ref, std::chrono::seconds) override {
+    det::Status start_not_before(det::slurm::JobRef const& ref, std::chrono::seconds delay) override {
+        start_delay = delay;
         return answer<det::Ok>("start " + to_string(ref), {});
     }
 

@@ -174,13 +174,21 @@ private:
     void requeue(RequeueRequest::Start start) {
         bool const by_new_job = needs_new_job();
         auto const new_job = requeue_job(
-            assignment_, {start, end_.was_completing, bad_hosts(), by_new_job, end_.timeout}, context_);
+            assignment_, {start, end_.was_completing, bad_hosts(), by_new_job, delay(), end_.timeout},
+            context_);
         if (!new_job) return record_failure(new_job.error());
         if (!*new_job) return record_requeue();
         add_to_outcomes(by_new_job
                             ? fmt::format(" (as job {})", **new_job)
                             : fmt::format("; Slurm refused to requeue it: job {} replaces it", **new_job));
         log_failure(claims_.release_all());
+    }
+
+    std::chrono::seconds delay() const {
+        constexpr std::chrono::seconds for_repair{60};
+        bool const has_to_wait = std::any_of(lanes_.begin(), lanes_.end(),
+                                             [](auto const& lane) { return lane.waits_for_healthy_nodes(); });
+        return has_to_wait ? for_repair : RequeueRequest::soonest;
     }
 
     void record_requeue() {

@@ -44,6 +44,10 @@ public:
     /// Returns true once, after the program has asked to be queued again.
     bool take_requeue_request(NoticeWatch::Check check) { return run_->requeue_request.take(check); }
     RunStateMachine& machine() { return run_->machine; }
+    /// The run was not started because its nodes failed the health check, and too few others are left.
+    bool waits_for_healthy_nodes() const {
+        return has_outcome() && !run_->unhealthy.empty() && run_->outcome->bad_hosts.empty();
+    }
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
     /// A node of the run whose heartbeat is overdue.

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr auto meeting_time = 15s;  // srun does not start all tasks at once
+constexpr auto meeting_time = 30s;  // srun does not start all tasks of a large job at once
 constexpr auto exchange_time = 3s;
 constexpr std::uint32_t peers_of_each = 2;
 constexpr std::size_t written_bytes = std::size_t{1} << 20;

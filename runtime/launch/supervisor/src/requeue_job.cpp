@@ -12,10 +12,6 @@ namespace {
 using slurm::SlurmClient;
 using NewJob = std::optional<std::uint32_t>;
 
-// Without an explicit start time, Slurm delays a requeued job by two minutes. Slurm overwrites StartTime=now
-// when the requeue completes, so the start time is a few seconds later.
-constexpr std::chrono::seconds start_after_requeue{5};
-
 /// The nodes to exclude as a host list; empty if the job's list need not change.
 std::string excluded_nodes(Assignment const& assignment, std::vector<std::string> const& bad_hosts) {
     if (bad_hosts.empty()) return "";
@@ -30,8 +26,9 @@ Status request_requeue(Assignment const& assignment, RequeueRequest const& reque
     return slurm.requeue(assignment.job, scope);
 }
 
-Status delay_start(slurm::JobRef const& job, SupervisorContext const& context) {
-    auto soon = context.slurm.start_not_before(job, start_after_requeue);
+Status delay_start(slurm::JobRef const& job, RequeueRequest const& request,
+                   SupervisorContext const& context) {
+    auto soon = context.slurm.start_not_before(job, request.delay);
     if (!soon) context.log(fmt::format("the job may start two minutes later: {}", soon.error().message));
     return soon;
 }
@@ -53,7 +50,7 @@ Status prepare_start(Assignment const& assignment, RequeueRequest const& request
     }
     if (request.start == RequeueRequest::Start::held) return check_is_queued(assignment.job, context.slurm);
     // Slurm refuses to change the start of a job that has ended: one more query is needed only in this case.
-    auto const delayed = delay_start(assignment.job, context);
+    auto const delayed = delay_start(assignment.job, request, context);
     bool const is_refused = !delayed && delayed.error().code == codes::slurm_refused;
     return is_refused ? check_is_queued(assignment.job, context.slurm) : Ok{};
 }
@@ -89,7 +86,7 @@ Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob arra
 
 Status release_new_job(std::uint32_t job, RequeueRequest const& request, SupervisorContext const& context) {
     if (request.start == RequeueRequest::Start::held) return Ok{};
-    if (request.by_new_job) (void)delay_start({job, {}}, context);  // it has been logged
+    if (request.by_new_job) (void)delay_start({job, {}}, request, context);  // it has been logged
     return context.slurm.release({job, {}});
 }
 

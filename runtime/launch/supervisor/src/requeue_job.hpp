@@ -11,11 +11,16 @@ namespace det::launch::supervisor {
 /// How to requeue a job.
 struct RequeueRequest {
     enum class Start { soon, held };
+    // Without an explicit start time, Slurm delays a requeued job by two minutes. Slurm overwrites
+    // StartTime=now when the requeue completes, so the start time is a few seconds later.
+    static constexpr std::chrono::seconds soonest{5};
+
     Start start = Start::soon;
-    bool is_completing = false;          // Slurm is already ending the job
-    std::vector<std::string> bad_hosts;  // nodes that the job must not get again
-    bool by_new_job = false;             // submit a new job instead of requeueing this one
-    std::chrono::seconds timeout{0};     // how long requests are repeated while slurmctld does not answer
+    bool is_completing = false;               // Slurm is already ending the job
+    std::vector<std::string> bad_hosts = {};  // nodes that the job must not get again
+    bool by_new_job = false;                  // submit a new job instead of requeueing this one
+    std::chrono::seconds delay = soonest;     // until the job may start
+    std::chrono::seconds timeout{0};  // how long requests are repeated while slurmctld does not answer
 };
 
 /// Requeues the job, or submits a new job for its array task: if by_new_job asks for that, or if Slurm

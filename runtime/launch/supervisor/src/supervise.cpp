@@ -78,8 +78,7 @@ private:
     /// Puts the job back into the queue for a minute, because an experiment that it follows has not ended.
     int wait_in_queue(std::string const& what) {
         context_.log(fmt::format("{} has not ended: the job waits in the queue", what));
-        auto const queued =
-            requeue_job(assignment_, {RequeueRequest::Start::soon, false, {}, false, timeout()}, context_);
+        auto const queued = requeue_job(assignment_, {.timeout = timeout()}, context_);
         if (!queued) {
             context_.log(fmt::format("error: {} [{}]", queued.error().message, queued.error().code.name));
             return to_int(queued.error().code.exit);

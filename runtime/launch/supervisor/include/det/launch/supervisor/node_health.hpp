@@ -45,7 +45,7 @@ inline constexpr std::string_view health_token_file = "token";
 std::vector<std::uint32_t> peers_to_reach(std::uint32_t index, std::uint32_t nodes);
 
 /// Checks this node of a step: GPUs, the local disk, the checkpoint storage, and the connections to two
-/// peers. Takes less than a second if all is well, 15 s if a peer can't be reached, and as long as a file
+/// peers. Takes less than a second if all is well, 30 s if a peer can't be reached, and as long as a file
 /// system blocks.
 Status check_node_health(HealthCheck const& check, Environment const& environment);
 
