@@ -2,6 +2,7 @@
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/sync_file.hpp>
@@ -197,6 +198,7 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& con
                         "held: 'det-submit experiment activate {0}'",
                         experiment.id().value));
     }
+    tell_submitted(next_spec(continuation, continued.revision), continued.arrays, context);
     return continued;
 }
 

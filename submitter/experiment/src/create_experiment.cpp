@@ -2,6 +2,7 @@
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
@@ -110,6 +111,7 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
                         "activate {0}' releases it",
                         id.value, join_job_ids(*arrays)));
     }
+    tell_submitted(spec, *arrays, context);
     CreatedExperiment result{id, {}, layout.path()};
     for (auto const& array : *arrays) result.jobs.push_back(array.job);
     return result;

@@ -1,7 +1,9 @@
 // Pause, cancel, kill and delete.
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/events/event_hook.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -18,6 +20,10 @@ Status write_stricter(std::filesystem::path const& path, DesiredState wanted) {
     DET_TRY_ASSIGN(auto const now, journal::load_desired(path));
     if (stricter(now, wanted) == now) return Ok{};
     return journal::write_desired(path, wanted);
+}
+
+std::string_view message_of(DesiredState desired) {
+    return desired == DesiredState::kill ? "the user killed it" : "the user cancelled it";
 }
 
 /// Removes all checkpoints of an experiment except those that other experiments start from. Returns the UUIDs
@@ -71,9 +77,11 @@ Result<ExperimentId> pause_experiment(std::string const& id, Context& context) {
     }
     DET_TRY(journal::write_desired(experiment.layout.desired(), DesiredState::pause));
     auto updated = update_jobs(plan_pause(view), context.slurm);
-    if (updated) return experiment.id();
-    return std::move(updated).error().noting(
-        fmt::format("experiment {} is marked to be paused; repeat the command later", experiment.id().value));
+    if (!updated)
+        return std::move(updated).error().noting(fmt::format(
+            "experiment {} is marked to be paused; repeat the command later", experiment.id().value));
+    tell_about_waiting_trials(view, {events::paused, queued_trials(view), "the user paused it"}, context);
+    return experiment.id();
 }
 
 Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desired, Context& context) {
@@ -86,9 +94,11 @@ Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desir
     DET_TRY(write_stricter(experiment.layout.desired(), desired));
     auto updates = plan_end(view, desired);
     auto updated = update_jobs(updates, context.slurm);
-    if (updated) return EndedExperiment{experiment.id(), std::move(updates)};
-    return std::move(updated).error().noting(
-        fmt::format("experiment {} is marked to end; repeat the command later", experiment.id().value));
+    if (!updated)
+        return std::move(updated).error().noting(
+            fmt::format("experiment {} is marked to end; repeat the command later", experiment.id().value));
+    tell_about_waiting_trials(view, {events::canceled, waiting_trials(view), message_of(desired)}, context);
+    return EndedExperiment{experiment.id(), std::move(updates)};
 }
 
 Result<TrialId> kill_trial(std::string const& text, Context& context) {
@@ -104,6 +114,10 @@ Result<TrialId> kill_trial(std::string const& text, Context& context) {
     DET_TRY(make_directories(layout.path()));
     DET_TRY(write_stricter(layout.desired(), DesiredState::kill));
     DET_TRY(update_jobs(plan_kill(experiment.view.record, trial), context.slurm));
+    auto waiting = waiting_trials(experiment.view);
+    std::erase_if(waiting, [&](TrialId const& each) { return each != id; });
+    tell_about_waiting_trials(
+        experiment.view, {events::canceled, std::move(waiting), message_of(DesiredState::kill)}, context);
     return id;
 }
 

@@ -1,12 +1,13 @@
 // The commands of slurm.event_hook.
+#include <det/events/event_hook.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/event_hook.hpp>
 #include <det/protocol/json.hpp>
 
 #include "supervisor_fixture.hpp"
 
 using namespace det;
 using namespace det::launch::supervisor;
+using det::events::EventHook;
 
 namespace event_hook_test {
 
@@ -66,6 +67,21 @@ BOOST_AUTO_TEST_CASE(a_preemption_is_an_event) {
     BOOST_TEST(supervise(with_hook(writing_hook())) == 0);
     BOOST_TEST(seen().at("preempted").size() == 1u);
     BOOST_TEST(!seen().contains("failed"));
+}
+
+BOOST_AUTO_TEST_CASE(ends_that_the_user_asks_for_are_events_of_a_run) {
+    must(journal::write_desired(root / "kill", DesiredState::kill));
+    for (auto const* wanted : {"pause", "kill"}) {
+        must(journal::write_desired(experiment.desired(), DesiredState::run));
+        step_is("cp \"$DET_ROOT/" + std::string(wanted) + "\" \"$DET_EXPERIMENT_PATH/desired\"; exit 143");
+        BOOST_TEST(supervise(with_hook(writing_hook())) == 0, wanted);
+    }
+    auto const events = seen();
+    BOOST_TEST(events.at("paused").size() == 1u);
+    BOOST_TEST(events.at("paused").front().at("next") == "requeue-held");
+    BOOST_TEST(events.at("canceled").size() == 1u);
+    BOOST_TEST(events.at("canceled").front().at("message") == "the user killed it");
+    BOOST_TEST(!events.contains("failed"));
 }
 
 BOOST_AUTO_TEST_CASE(a_hook_that_fails_is_logged_and_changes_nothing) {

@@ -27,13 +27,15 @@ namespace {
 
 using Hosts = std::vector<std::string>;
 
-/// The event of slurm.event_hook; empty if there is none, for example if the user asked for the end.
+/// The event of slurm.event_hook; empty if another run tells what happens.
 std::string_view event_of(Cause cause) {
-    if (cause == Cause::finished || cause == Cause::stopped_by_search) return "completed";
-    if (cause == Cause::preempted || cause == Cause::time_limit) return "preempted";
+    if (cause == Cause::finished || cause == Cause::stopped_by_search) return events::completed;
+    if (cause == Cause::preempted || cause == Cause::time_limit) return events::preempted;
+    if (cause == Cause::paused) return events::paused;
+    if (cause == Cause::canceled) return events::canceled;
     bool const has_failed = is_failure(cause) || cause == Cause::node_failed ||
                             cause == Cause::not_launched || cause == Cause::invalid_hyperparameters;
-    return has_failed ? "failed" : "";
+    return has_failed ? events::failed : "";
 }
 
 /// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
@@ -188,7 +190,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     auto step = slurm::StepProcess::start(argv, environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
-    notify("started", "", "");
+    notify(events::started, "", "");
     return Ok{};
 }
 

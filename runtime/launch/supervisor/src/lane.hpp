@@ -1,6 +1,6 @@
 #pragma once
+#include <det/events/event_hook.hpp>
 #include <det/launch/supervisor/claims.hpp>
-#include <det/launch/supervisor/event_hook.hpp>
 #include <det/launch/supervisor/hang_detector.hpp>
 #include <det/launch/supervisor/health_check.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
@@ -23,7 +23,7 @@ namespace det::launch::supervisor {
 class Lane {
 public:
     Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
-         PortReservations& ports, EventHook& hook)
+         PortReservations& ports, events::EventHook& hook)
         : assignment_(assignment), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
@@ -125,7 +125,7 @@ private:
     SupervisorContext const& context_;
     Claims& claims_;
     PortReservations& ports_;
-    EventHook& hook_;
+    events::EventHook& hook_;
     std::optional<Run> run_;
 };
 

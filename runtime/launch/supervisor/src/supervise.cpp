@@ -302,7 +302,7 @@ private:
     SignalReader signals_;
     Claims claims_;
     PortReservations ports_;
-    EventHook hook_;
+    events::EventHook hook_;
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();

@@ -298,9 +298,8 @@ constexpr Key slurm_keys[] = {
      "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
      into<&Slurm::bad_node_memory_hours>},
     {"event_hook", text, "",
-     "a shell command that runs when a run starts, is preempted, fails or completes, with the event as JSON "
-     "on "
-     "its standard input"},
+     "a shell command that runs when jobs are submitted and when a run starts, is preempted, fails or "
+     "completes, with the event as JSON on its standard input"},
     {"health_check", boolean, "",
      "true: before each run its nodes check their GPUs, network and disks, and a node that fails is left "
      "out; "

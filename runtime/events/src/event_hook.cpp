@@ -1,8 +1,8 @@
+#include <det/events/event_hook.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/event_hook.hpp>
 #include <det/protocol/json.hpp>
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <unistd.h>
 
-namespace det::launch::supervisor {
+namespace det::events {
 namespace {
 
 std::string hook_command(JsonValue const& config) {
@@ -94,4 +94,4 @@ void EventHook::log_failures() {
     failures_.clear();
 }
 
-}  // namespace det::launch::supervisor
+}  // namespace det::events

@@ -11,10 +11,19 @@
 #include <thread>
 #include <vector>
 
-namespace det::launch::supervisor {
+namespace det::events {
+
+// The events; SLURM_KEYS.md says when each happens.
+inline constexpr std::string_view submitted = "submitted";
+inline constexpr std::string_view started = "started";
+inline constexpr std::string_view preempted = "preempted";
+inline constexpr std::string_view paused = "paused";
+inline constexpr std::string_view failed = "failed";
+inline constexpr std::string_view canceled = "canceled";
+inline constexpr std::string_view completed = "completed";
 
 /// Runs the command of slurm.event_hook for each event, with the event as a JSON object on its standard
-/// input. The commands run beside the supervisor, in no order. A command that fails or takes too long is
+/// input. The commands run beside the caller, in no order. A command that fails or takes too long is
 /// logged and has no other effect. Thread safety: notify() and wait() are called by one thread.
 class EventHook {
 public:
@@ -29,7 +38,7 @@ public:
 
     /// Starts the command and returns. Does nothing if the experiment has no hook. If commands_max commands
     /// run, first waits for the oldest one, which takes at most its time limit.
-    /// \param event `started`, `preempted`, `failed` or `completed`
+    /// \param event one of those above
     /// \param body what is known about it; the experiment and its webhooks are added
     void notify(std::string_view event, JsonValue const& body);
     /// Returns when all commands have ended, and logs those that failed.
@@ -51,4 +60,4 @@ private:
     std::list<std::jthread> running_;
 };
 
-}  // namespace det::launch::supervisor
+}  // namespace det::events
