@@ -16,12 +16,13 @@
 namespace det::cli {
 namespace {
 
-/// What the program has said about the trial: by report_progress() and set_status() last, by alert() each
-/// time.
+/// What the program has said about the trial: by report_progress(), set_status() and set_metadata() last, by
+/// alert() each time.
 struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;
     std::vector<AlertRaised> alerts;
+    std::optional<JsonValue> metadata;
     std::uint64_t dropped = 0;
 };
 
@@ -30,6 +31,7 @@ ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs)
     for (auto const& run : runs) {
         if (run.progress) report.progress = run.progress;
         if (run.status) report.status = run.status;
+        if (run.metadata) report.metadata = run.metadata;
         report.alerts.insert(report.alerts.end(), run.alerts.begin(), run.alerts.end());
         report.dropped += run.dropped_reports;
     }
@@ -40,6 +42,7 @@ std::string report_text(ProgramReport const& report) {
     std::string text;
     if (report.progress) text += fmt::format("Progress: {:.0f} %\n", *report.progress * 100);
     if (report.status) text += fmt::format("Status: {}\n", escape_control(*report.status));
+    if (report.metadata) text += fmt::format("Metadata: {}\n", escape_control(to_line(**report.metadata)));
     if (report.dropped > 0) text += fmt::format("Dropped reports: {}\n", report.dropped);
     for (auto const& alert : report.alerts) {
         auto const separator = alert.title.empty() || alert.description.empty() ? "" : ": ";
@@ -52,6 +55,7 @@ std::string report_text(ProgramReport const& report) {
 void add_report(Json& answer, ProgramReport const& report) {
     answer["progress"] = report.progress ? Json(*report.progress) : Json(nullptr);
     answer["status"] = report.status ? Json(*report.status) : Json(nullptr);
+    answer["metadata"] = report.metadata ? **report.metadata : Json(nullptr);
     answer["dropped_reports"] = report.dropped;
     answer["alerts"] = Json::array();
     for (auto const& alert : report.alerts) {

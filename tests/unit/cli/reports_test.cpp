@@ -132,6 +132,7 @@ BOOST_AUTO_TEST_CASE(superseded_metrics_are_shown_only_if_asked_for) {
 BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     auto const quiet = ask("trial describe 1");
     BOOST_TEST(quiet["progress"].is_null());
+    BOOST_TEST(quiet["metadata"].is_null());
     BOOST_TEST(quiet["alerts"] == Json::array());
     BOOST_TEST(quiet["dropped_reports"] == 0);
     auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
@@ -141,17 +142,22 @@ BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     must(journal.append(StatusSet{minute(1), "warming up"}));
     must(journal.append(AlertRaised{minute(2), "careful", "the loss is \x1b[2J", "warn"}));
     must(journal.append(ProgressReported{minute(3), 0.5}));
+    must(journal.append(TrialMetadataSet{minute(3), Json{{"old", 1}}}));
+    must(journal.append(TrialMetadataSet{minute(3), Json{{"lr", 0.5}, {"note", "\x1b[2J"}}}));
     for (int i = 0; i < 2; ++i)
         must(journal.append(ReportsDropped{minute(3), 4, "the queue of reports was full"}));
     BOOST_TEST(run("trial describe 1") == 0);
-    BOOST_TEST(contains(out,
-                        "\nProgress: 50 %\nStatus: warming up\nDropped reports: 8\nAlert: 2026-11-21 "
-                        "12:02:00Z warn: careful: the "
-                        "loss is \\x1b[2J\n"),
-               out);
+    BOOST_TEST(
+        contains(out,
+                 "\nProgress: 50 %\nStatus: warming up\nMetadata: {\"lr\":0.5,\"note\":\"\\u001b[2J\"}\n"
+                 "Dropped reports: 8\nAlert: 2026-11-21 "
+                 "12:02:00Z warn: careful: the "
+                 "loss is \\x1b[2J\n"),
+        out);
     auto const answer = ask("trial describe 1");
     BOOST_TEST(answer["progress"] == 0.5);
     BOOST_TEST(answer["status"] == "warming up");
+    BOOST_TEST(answer["metadata"]["lr"] == 0.5);
     BOOST_TEST(answer["alerts"][0]["title"] == "careful");
 }
 

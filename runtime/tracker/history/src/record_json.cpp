@@ -33,6 +33,7 @@ std::vector<Record> records_of(RunReports const& run) {
     for (auto const& checkpoint : run.checkpoints) records.push_back(checkpoint);
     for (auto const& alert : run.alerts) records.push_back(alert);
     if (run.progress) records.push_back(ProgressReported{{}, *run.progress});
+    if (run.metadata) records.push_back(TrialMetadataSet{{}, *run.metadata});
     if (run.status) records.push_back(StatusSet{{}, *run.status});
     if (run.dropped_reports > 0) records.push_back(ReportsDropped{{}, run.dropped_reports, {}});
     if (run.acknowledged) records.push_back(*run.acknowledged);

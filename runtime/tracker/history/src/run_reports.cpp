@@ -10,6 +10,7 @@ void keep(RunReports& run, CheckpointCommitted const& record) { run.checkpoints.
 void keep(RunReports& run, ProgressReported const& record) { run.progress = record.progress; }
 void keep(RunReports& run, StatusSet const& record) { run.status = record.status; }
 void keep(RunReports& run, AlertRaised const& record) { run.alerts.push_back(record); }
+void keep(RunReports& run, TrialMetadataSet const& record) { run.metadata = record.metadata; }
 void keep(RunReports& run, ReportsDropped const& record) { run.dropped_reports += record.count; }
 void keep(RunReports& run, FirstStep const& record) { run.first_step = record.time; }
 void keep(RunReports& run, PreemptionAcknowledged const& record) { run.acknowledged = record; }

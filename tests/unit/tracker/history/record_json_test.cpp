@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(reports_survive_and_supersede_as_before) {
     runs[0].add(CheckpointCommitted{UtcTime{3}, "uuid", 10, Json{{"a", 1}}, Json{{"b", 2}}});
     runs[0].add(ProgressReported{UtcTime{3}, 0.25});
     runs[0].add(StatusSet{UtcTime{3}, "busy"});
+    runs[0].add(TrialMetadataSet{UtcTime{3}, Json{{"lr", 0.5}}});
     runs[0].add(AlertRaised{UtcTime{4}, "title", "text", "warn"});
     runs[0].add(ReportsDropped{UtcTime{4}, 3, "disk full"});
     runs[0].add(ReportsDropped{UtcTime{5}, 4, "disk full"});
@@ -79,6 +80,7 @@ BOOST_AUTO_TEST_CASE(reports_survive_and_supersede_as_before) {
     BOOST_TEST(copies[0].is_superseded(copies[0].metrics.at(1)));
     BOOST_TEST(copies[0].dropped_reports == 7u);
     BOOST_TEST(copies[0].status.value() == "busy");
+    BOOST_TEST((*copies[0].metadata.value())["lr"] == 0.5);
     BOOST_TEST((copies[0].acknowledged->noticed == UtcTime{5}));
     auto const lean = must(parse_run_reports(to_json_without_metrics(runs[0])));
     BOOST_TEST(lean.metrics.empty());

@@ -59,7 +59,8 @@ struct RunReports {
     std::optional<double> progress;
     std::optional<std::string> status = {};
     std::vector<AlertRaised> alerts = {};
-    std::uint64_t dropped_reports = 0;  // that the program made and that are not among these
+    std::optional<JsonValue> metadata = {};  // the last that the program has set
+    std::uint64_t dropped_reports = 0;       // that the program made and that are not among these
     std::optional<UtcTime> first_step = {};
     std::optional<PreemptionAcknowledged> acknowledged = {};
     journal::RunBeginning beginning = {};
