@@ -104,6 +104,32 @@ BOOST_AUTO_TEST_CASE(each_node_of_a_profiled_trial_is_sampled) {
     BOOST_TEST(shell("pgrep --full [s]ample-node || true") == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_script_that_logs_by_wandb_is_paused_and_goes_on) {
+    add_program("wandb_training.py");
+    auto const id = create(
+        "--config 'entrypoint=python3 wandb_training.py' --config slurm.launch=rank "
+        "--config 'slurm.forward_signals=[TERM]' --config slurm.log_wandb=true --config "
+        "slurm.log_mlflow=true "
+        "--config 'slurm.setup=[\"export PYTHONPATH=/nowhere\"]' --config hyperparameters.lr=0.5 "
+        "--config searcher.metric=val/acc --config searcher.smaller_is_better=false");
+    wait_until([&] { return !ask(fmt::format("trial metrics {}", id)).empty(); }, 60s, "it trains");
+    shell(fmt::format("det-submit experiment pause {}", id));
+    wait_for_state(id, "PAUSED");
+    shell(fmt::format("det-submit experiment activate {}", id));
+    wait_for_state(id, "COMPLETED");
+    BOOST_TEST(logs(id).find("resumed at epoch") != std::string::npos, logs(id));
+    BOOST_TEST(logs(id).find("rank 3 records nothing") != std::string::npos, logs(id));
+    auto const trained = ask(fmt::format("trial metrics {} --group training", id));
+    BOOST_REQUIRE(trained.size() == 40u);
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+        BOOST_TEST(trained[i].at("steps_completed").get<std::size_t>() == i);
+        BOOST_TEST(trained[i].at("metrics").at("epoch").get<std::size_t>() == i + 1);
+        BOOST_TEST(trained[i].at("metrics").at("lr").get<double>() == 0.5);
+    }
+    auto const described = ask(fmt::format("trial describe {}.0", id));
+    BOOST_TEST(described.dump().find("\"store\":true") != std::string::npos, described.dump());
+}
+
 BOOST_AUTO_TEST_CASE(the_exception_of_one_rank_is_why_the_trial_failed) {
     auto const id = create(
         "--config hyperparameters.fails_on_rank=2 --config 'entrypoint=det-launch python3 counter.py "
