@@ -561,9 +561,9 @@ DET_API det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUI
  * \param path set to a list of one: the directory of the checkpoint, for reading only
  * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
 DET_API det_status det_checkpoint_restore_path(det_context* context, const char* uuid, det_strings** path);
-/** Finds the directory of a checkpoint, and reads none of its files. Not collective. det_checkpoint_restore_path() may run
- * beside it and verify the files, on another thread, while this thread reads them.
- * \param path set to a list of one; to an empty list if the checkpoint is not kept in a directory
+/** Finds the directory of a checkpoint, and reads none of its files. Not collective.
+ * det_checkpoint_restore_path() may run beside it and verify the files, on another thread, while this thread
+ * reads them. \param path set to a list of one; to an empty list if the checkpoint is not kept in a directory
  * \return DET_ABSENT */
 DET_API det_status det_checkpoint_find_directory(det_context* context, const char* uuid, det_strings** path);
 /** Selects files and directories of a checkpoint.
