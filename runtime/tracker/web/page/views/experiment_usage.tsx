@@ -8,7 +8,7 @@ import { Empty, Fact, Loaded, Text, Time } from '../ui';
 
 /** What was worth it, what is overhead, what was lost. */
 const useColors: { [use: string]: string } = {
-  training: 'var(--c1)', saving: 'var(--c4)', waiting: 'var(--c5)', starting: 'var(--c6)', ending: 'var(--queued)', idle: 'var(--many)',
+  training: 'var(--c1)', saving: 'var(--c4)', waiting: 'var(--c5)', starting: 'var(--starting)', ending: 'var(--queued)', idle: 'var(--many)',
   redone: 'var(--c2)', lost_to_preemption: 'var(--bad)', lost_to_node: 'var(--bad)',
 };
 

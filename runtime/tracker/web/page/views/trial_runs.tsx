@@ -4,7 +4,7 @@ import { duration, localTime, number, utcTime } from '../format';
 import type { Query } from '../route';
 import { CsvButton } from '../table';
 import type { Answer, Checkpoint, Experiment, Interruption, Run, TrialDescription } from '../types';
-import { Empty, isOver, Text, Time } from '../ui';
+import { Empty, isOver, Text, Time, useWidth } from '../ui';
 import { isFailure, logLink } from './trial';
 
 interface Segment { kind: string; from: number; to: number; text: string }
@@ -57,18 +57,19 @@ function TimeLine({ trial, created, checkpoints }: { trial: TrialDescription; cr
   const first = ms(trial.runs[0]?.started) ?? now;
   const from = Math.min(created ?? first, first);
   const to = Math.max(from + 1000, isRunning ? now : Math.max(...trial.runs.map((run) => ms(run.ended) ?? ms(run.started) ?? from)));
-  const width = 1000;
+  const [frame, available] = useWidth<HTMLDivElement>();
+  const width = Math.min(1400, Math.max(340, available || 1000));
   const x = (time: number) => left + (time - from) / (to - from) * (width - left - right);
   const height = top + trial.runs.length * rowHeight + 26;
   const byRun = new Map(trial.interruptions.map((interruption) => [interruption.run, interruption]));
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => from + share * (to - from));
+  const ticks = (width < 640 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => from + share * (to - from));
   const label = (time: number) => (to - from > 86400e3 ? localTime(new Date(time).toISOString()) : (time === from ? 'begin' : '+' + duration((time - from) / 1000)));
   return (
     <figure class="chart">
       <figcaption><span class="title">Time line</span> <span class="dim">from <Time utc={new Date(from).toISOString()} /></span></figcaption>
-      <div class="scroll picture" tabIndex={0} role="region" aria-label="Time line of the runs">
+      <div class="scroll picture" ref={frame} tabIndex={0} role="region" aria-label="Time line of the runs">
         <svg class="time-line" width={width} height={height} role="group" aria-label={`${trial.runs.length} runs on a time line; the table below has their times.`}>
-          {ticks.map((tick, i) => <g transform={`translate(${x(tick)} 0)`}><line class="grid" y1={top} y2={height - 22} /><text y={height - 8} text-anchor={i === 0 ? 'start' : i === 4 ? 'end' : 'middle'}>{label(tick)}</text></g>)}
+          {ticks.map((tick, i) => <g transform={`translate(${x(tick)} 0)`}><line class="grid" y1={top} y2={height - 22} /><text y={height - 8} text-anchor={i === 0 ? 'start' : i === ticks.length - 1 ? 'end' : 'middle'}>{label(tick)}</text></g>)}
           {trial.runs.map((run, i) => {
             const y = top + i * rowHeight;
             const end = ms(run.ended);
@@ -91,7 +92,8 @@ function TimeLine({ trial, created, checkpoints }: { trial: TrialDescription; cr
       <ul class="legend">
         {kinds.map(([kind, title]) => <li><svg width="14" height="10" aria-hidden="true" class="time-line"><rect class={kind} width="14" height="10" /></svg>{title}</li>)}
         <li><svg width="10" height="10" aria-hidden="true" class="time-line"><path class="saved" d="M5 9l4 -7h-8z" /></svg>checkpoint</li>
-        <li><svg width="12" height="12" aria-hidden="true" class="time-line"><circle class="end bad" cx="6" cy="6" r="5" /></svg>failure: its log</li>
+        <li><svg width="12" height="12" aria-hidden="true" class="time-line"><circle class="end" cx="6" cy="6" r="5" /></svg>end, with its log</li>
+        <li><svg width="12" height="12" aria-hidden="true" class="time-line"><circle class="end bad" cx="6" cy="6" r="5" /></svg>failure, with its log</li>
       </ul>
     </figure>
   );
