@@ -27,6 +27,7 @@ export function ExperimentPage({ id, query }: { id: string; query: Query }) {
     <>
       <nav class="trail" aria-label="Where this is"><a href={link(['experiments'])}>Experiments</a> / <span>{id}</span></nav>
       <div class="head-place">
+        {!data.value && <h1><span class="dim">Experiment</span> <Text>{id}</Text></h1>}
         <Loaded data={data} what={'experiment ' + id}>{({ answer, warnings }) => (
           <>
             <Head experiment={answer} />

@@ -18,6 +18,7 @@ export function TrialPage({ id, query }: { id: string; query: Query }) {
       <nav class="trail" aria-label="Where this is">
         <a href={link(['experiments'])}>Experiments</a> / {experiment !== undefined ? <a href={link(['experiments', experiment])}>{experiment}</a> : '…'} / <span>{id}</span>
       </nav>
+      {!data.value && <h1><span class="dim">Trial</span> <Text>{id}</Text></h1>}
       <Loaded data={data} what={'trial ' + id}>{({ answer, warnings }) => (
         <>
           <Head trial={answer} />
