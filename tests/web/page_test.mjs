@@ -394,6 +394,20 @@ describe('what is live', () => {
     }
   });
 
+  it('asks again for what answers slowly, however often something changes', withPage(async (page) => {
+    let number = 1000, asked = 0;
+    await page.route('**/v1/changes*', (route) => route.fulfill({ contentType: 'application/json', body: JSON.stringify({ number: ++number }) }));
+    await page.route('**/v1/experiments/1', async (route) => {
+      ++asked;
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await route.continue();
+    });
+    await goTo(page, '#/experiments/1');
+    const answers = async (count) => { while (asked < count) await page.waitForResponse('**/v1/experiments/1'); };
+    await answers(3);  // while there is a change each second
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  }));
+
   it('shows a change by itself, with one waiting request', withPage(async (page) => {
     const waiting = new Set();
     page.on('request', (request) => { if (request.url().includes('/changes')) waiting.add(request); });

@@ -164,12 +164,13 @@ export function useData<T>(path: string | null, parameters: Parameters = {}, key
     if (path === null) return;
     let isOver = false, isAsking = false, isStale = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let rest = 0;
+    let rest = 0, answered = 0;
+    let isDue = false;  // a change was told that the last answer may lack
     const control = new AbortController();
     const ask = async () => {
       if (isAsking) return void (isStale = true);
       isAsking = true;
-      isStale = false;
+      isStale = isDue = false;
       const begin = performance.now();
       try {
         const value = await get<T>(path, parameters, control.signal);
@@ -182,19 +183,21 @@ export function useData<T>(path: string | null, parameters: Parameters = {}, key
       }
       isAsking = false;
       // An answer that takes long is asked for less often.
-      rest = Math.max(1000, 5 * (performance.now() - begin));
-      if (isStale) schedule(rest);
+      answered = performance.now();
+      rest = Math.min(10_000, Math.max(1000, 5 * (answered - begin)));
+      isDue ||= isStale;
+      if (isDue) schedule(rest);
       else if (everyMs > 0) schedule(everyMs);
     };
     const schedule = (ms: number) => {
       clearTimeout(timer);
       timer = setTimeout(() => void (document.hidden ? schedule(1000) : ask()), ms);
     };
-    let last = performance.now();
+    // Further changes do not put off the request that is due.
     const onChange = () => {
-      const wait = Math.max(0, rest - (performance.now() - last));
-      last = performance.now() + wait;
-      schedule(wait);
+      if (isDue) return;
+      isDue = true;
+      schedule(Math.max(0, rest - (performance.now() - answered)));
     };
     setData((old) => (old.key === key ? { ...old, isLoading: true } : { key, value: undefined, error: undefined, isLoading: true }));
     void ask();

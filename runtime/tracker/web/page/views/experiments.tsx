@@ -1,5 +1,5 @@
 // The list of all experiments.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { number, plural, secondsBetween } from '../format';
 import { describeHyperparameters, differingPaths } from '../hyperparameters';
@@ -13,7 +13,7 @@ interface List { experiments: ExperimentSummary[]; before: number | null; warnin
 
 const states = ['RUNNING', 'QUEUED', 'STARTING', 'PAUSED', 'COMPLETED', 'ERROR', 'CANCELED', 'INTERRUPTED'];
 const hyperparametersMax = 8;
-const listMax = 10_000, firstShown = 100;
+const listMax = 10_000, firstShown = 60;
 
 /** Words that all have to occur in the name, a label, the owner, the pool or the id. */
 function matches(experiment: ExperimentSummary, words: string[]): boolean {
@@ -58,14 +58,17 @@ function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<E
 
 export function Experiments({ query }: { query: Query }) {
   const filter = query['archived'] ? { archived: true } : {};
-  const all = useData<List>('experiments', { limit: listMax, ...filter }, 'experiments');
-  // The newest ones are there at once, however many there are.
+  // The newest ones are there at once, however many there are; all others come after them.
+  const [isMany, setMany] = useState(false);
+  const all = useData<List>(isMany ? 'experiments' : null, { limit: listMax, ...filter }, 'all experiments');
   const newest = useData<List>(all.value ? null : 'experiments', { limit: firstShown, ...filter }, 'newest experiments');
-  const data = all.value || all.error ? all : newest;
+  const hasMore = newest.value !== undefined && newest.value.before !== null;
+  useEffect(() => { if (hasMore) setMany(true); }, [hasMore]);
+  const data = isMany && (all.value || all.error) ? all : newest;
   return (
     <>
       <h1 class="unseen">Experiments</h1>
-      <Loaded data={data} what="experiments">{(list) => <ExperimentList list={list} query={query} isWhole={!!all.value || list.before === null} />}</Loaded>
+      <Loaded data={data} what="experiments">{(list) => <ExperimentList list={list} query={query} isWhole={data === all || list.before === null} />}</Loaded>
     </>
   );
 }
