@@ -314,6 +314,8 @@ BOOST_AUTO_TEST_CASE(the_curves_of_all_trials_are_one_answer) {
     auto const names = get("/v1/experiments/1/metrics").at("metrics");
     BOOST_TEST(names == (Json{{{"group", "training"}, {"metric", "loss"}}}));
     BOOST_TEST(get("/v1/experiments/1/metrics?trial=1.0").at("metrics") == names);
+    BOOST_TEST((get("/v1/experiments/1/metrics").at("searcher") ==
+                Json{{"metric", "loss"}, {"smaller_is_better", true}}));
     BOOST_TEST(status("/v1/experiments/1/metrics?trial=1.7") == 404);
     for (auto const* trial : {"2.0", "x", "1"})
         BOOST_TEST(status(std::string("/v1/experiments/1/metrics?trial=") + trial) == 400, trial);

@@ -17,8 +17,8 @@ using history::Axis;
 using history::Curve;
 using history::CurveQuery;
 
-/// Pixels of all trials together: more trials get fewer each, because their curves cover each other in a plot and
-/// an answer takes time to be made, sent and drawn. A smaller range is sent with more.
+/// Pixels of all trials together: more trials get fewer each, because their curves cover each other in a plot
+/// and an answer takes time to be made, sent and drawn. A smaller range is sent with more.
 constexpr std::size_t pixels_max = 40'000;
 constexpr std::size_t width_min = 50;
 
