@@ -85,3 +85,39 @@ endfunction()
 function(det_note text)
   set_property(GLOBAL APPEND PROPERTY DET_SUMMARY "${text}")
 endfunction()
+
+# Makes manual pages of section 1 from the pages of a program's commands: det_man_pages(det-submit PAGES dump.md job/list.md
+# FOLDER .) makes det-submit-dump.1, det-submit-job-list.1, and det-submit.1, which lists them.
+find_program(DET_AWK NAMES awk mawk gawk)
+set(DET_MAN_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/man_page.awk")
+set(DET_MAN_OVERVIEW "${CMAKE_CURRENT_LIST_DIR}/man_overview")
+function(det_man_pages program)
+  cmake_parse_arguments(ARG "" "FOLDER;SUMMARY" "PAGES" ${ARGN})
+  if(NOT DET_AWK)
+    det_note("awk: not found, there are no manual pages of ${program}")
+    return()
+  endif()
+  set(directory "${PROJECT_BINARY_DIR}/share/man/man1")
+  string(TIMESTAMP date "%Y-%m-%d" UTC)  # that of SOURCE_DATE_EPOCH where it is set
+  file(MAKE_DIRECTORY "${directory}")
+  set(made "")
+  foreach(page IN LISTS ARG_PAGES)
+    cmake_path(GET page FILENAME name)
+    if(ARG_FOLDER)
+      cmake_path(RELATIVE_PATH page BASE_DIRECTORY "${ARG_FOLDER}" OUTPUT_VARIABLE name)
+    endif()
+    string(REGEX REPLACE "\\.md$" "" name "${program}-${name}")
+    string(REGEX REPLACE "[/_]" "-" name "${name}")
+    add_custom_command(OUTPUT "${directory}/${name}.1"
+      COMMAND "${DET_AWK}" -v "version=${PROJECT_VERSION}" -v "date=${date}" -v "program=${program}" -v "name=${name}" -f "${DET_MAN_SCRIPT}"
+        "${page}" > "${directory}/${name}.1"
+      DEPENDS "${page}" "${DET_MAN_SCRIPT}" VERBATIM)
+    list(APPEND made "${directory}/${name}.1")
+  endforeach()
+  add_custom_command(OUTPUT "${directory}/${program}.1"
+    COMMAND "${DET_MAN_OVERVIEW}" "${program}" "${PROJECT_VERSION}" "${date}" "${ARG_SUMMARY}" ${made} > "${directory}/${program}.1"
+    DEPENDS ${made} "${DET_MAN_OVERVIEW}" VERBATIM)
+  add_custom_target(man_${program} ALL DEPENDS ${made} "${directory}/${program}.1")
+  set_property(GLOBAL APPEND PROPERTY DET_FILES man_${program})
+  install(FILES ${made} "${directory}/${program}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endfunction()

@@ -60,6 +60,7 @@ std::unique_ptr<Command> make_checkpoint_download();
 std::unique_ptr<Command> make_checkpoint_list();
 std::unique_ptr<Command> make_checkpoint_rm();
 std::unique_ptr<Command> make_checkpoint_verify();
+std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_config_check();
 std::unique_ptr<Command> make_config_conform();
 std::unique_ptr<Command> make_config_defaults();

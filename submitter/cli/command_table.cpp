@@ -78,6 +78,7 @@ constexpr CommandEntry entries[] = {
     {"template", "set-value config", "replace a template by a file", make_template_set_value_config},
     {"template", "remove", "remove a template of yours", make_template_remove},
     {"", "web", "look at your experiments in a browser", make_web},
+    {"", "completion", "completion of commands, options and names for a shell", make_completion},
     {"", "dump", "print any file of det-submit in readable form", make_dump},
 };
 

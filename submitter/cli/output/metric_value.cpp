@@ -1,5 +1,7 @@
 #include "output/metric_value.hpp"
 
+#include <det/protocol/document.hpp>
+
 #include <fmt/format.h>
 #include <limits>
 

@@ -105,9 +105,10 @@ BOOST_AUTO_TEST_CASE(aliases_stand_for_their_groups) {
 
 BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_commands) {
     BOOST_TEST(refusal({"experimnt", "list"}).hint == "use 'det-submit experiment'");
-    BOOST_TEST(refusal({"frobnicate"}).hint ==
-               "commands: checkpoint, config, dump, experiment, job, resource-pool, search, site, task, "
-               "template, trial, web");
+    BOOST_TEST(
+        refusal({"frobnicate"}).hint ==
+        "commands: checkpoint, completion, config, dump, experiment, job, resource-pool, search, site, "
+        "task, template, trial, web");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
     BOOST_TEST(refusal({"trial", "frobnicate"}).hint ==
                "it has: describe, download, kill, logs, metrics, profile, shell");
@@ -137,7 +138,8 @@ BOOST_AUTO_TEST_CASE(every_command_accepts_json) {
         std::vector<std::string> arguments{std::string(entry.name), "--json"};
         if (!entry.group.empty()) arguments.insert(arguments.begin(), std::string(entry.group));
         for (auto const& option : command->options()) {
-            if (option.need == Need::required) arguments.emplace_back("1");
+            if (option.need == Need::required)
+                arguments.push_back(option.choices.empty() ? "1" : option.choices[0]);
         }
         auto const invocation = must(parse_command_line(arguments));
         BOOST_TEST((invocation.format == Format::json), entry.page_name());

@@ -1,0 +1,228 @@
+#include "completion/candidates.hpp"
+
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+
+#include "command.hpp"
+
+namespace det::cli {
+namespace {
+
+/// What the option or argument of this name takes, in the commands of a group; an empty group: in all.
+struct ValueRow {
+    std::string_view group, name;
+    ValueKind kind;
+};
+constexpr ValueRow value_rows[] = {
+    {"", "--template", ValueKind::template_name},
+    {"", "--resource-pool", ValueKind::pool},
+    {"resource-pool", "pool", ValueKind::pool},
+    {"experiment", "id", ValueKind::experiment},
+    {"trial", "id", ValueKind::trial},
+    {"checkpoint", "id", ValueKind::experiment},
+    {"template", "name", ValueKind::template_name},
+    {"checkpoint", "uuid", ValueKind::checkpoint},
+    {"checkpoint", "uuids", ValueKind::checkpoint},
+};
+
+bool is_option(std::string_view word) { return word.size() > 1 && word.starts_with('-'); }
+
+bool has_name(Option const& option, std::string_view name) {
+    auto const names = split(option.names, ',');
+    return std::ranges::find(names, name) != names.end();
+}
+
+ValueKind kind_of(CommandEntry const& command, Option const& option) {
+    for (auto const& row : value_rows) {
+        if ((row.group.empty() || row.group == command.group) && has_name(option, row.name)) return row.kind;
+    }
+    return ValueKind::file;
+}
+
+bool takes_value(Option const& option) { return !std::holds_alternative<bool*>(option.target); }
+
+/// Whether a positional argument takes any number of words.
+bool takes_several(Option const& option) {
+    return std::holds_alternative<std::vector<std::string>*>(option.target) ||
+           std::holds_alternative<std::vector<std::uint32_t>*>(option.target);
+}
+
+void add(std::vector<Candidate>& found, std::string_view begun, std::string_view text,
+         std::string_view description) {
+    if (text.starts_with(begun) && std::ranges::find(found, text, &Candidate::text) == found.end())
+        found.push_back({std::string(text), std::string(description)});
+}
+
+/// Selects the names that begin with `begun` and puts `prefix` before them.
+std::vector<Candidate> select(std::vector<Candidate> const& all, std::string const& begun,
+                              std::string const& prefix) {
+    std::vector<Candidate> found;
+    for (auto const& each : all) {
+        if (each.text.starts_with(begun)) found.push_back({prefix + each.text, each.description});
+    }
+    return found;
+}
+
+std::vector<Candidate> complete_first_word(std::string const& begun) {
+    std::vector<Candidate> found;
+    for (auto const& entry : command_table()) {
+        if (entry.group.empty()) {
+            add(found, begun, entry.name, entry.summary);
+        } else {
+            add(found, begun, entry.group, "");
+        }
+    }
+    for (auto const* const option : {"--help", "--version"}) add(found, begun, option, "");
+    return found;
+}
+
+/// The commands of a group that `done`, the words behind the group, begin: the next word of each.
+std::vector<Candidate> complete_command(std::string_view group, std::string const& done,
+                                        std::string const& begun) {
+    std::vector<Candidate> found;
+    for (auto const& entry : command_table()) {
+        if (entry.group != group || !entry.name.starts_with(done)) continue;
+        auto const rest = entry.name.substr(done.size());
+        auto const end = rest.find(' ');
+        add(found, begun, rest.substr(0, end), end == std::string_view::npos ? entry.summary : "");
+    }
+    return found;
+}
+
+std::string_view resolve(std::string_view group) {
+    auto const others = group_aliases();
+    auto const found = std::ranges::find(others, group, &GroupAlias::alias);
+    return found == others.end() ? group : found->group;
+}
+
+std::string_view resolve_in_group(std::string_view group, std::string_view name) {
+    auto const table = command_table();
+    bool const exists = std::ranges::any_of(
+        table, [&](auto const& entry) { return entry.group == group && entry.name == name; });
+    auto const others = name_aliases();
+    auto const alias = std::ranges::find(others, name, &NameAlias::alias);
+    return exists || alias == others.end() ? name : alias->name;
+}
+
+/// The command that the first words name, and how many words that are; the longest name wins.
+std::pair<CommandEntry const*, std::size_t> find_named(std::vector<std::string> const& words) {
+    std::pair<CommandEntry const*, std::size_t> found{nullptr, 0};
+    auto const group = resolve(words[0]);
+    for (auto const& entry : command_table()) {
+        if (entry.group.empty() && entry.name == words[0]) return {&entry, 1};
+        if (entry.group != group || words.size() < 3) continue;
+        if (entry.name == resolve_in_group(group, words[1]) && found.second < 2) found = {&entry, 2};
+        if (words.size() > 3 && entry.name == words[1] + " " + words[2]) found = {&entry, 3};
+    }
+    return found;
+}
+
+/// Completes the words behind the name of a command.
+class CommandCompletion {
+public:
+    CommandCompletion(CommandEntry const& entry, NameSource& names)
+        : entry_(entry), names_(names), command_(entry.make()), options_(command_->options()) {
+        options_.push_back({"--json", &flag_, "print JSON"});
+        options_.push_back({"--help", &flag_, "print the manual"});
+    }
+
+    std::vector<Candidate> complete(std::vector<std::string> const& words, std::size_t first) {
+        std::size_t positionals = 0;
+        for (auto at = first; at + 1 < words.size(); ++at) {
+            if (words[at] == "--") return {};  // the words of another command
+            if (!is_option(words[at])) {
+                ++positionals;
+            } else if (auto const* option = find_option(words[at]);
+                       option != nullptr && takes_value(*option)) {
+                if (at + 2 == words.size()) return complete_value(*option, words.back(), "");
+                ++at;
+            }
+        }
+        auto const& last = words.back();
+        auto const equals = last.find('=');
+        if (is_option(last) && equals != std::string::npos) {
+            auto const* option = find_option(last.substr(0, equals));
+            if (option == nullptr) return {};
+            return complete_value(*option, last.substr(equals + 1), last.substr(0, equals + 1));
+        }
+        if (last.starts_with('-')) return complete_option(last);
+        return complete_positional(positionals, last);
+    }
+
+private:
+    Option const* find_option(std::string_view name) const {
+        auto const found =
+            std::ranges::find_if(options_, [&](auto const& each) { return has_name(each, name); });
+        return found == options_.end() ? nullptr : &*found;
+    }
+
+    std::vector<Candidate> complete_option(std::string const& begun) const {
+        std::vector<Candidate> found;
+        for (auto const& option : options_) {
+            for (auto const name : split(option.names, ',')) {
+                if (name.starts_with("--") || (begun == "-" && name.starts_with('-')))
+                    add(found, begun, name, option.help);
+            }
+        }
+        return found;
+    }
+
+    std::vector<Candidate> complete_value(Option const& option, std::string const& begun,
+                                          std::string const& prefix) {
+        std::vector<Candidate> all;
+        if (!option.choices.empty()) {
+            for (auto const& word : option.choices) all.push_back({word});
+        } else {
+            all = names_.find_names(kind_of(entry_, option), begun);
+        }
+        return select(all, begun, prefix);
+    }
+
+    std::vector<Candidate> complete_positional(std::size_t index, std::string const& begun) {
+        for (auto const& option : options_) {
+            if (option.names.starts_with('-')) continue;
+            if (index == 0 || takes_several(option)) return complete_value(option, begun, "");
+            --index;
+        }
+        return {};
+    }
+
+    CommandEntry const& entry_;
+    NameSource& names_;
+    std::unique_ptr<Command> command_;
+    std::vector<Option> options_;
+    bool flag_ = false;
+};
+
+/// bash separates "--template=mpi" into three words, and replaces only what is behind the "=".
+void join_separated_value(std::vector<std::string>& words) {
+    auto const count = words.size();
+    if (count >= 2 && words[count - 1] == "=" && is_option(words[count - 2])) {
+        words.back() = "";
+    } else if (count >= 3 && words[count - 2] == "=" && is_option(words[count - 3])) {
+        words.erase(words.end() - 2);
+    }
+}
+
+}  // namespace
+
+std::vector<Candidate> find_candidates(std::vector<std::string> words, NameSource& names) {
+    if (words.empty()) return {};
+    join_separated_value(words);
+    if (words.size() == 1) return complete_first_word(words[0]);
+    auto const [entry, used] = find_named(words);
+    auto const group = resolve(words[0]);
+    std::vector<Candidate> found;
+    if (used < 3 && !words.back().starts_with('-')) {
+        // "experiment" or "experiment set": a further word may belong to the name of the command.
+        if (words.size() == 2) found = complete_command(group, "", words[1]);
+        if (words.size() == 3) found = complete_command(group, words[1] + " ", words[2]);
+    }
+    if (entry == nullptr) return found;
+    auto const more = CommandCompletion(*entry, names).complete(words, used);
+    found.insert(found.end(), more.begin(), more.end());
+    return found;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,8 @@
+# shellcheck shell=bash
+# det-submit completion for bash: eval "$(det-submit completion bash)"
+# The shell completes file names itself if there are no candidates.
+_det_submit() {
+  local IFS=$'\n'
+  COMPREPLY=($("$1" completion bash --complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -o bashdefault -o nosort -F _det_submit det-submit det
