@@ -153,9 +153,31 @@ void check_limits(PoolCheck const& each, Findings& found) {
                      fmt::format("limits: {{nodes_per_trial: {}}}", *each.partition.nodes_max)});
 }
 
+void check_time_limit(PoolCheck const& each, Findings& found) {
+    auto const& wanted = each.pool.limits.time_max;
+    auto const most = config::parse_time_limit(each.partition.time_max);
+    if (!wanted || !most) return;
+    if (auto const seconds = config::parse_time_limit(*wanted); !seconds || *seconds <= *most) return;
+    found.push_back(change_needed(
+        each, fmt::format("limits.time is {}, the partition's MaxTime {}", *wanted, each.partition.time_max),
+        "trials get the limit of the pool unless they ask for less, and Slurm refuses it or never starts "
+        "them",
+        "site.yaml", fmt::format("limits: {{time: {}}}", each.partition.time_max)));
+}
+
+/// Jobs that share a node must not see each other's GPUs.
+void check_device_isolation(PoolCheck const& each, Findings& found) {
+    bool const shares_gpus = !each.pool.is_exclusive && each.pool.slot_type != SlotType::cpu;
+    if (!shares_gpus || each.config.find("ConstrainDevices").value_or("yes") != "no") return;
+    found.push_back(change_needed(each, "exclusive is false, and ConstrainDevices is no",
+                                  "a job can open the GPUs of the other jobs on its node", "cgroup.conf",
+                                  "ConstrainDevices=yes; slurm.conf: TaskPlugin=task/cgroup"));
+}
+
 constexpr void (*pool_checks[])(PoolCheck const&, Findings&) = {
-    check_state, check_nodes,  check_preempt_mode, check_grace,  check_sharing,
-    check_slots, check_memory, check_memory_limit, check_limits,
+    check_state,   check_nodes,      check_preempt_mode,     check_grace,
+    check_sharing, check_slots,      check_memory,           check_memory_limit,
+    check_limits,  check_time_limit, check_device_isolation,
 };
 
 void report_missing_partition(Pool const& pool, std::vector<Partition> const& partitions, Findings& found) {
