@@ -93,7 +93,7 @@ std::vector<GuideBlock> parse_guide(std::string const& markdown) {
         if (open && line == fence) {
             if (open->kind == Kind::commands || open->kind == Kind::root_commands)
                 open->commands = split_commands(open->text);
-            blocks.push_back(*std::move(open));
+            blocks.push_back(*open);
             open.reset();
         } else if (open) {
             open->text += std::string(line) + "\n";
