@@ -6,9 +6,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "random_words.hpp"
 
 namespace det {
 namespace {
@@ -19,9 +20,8 @@ std::string quoted(fs::path const& path) { return fmt::format("'{}'", path.strin
 
 /// A unique temporary name in the directory of `path`. A pid alone is not unique on a shared file system.
 fs::path temporary_beside(fs::path const& path) {
-    std::random_device entropy;
-    return path.parent_path() /
-           fmt::format(".{}.{:08x}{:08x}.tmp", path.filename().string(), entropy(), entropy());
+    auto const [a, b] = random_words<2>();
+    return path.parent_path() / fmt::format(".{}.{:08x}{:08x}.tmp", path.filename().string(), a, b);
 }
 
 /// Removes a temporary file unless it was renamed to its final name.

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <fmt/format.h>
-#include <random>
+
+#include "random_words.hpp"
 
 namespace det {
 
 std::string make_uuid() {
-    std::random_device entropy;
-    std::uint32_t const a = entropy(), b = entropy(), c = entropy(), d = entropy();
+    auto const [a, b, c, d] = random_words<4>();
     return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:04x}{:08x}", a, b >> 16, b & 0xfff,
                        0x8000 | (c >> 16 & 0x3fff), c & 0xffff, d);
 }
