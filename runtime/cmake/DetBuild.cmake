@@ -6,10 +6,17 @@ set(DET_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example addres
 option(DET_FUZZ "Build fuzzers (clang)" OFF)
 set(DET_DEBUG_INFO 1 CACHE STRING "-g level of Debug builds: 1 names lines in backtraces, 2 variables too and compiles 1.7 times as long")
 option(DET_PRECOMPILE "Precompile the headers that most sources include" ON)
+option(DET_STATIC_LIBSTDCXX "Link libstdc++ statically: programs for machines with an older one" OFF)
 option(DET_UNITY "Compile the sources of a module in groups: a third of the work where everything is built" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 11)
+  message(FATAL_ERROR "det-submit needs gcc 11 or newer; ${CMAKE_CXX_COMPILER} is gcc ${CMAKE_CXX_COMPILER_VERSION}.\n"
+    "  hint: load the site's module of a newer gcc, or on Rocky and RHEL: dnf install gcc-toolset-12 && "
+    "source /opt/rh/gcc-toolset-12/enable; then configure an empty build directory")
 endif()
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
@@ -45,6 +52,12 @@ target_compile_options(det_compile_options INTERFACE
   $<$<BOOL:${DET_WARNINGS_AS_ERRORS}>:-Werror>
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+
+# libgcc stays shared: its unwinder needs glibc 2.35 when it is linked statically, and every Linux has libgcc_s.
+# Without --exclude-libs, libraries would export all of libstdc++ and keep it whole.
+if(DET_STATIC_LIBSTDCXX)
+  target_link_options(det_compile_options INTERFACE -static-libstdc++ -Wl,--exclude-libs,ALL)
+endif()
 
 if(DET_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -23,6 +23,33 @@ function(det_precompile target)
   endif()
 endfunction()
 
+# Declares the public headers of a target, which are below its folder include/. CMake 3.23 and newer know sets of headers: they
+# install them with the target, and the preset `headers` checks each of them.
+set(DET_HEADER_SET "")
+if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.23)
+  set(DET_HEADER_SET FILE_SET HEADERS COMPONENT devel)
+endif()
+function(det_public_headers target)
+  if(DET_HEADER_SET)
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${ARGN})
+  else()
+    target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>"
+      "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  endif()
+endfunction()
+
+# Installs the public headers of targets where install(TARGETS ... ${DET_HEADER_SET}) does not.
+function(det_install_headers)
+  if(DET_HEADER_SET)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    get_target_property(folder ${target} SOURCE_DIR)
+    install(DIRECTORY "${folder}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT devel
+      FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+  endforeach()
+endfunction()
+
 # A module is a static library det_<name> (alias det::<name>) with its own include root: including a header of a module
 # that it does not link is a compile error.
 #
@@ -33,20 +60,24 @@ function(det_module name)
     "${CMAKE_CURRENT_SOURCE_DIR}/include/*.h")
   add_library(det_${name} STATIC ${ARG_SOURCES})
   add_library(det::${name} ALIAS det_${name})
-  target_sources(det_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+  det_public_headers(det_${name} ${headers})
   target_link_libraries(det_${name} PUBLIC ${ARG_LINKS} PRIVATE
     $<BUILD_INTERFACE:det_compile_options> ${ARG_PRIVATE_LINKS})
   det_precompile(det_${name})
   set_property(GLOBAL APPEND PROPERTY DET_MODULES ${name})
 endfunction()
 
-# A program: det_program(det-launch SOURCES src/main.cpp LINKS det::launch)
+# A program: det_program(det-launch COMPONENT submitter SOURCES src/main.cpp LINKS det::launch). The component that it is installed
+# with is `runtime` where none is named.
 function(det_program name)
-  cmake_parse_arguments(ARG "NOT_INSTALLED" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_INSTALLED" "COMPONENT" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_COMPONENT)
+    set(ARG_COMPONENT runtime)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE det_compile_options ${ARG_LINKS})
   if(NOT ARG_NOT_INSTALLED)
-    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${ARG_COMPONENT})
   endif()
   set_property(GLOBAL APPEND PROPERTY DET_PROGRAMS ${name})
 endfunction()

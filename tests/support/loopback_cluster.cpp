@@ -22,7 +22,12 @@ namespace {
 constexpr int skipped = 77;  // SKIP_RETURN_CODE in tests/CMakeLists.txt
 constexpr std::size_t log_lines_shown = 8;
 
-std::string program() { return det::test::built_path("bin/det-loopback"); }
+/// DET_TEST_SOFTWARE names another installation whose programs jobs use.
+std::string program() {
+    auto const* const software = std::getenv("DET_TEST_SOFTWARE");
+    return software != nullptr ? fmt::format("{}/bin/det-loopback", software)
+                               : det::test::built_path("bin/det-loopback");
+}
 
 std::optional<std::string> find_obstacle() {
     if (::geteuid() != 0) return "a cluster needs root";

@@ -1,10 +1,8 @@
-// Uses OpenSSL's deprecated low-level SHA-256. The EVP interface initialises all of OpenSSL first (one
-// millisecond, and it reads openssl.cnf), and it can't be linked statically without all of libcrypto.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include <det/foundation/sha256.hpp>
 
 #include <array>
-#include <openssl/sha.h>
+
+#include "sha256_library.hpp"
 
 namespace det {
 
@@ -24,37 +22,37 @@ std::string in_hex(Digest const& digest) {
 }
 
 Digest digest_of(std::string_view first, std::string_view second = {}) {
-    SHA256_CTX context;
-    SHA256_Init(&context);
-    SHA256_Update(&context, first.data(), first.size());
-    SHA256_Update(&context, second.data(), second.size());
+    Sha256Context context;
+    sha256_init(context);
+    sha256_update(context, first);
+    sha256_update(context, second);
     Digest digest{};
-    SHA256_Final(digest.data(), &context);
+    sha256_final(context, digest.data());
     return digest;
 }
 
 }  // namespace
 
 struct Sha256::State {
-    SHA256_CTX context;
+    Sha256Context context;
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
+Sha256::Sha256() : state_(std::make_unique<State>()) { sha256_init(state_->context); }
 
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
 
-void Sha256::update(std::string_view bytes) { SHA256_Update(&state_->context, bytes.data(), bytes.size()); }
+void Sha256::update(std::string_view bytes) { sha256_update(state_->context, bytes); }
 
 std::string Sha256::finish() {
     Digest digest{};
-    SHA256_Final(digest.data(), &state_->context);
+    sha256_final(state_->context, digest.data());
     return in_hex(digest);
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view message) {
-    std::array<unsigned char, SHA256_CBLOCK> inner{}, outer{};
+    std::array<unsigned char, sha256_block_bytes> inner{}, outer{};
     auto const long_key = digest_of(key);
     if (key.size() > inner.size()) key = view_of(long_key);
     for (std::size_t i = 0; i < inner.size(); ++i) {

@@ -1,0 +1,5 @@
+# Read by CPack for each generator: packages install below /usr, the tarball wherever it is unpacked.
+if(CPACK_GENERATOR MATCHES "DEB|RPM")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endif()

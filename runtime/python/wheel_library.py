@@ -1,0 +1,18 @@
+"""Puts libdet into the wheel: the file that DET_WHEEL_LIBRARY names. Run by hatchling."""
+
+import os
+from typing import Any, Dict
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class LibraryHook(BuildHookInterface):  # type: ignore[misc]
+    def initialize(self, version: str, build_data: Dict[str, Any]) -> None:
+        library = os.environ.get("DET_WHEEL_LIBRARY")
+        if not library:
+            return
+        machine = os.uname().machine
+        build_data["pure_python"] = False
+        # libdet is called by ctypes: one wheel for all releases of Python. Its glibc is that of the tarball.
+        build_data["tag"] = f"py3-none-manylinux_2_34_{machine}"
+        build_data["force_include"][library] = "determined/_lib/libdet.so.0"
