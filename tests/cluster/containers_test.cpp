@@ -115,19 +115,6 @@ void check_python(ContainerCluster& cluster) {
     BOOST_TEST(cluster.checkpoints() == 1u);
 }
 
-/// A framework queues its own job again, and finds no scontrol in the image.
-void check_requeue(ContainerCluster& cluster) {
-    auto const requeued = cluster.run(
-        "[ $DET_TRIAL_RUN_ID != 0 ] || { scontrol requeue $SLURM_JOB_ID; exit; }; "
-        "scontrol show job 2>&1 || echo run $DET_TRIAL_RUN_ID");
-    BOOST_TEST(requeued["cause"] == "preempted", requeued.dump());
-    BOOST_TEST(requeued["message"].get<std::string>().find("(scontrol requeue)") != std::string::npos,
-               requeued["message"]);
-    BOOST_TEST(cluster.logs().find("there is only 'scontrol requeue JOB'") != std::string::npos,
-               cluster.logs());
-    BOOST_TEST(cluster.logs().find("run 1") != std::string::npos, cluster.logs());
-}
-
 }  // namespace containers_on_a_cluster
 
 BOOST_AUTO_TEST_SUITE(containers_on_a_cluster)
@@ -148,7 +135,6 @@ BOOST_AUTO_TEST_CASE(podman_runs_the_entrypoint_and_the_launcher_and_the_exit_co
     }
     check_shell(cluster);
     check_python(cluster);
-    check_requeue(cluster);
 }
 
 BOOST_AUTO_TEST_CASE(apptainer_runs_the_entrypoint_and_the_launcher_and_the_exit_code_is_recorded,
