@@ -1,0 +1,133 @@
+// The ready site files of site-configs/, each on a Slurm of the shape that its README describes: `site check`
+// finds nothing to change, the pools are there, and a trial runs.
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "loopback_cluster.hpp"
+#include "test_paths.hpp"
+
+using namespace det;
+using namespace std::chrono_literals;
+
+namespace site_files {
+
+namespace fs = std::filesystem;
+
+constexpr char no_compute[] = "PartitionName=compute Nodes=ALL State=UP PreemptMode=OFF";
+
+LoopbackOptions shape(int slots, std::vector<std::string> lines, std::string profile = "plain") {
+    LoopbackOptions options;
+    options.slots = slots;
+    options.profile = std::move(profile);
+    options.plugin = LoopbackOptions::Plugin::when_built;
+    options.slurm_options = std::move(lines);
+    options.slurm_options.insert(
+        options.slurm_options.end(),
+        {no_compute, "SchedulerParameters=enable_user_top,sched_interval=1,bf_interval=1"});
+    return options;
+}
+
+struct Site : LoopbackCluster {
+    Site(std::string const& folder, LoopbackOptions const& options) : LoopbackCluster(options) {
+        fs::copy_file(det::test::source_path("site-configs/" + folder + "/site.yaml"), home() / "site.yaml");
+        fs::permissions(home() / "site.yaml", fs::perms(0644));
+    }
+    nlohmann::json ask(std::string const& command) const {
+        return nlohmann::json::parse(
+            shell("export DET_SITE=$HOME/site.yaml; det-submit " + command + " --json || true"));
+    }
+    /// What `site check` says has to change, a line each.
+    std::string changes() const {
+        std::string text;
+        auto const answer = ask("site check");
+        for (auto const& finding : answer.at("findings")) {
+            if (finding.at("weight") == "change")
+                text += fmt::format("{}: {}\n", finding.at("subject").get<std::string>(),
+                                    finding.at("what").get<std::string>());
+        }
+        return text;
+    }
+    std::string pools() const {
+        std::string names;
+        for (auto const& pool : ask("resource-pool list")) names += pool.at("name").get<std::string>() + " ";
+        return names;
+    }
+    /// Runs a trial of one slot in the default pool.
+    void run_trial() const {
+        shell(
+            "export DET_SITE=$HOME/site.yaml; mkdir code; echo 'echo it runs' >code/run; "
+            "printf '%s\\n' 'name: x' 'entrypoint: sh run' 'searcher: {name: single, metric: x, max_length: "
+            "1}' "
+            "'resources: {slots_per_trial: 1}' >x.yaml; det-submit experiment create x.yaml code && "
+            "det-submit experiment wait 1 --timeout 50 && det-submit trial logs 1 | grep 'it runs'");
+    }
+};
+
+}  // namespace site_files
+
+using namespace site_files;
+
+BOOST_AUTO_TEST_SUITE(site_files)
+
+BOOST_AUTO_TEST_CASE(a_cluster_without_gpus) {
+    Site const site("cpu-only",
+                    shape(0, {"SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=100",
+                              "PartitionName=batch Nodes=ALL Default=YES State=UP PreemptMode=OFF"}));
+    BOOST_TEST(site.changes() == "");
+    BOOST_TEST(site.pools().starts_with("batch "));
+    site.run_trial();
+}
+
+BOOST_AUTO_TEST_CASE(a_small_cluster_of_equal_gpu_nodes) {
+    Site const site(
+        "small-gpu",
+        shape(4, {"PartitionName=gpu Nodes=ALL Default=YES MaxTime=7-00:00:00 State=UP PreemptMode=OFF"}));
+    BOOST_TEST(site.changes() == "");
+    BOOST_TEST(site.pools().starts_with("gpu "));
+    site.run_trial();
+}
+
+BOOST_AUTO_TEST_CASE(gpu_nodes_that_jobs_share) {
+    Site const site(
+        "shared-gpu",
+        shape(4, {"PartitionName=gpu Nodes=ALL Default=YES State=UP PreemptMode=OFF OverSubscribe=NO"},
+              "shared"));
+    // The loopback site has no devices that a cgroup could hide.
+    BOOST_TEST(site.changes() ==
+               "pool 'a100': exclusive is false, and ConstrainDevices is no\n"
+               "pool 't4': exclusive is false, and ConstrainDevices is no\n");
+    BOOST_TEST(site.pools() == "a100 t4 ");
+    site.run_trial();
+}
+
+BOOST_AUTO_TEST_CASE(preemption_by_partition) {
+    Site const site("priority-preemption",
+                    shape(4, {"PartitionName=batch Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE "
+                              "GraceTime=120 State=UP",
+                              "PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF State=UP"}));
+    BOOST_TEST(site.changes() == "");
+    BOOST_TEST(site.pools().starts_with("batch urgent "));
+    site.run_trial();
+}
+
+BOOST_AUTO_TEST_CASE(preemption_by_qos) {
+    Site const site("qos-preemption",
+                    shape(8, {"PreemptType=preempt/qos", "PartitionName=gpu Nodes=ALL Default=YES State=UP"},
+                          "accounting"));
+    BOOST_TEST(site.changes() != "");  // nobody may use the QOSs yet
+    auto const made = site.login(
+        "root",
+        {"bash", "-c",
+         "sacctmgr --immediate add qos scavenger GraceTime=120 PreemptMode=requeue && "
+         "sacctmgr --immediate modify qos normal set GraceTime=120 PreemptMode=requeue Preempt=scavenger && "
+         "sacctmgr --immediate add qos high Preempt=normal,scavenger && "
+         "sacctmgr --immediate modify user researcher set qos+=high,normal,scavenger"});
+    BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.out << made.err);
+    BOOST_TEST(site.changes() == "");
+    BOOST_TEST(site.pools() == "normal high scavenger ");
+    site.run_trial();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
