@@ -76,6 +76,7 @@ Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& sp
 /// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
 Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                           SubmissionRequest const& request, Context& context) {
+    DET_TRY(record_root_format(request.root));
     Event const created{std::string(event_kinds::created), context.clock.now(),
                         event_author(context.environment), jobs_body(arrays)};
     DET_TRY(journal::append_event(layout.events(), created));

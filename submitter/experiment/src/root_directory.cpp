@@ -1,6 +1,9 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <fmt/format.h>
@@ -9,6 +12,10 @@
 
 namespace det::experiment {
 namespace {
+
+// A root without the file is of version 1.
+constexpr DocumentKind root_format{"root", 1};
+constexpr std::size_t format_size_max_bytes = 65'536;
 
 constexpr char root_hint[] = "set DET_ROOT to a directory of yours that all nodes see";
 
@@ -20,6 +27,21 @@ Status check_owner(std::filesystem::path const& path) {
                      root_hint};
     }
     return require_private(path, fmt::format("the root '{}'", path.string()), root_hint);
+}
+
+std::filesystem::path format_file(RootLayout const& root) { return root.path() / "format"; }
+
+Status check_format(RootLayout const& root) {
+    if (!path_exists(format_file(root))) return Ok{};
+    DET_TRY_ASSIGN(auto const text, read_file(format_file(root), format_size_max_bytes));
+    if (auto const body = parse_document(root_format, text); !body) {
+        auto error = body.error();
+        error.message = fmt::format("'{}': {}", format_file(root).string(), error.message);
+        if (error.code == codes::newer_format)
+            error.hint = "use the det-submit that made the root, or set DET_ROOT to another directory";
+        return error;
+    }
+    return Ok{};
 }
 
 /// Returns the site's storage_root with this user's name inserted; empty if the site file sets none.
@@ -68,7 +90,15 @@ Result<RootLayout> find_root(Environment const& environment) {
     path = path.lexically_normal();
     if (!path.has_filename()) path = path.parent_path();  // a slash at the end
     DET_TRY(check_owner(path));
-    return RootLayout(path);
+    RootLayout const root(path);
+    DET_TRY(check_format(root));
+    return root;
+}
+
+Status record_root_format(RootLayout const& root) {
+    if (path_exists(format_file(root))) return Ok{};
+    DET_TRY(write_new_file(format_file(root), render_document(root_format, Json::object())));
+    return Ok{};
 }
 
 std::string root_id(RootLayout const& root) { return format_hex32(crc32c(root.path().string())); }

@@ -1,4 +1,7 @@
 #include <det/experiment/root_directory.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
@@ -54,6 +57,27 @@ BOOST_AUTO_TEST_CASE(a_root_that_others_can_write_is_refused) {
     }
     BOOST_REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);  // reading is the owner's own business
     BOOST_TEST(find_root(with({{"DET_ROOT", directory.path().string()}})).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_a_newer_version_has_made_is_refused_with_words) {
+    TemporaryDirectory directory;
+    auto const find = [&] { return find_root(with({{"DET_ROOT", directory.path().string()}})); };
+    auto const write = [&](int version) {
+        must(write_file(directory / "format", render_document({"root", version}, nlohmann::json::object()),
+                        0644));
+    };
+    must(record_root_format(must(find())));
+    BOOST_TEST(must(find()).path() == directory.path());
+    write(2);
+    auto const error = must_fail(find());
+    BOOST_TEST((error.code == codes::newer_format));
+    BOOST_TEST(error.message == "'" + (directory / "format").string() +
+                                    "': it is 'root/2', this program reads up to 'root/1'");
+    BOOST_TEST(error.hint == "use the det-submit that made the root, or set DET_ROOT to another directory");
+    must(record_root_format(RootLayout(directory.path())));  // never overwritten
+    BOOST_TEST((must_fail(find()).code == codes::newer_format));
+    must(write_file(directory / "format", "{", 0644));
+    BOOST_TEST((must_fail(find()).code == codes::damaged));
 }
 
 BOOST_AUTO_TEST_CASE(a_root_of_another_user_is_refused) {

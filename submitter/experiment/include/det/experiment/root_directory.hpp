@@ -6,8 +6,12 @@ namespace det::experiment {
 
 /// Finds the directory that holds all experiments: DET_ROOT, else the site's storage_root, else ~/det.
 /// Returns an absolute path. The directory need not exist yet. If it exists, it must belong to this user and
-/// no other user may be able to write into it.
+/// no other user may be able to write into it. codes::newer_format if a newer version of det-submit has
+/// changed how its files are laid out.
 Result<RootLayout> find_root(Environment const& environment);
+
+/// Writes the file `format`, which says the version of the layout of the root, unless it is there.
+Status record_root_format(RootLayout const& root);
 
 /// Fails with codes::unsafe_owner if the file or directory belongs to another user or others can write it.
 /// Succeeds if it does not exist. `what` names it in the message; `advice` is the hint if it belongs to
