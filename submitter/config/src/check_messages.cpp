@@ -14,7 +14,7 @@ using schema::Shape;
 using schema::Type;
 using yaml::Kind;
 
-constexpr std::size_t keys_listed_max = 24;
+constexpr std::size_t keys_listed_max = 30;
 
 void add_names(std::vector<std::string_view>& names, std::span<Key const> keys) {
     for (auto const& key : keys) names.push_back(key.name);
