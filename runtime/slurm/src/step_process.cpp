@@ -15,7 +15,9 @@ namespace det::slurm {
 
 Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
     SpawnSettings settings;
-    settings.block(signal_set({SIGTERM, SIGINT, SIGHUP, SIGUSR2}));
+    // Not USR2, which asks the ranks to stop: srun of Slurm 26.05 does not receive a signal that is blocked
+    // when it starts. Earlier releases block and receive all signals themselves.
+    settings.block(signal_set({SIGTERM, SIGINT, SIGHUP}));
     DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
     return watch(pid);
 }

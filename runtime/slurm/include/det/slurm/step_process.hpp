@@ -13,7 +13,7 @@ namespace det::slurm {
 /// ended.
 class StepProcess {
 public:
-    /// Starts srun with TERM, INT, HUP and USR2 blocked: a notice to the job must not end the step before its
+    /// Starts srun with TERM, INT and HUP blocked: a notice to the job must not end the step before its
     /// ranks have saved their work.
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
     /// Starts srun with no signal blocked. srun gets INT when this process ends or is killed, and must end
