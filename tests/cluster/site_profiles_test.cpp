@@ -1,4 +1,6 @@
 // Each profile of the loopback site: what its policy does, and an experiment under it.
+#include <det/foundation/text.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -99,6 +101,23 @@ BOOST_AUTO_TEST_CASE(limits_of_the_accounting_database_hold_for_experiments) {
     site.train();
     BOOST_TEST(contains(site.shell("sacct --noheader --parsable2 --allocations --format=jobname,state"),
                         "exp-1|COMPLETED"));
+    // A user may have 10 jobs: 12 trials are done by fewer tasks, which take the trials by claims.
+    auto const by_sbatch = site.refusal("sbatch --array=0-11 --wrap true");
+    BOOST_TEST(contains(by_sbatch, "limit"), by_sbatch);
+    site.shell(
+        "printf '%s\\n' 'name: search' \"entrypoint: 'true'\" 'max_restarts: 0' "
+        "'searcher: {name: random, metric: loss, max_trials: 12, max_concurrent_trials: 2}' "
+        "'hyperparameters: {a: {type: int, minval: 0, maxval: 9}}' 'resources: {slots_per_trial: 4}' "
+        "'slurm: {launch: rank, mpi: none}' > search.yaml");
+    auto const search = site.ask("experiment create search.yaml").at("id").get<int>();
+    site.finish(search);
+    auto const trials = site.ask(fmt::format("experiment list-trials {}", search));
+    BOOST_TEST(trials.size() == 12u);
+    for (auto const& trial : trials) BOOST_TEST(trial.at("state") == "COMPLETED");
+    auto const tasks = site.shell(
+        fmt::format("squeue --noheader --array --states=all --format=%j | grep -c '^exp-{}$'", search));
+    auto const task_count = parse_integer<int>(tasks).value();
+    BOOST_TEST((task_count >= 1 && task_count <= 10), tasks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
