@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(each_event_of_a_trial_calls_the_hook) {
 
 BOOST_AUTO_TEST_CASE(a_preemption_is_an_event) {
     acknowledging_step("");
-    slurm.job->preempt_time = UtcTime{1};
+    slurm.job->preempt_time = clock.now();
+    slurm.job->end_time = UtcTime{clock.now().microseconds + 600'000'000};
     BOOST_TEST(supervise(with_hook(writing_hook())) == 0);
     BOOST_TEST(seen().at("preempted").size() == 1u);
     BOOST_TEST(!seen().contains("failed"));
