@@ -7,10 +7,10 @@
 
 #include "check_result.hpp"
 
-namespace {
-
 using namespace det;
 using namespace std::chrono_literals;
+
+namespace unix_socket_fixture {
 
 struct Sockets {
     UniqueFd ours, peers;
@@ -28,9 +28,9 @@ struct Sockets {
     }
 };
 
-}  // namespace
+}  // namespace unix_socket_fixture
 
-BOOST_FIXTURE_TEST_SUITE(unix_socket_test, Sockets)
+BOOST_FIXTURE_TEST_SUITE(unix_socket_test, unix_socket_fixture::Sockets)
 
 BOOST_AUTO_TEST_CASE(a_peer_that_closes_the_connection_is_a_lost_peer) {
     peers.reset();
