@@ -99,6 +99,7 @@ describe('the views', () => {
     await page.locator('.plot canvas').first().waitFor();
     const figure = page.locator('figure.chart', { hasText: 'accuracy' }).first();
     await figure.locator('summary').click();
+    await figure.locator('tbody tr').first().waitFor();  // the table is filled when it is opened
     assert.equal(await figure.locator('tbody tr').count(), 24);
     const [download] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'CSV' }).click()]);
     const lines = readFileSync(await download.path(), 'utf8').trimEnd().split('\r\n');
