@@ -39,7 +39,10 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_after_the_timeout) {
     BOOST_TEST((machine.on_time(start + 59s) == RunAction::wait));
     BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
     BOOST_TEST(machine.was_killed());
-    BOOST_TEST((machine.on_time(start + 61s) == RunAction::wait));
+    BOOST_TEST((machine.wakes_at() == start + 65s));
+    BOOST_TEST((machine.on_time(start + 65s - 1ms) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 65s) == RunAction::cancel_step));
+    BOOST_TEST((machine.on_time(start + 66s) == RunAction::wait));
     BOOST_TEST((machine.on_time(start + 120s) == RunAction::abandon));
     BOOST_TEST(!machine.wakes_at());
 }

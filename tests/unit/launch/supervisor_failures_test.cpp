@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_job_with_a_silent_node_is_replaced_not_requeued) {
 }
 
 BOOST_AUTO_TEST_CASE(a_preempted_job_with_a_silent_node_is_replaced_too) {
-    acknowledging_step("");
+    acknowledging_step("trap 'exit 1' EXIT");  // srun fails because of the lost node
     slurm.job->preempt_time = clock.now();
     slurm.job->end_time = UtcTime{clock.now().microseconds + 600'000'000};
     slurm.node_list = {{"n0", "compute", "mixed", 8, 4, "", ""}, {"n1", "compute", "mixed*", 8, 4, "", ""}};

@@ -256,7 +256,7 @@ void Lane::abandon_step() {
     context_.log(fmt::format("the step of run {} does not end: it is given up", to_string(id())));
     mark_abandoned();
     if (run_->step) run_->step->signal(SIGKILL);
-    clear_step();
+    cancel_step();
 }
 
 void Lane::mark_abandoned() {
@@ -264,8 +264,9 @@ void Lane::mark_abandoned() {
         context_.log(fmt::format("run {}: {}", to_string(id()), marked.error().message));
 }
 
-/// A step whose srun is gone still holds its CPUs and memory, so that the next step could not start.
-void Lane::clear_step() {
+/// A step whose srun is gone or ignores a signal still holds its CPUs and memory, so that the next step could
+/// not start.
+void Lane::cancel_step() {
     if (auto const cleared = context_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
         context_.log(fmt::format("what is left of run {} may keep its CPUs and memory: {}", to_string(id()),
                                  cleared.error().message));

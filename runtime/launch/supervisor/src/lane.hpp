@@ -67,6 +67,7 @@ public:
     void ask_to_stop();
     /// Asks the wrappers for the stacks of all ranks.
     void show_stacks();
+    /// Ends the step by a signal to srun.
     void kill_step();
     /// Kills srun and asks Slurm to end the step. Needed if srun does not notice that a part of its step is
     /// gone.
@@ -88,7 +89,8 @@ public:
     /// Waits until the step has ended; the lane is idle then.
     void wait_and_clear();
 
-    void clear_step();
+    /// Ends the step by scancel.
+    void cancel_step();
 
 private:
     struct Run {

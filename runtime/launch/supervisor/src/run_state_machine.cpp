@@ -12,6 +12,9 @@ using slurm::JobState;
 
 // KillWait may be as short as 5 s: the end of the run must be on disk before Slurm kills this process.
 constexpr auto wait_after_notice = 3s;
+// Time for srun to end the step after SIGTERM; then the supervisor runs scancel. srun of Slurm 26.05 ignores
+// a SIGTERM that was blocked when srun started.
+constexpr auto time_until_scancel = 5s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
 // The wrappers give a debugger 10 s for the stacks.
@@ -103,6 +106,10 @@ RunAction RunStateMachine::on_time(Time now) {
         was_hung_ = true;
         return kill(now);
     }
+    if (cancel_at_ && now >= *cancel_at_) {
+        cancel_at_.reset();
+        return RunAction::cancel_step;
+    }
     if (abandon_at_ && now >= *abandon_at_) {
         abandon_at_.reset();
         return RunAction::abandon;
@@ -120,7 +127,7 @@ RunAction RunStateMachine::on_time(Time now) {
 std::optional<RunStateMachine::Time> RunStateMachine::wakes_at() const {
     std::optional<Time> first;
     for (auto const& time :
-         {kill_at_, kill_hung_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_}) {
+         {kill_at_, kill_hung_at_, cancel_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;
@@ -137,6 +144,7 @@ RunAction RunStateMachine::kill(Time now) {
     was_killed_ = true;
     kill_at_.reset();
     kill_hung_at_.reset();
+    cancel_at_ = now + time_until_scancel;
     abandon_at_ = now + wait_after_kill;
     return RunAction::kill;
 }

@@ -187,6 +187,7 @@ private:
         if (act == RunAction::ask_to_stop) lane.ask_to_stop();
         if (act == RunAction::show_stacks) lane.show_stacks();
         if (act == RunAction::kill) lane.kill_step();
+        if (act == RunAction::cancel_step) lane.cancel_step();
         if (act == RunAction::abandon) lane.abandon_step();
         if (act == RunAction::finish_run) end_run(lane, 128 + SIGTERM);
     }
@@ -226,7 +227,7 @@ private:
         auto const trial = lane.id().trial.index;
         switch (outcome.next_action) {
             case NextAction::restart_in_place:
-                lane.clear_step();
+                lane.cancel_step();
                 lane.wait_and_clear();
                 if (!is_draining_) begin(lane, trial);
                 return;

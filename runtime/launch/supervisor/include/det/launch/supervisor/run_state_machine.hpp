@@ -16,7 +16,8 @@ enum class RunAction {
     query_job,    // ask Slurm about the job and pass the answer to on_job()
     ask_to_stop,  // ask its ranks to save their work and exit
     show_stacks,  // ask its wrappers for the stacks of its ranks
-    kill,         // end its step
+    kill,         // end its step by a signal to srun
+    cancel_step,  // end its step by scancel: srun has not ended it
     abandon,      // give up its step, which did not end when it was killed
     finish_run,   // record the end of the run now, although its step has not ended: Slurm will end it
 };
@@ -79,7 +80,8 @@ private:
     std::string silent_host_;
     bool notice_received_ = false;
     int grace_queries_left_ = 0;
-    std::optional<Time> kill_at_, kill_hung_at_, abandon_at_, judge_at_, limit_near_at_, query_again_at_;
+    std::optional<Time> kill_at_, kill_hung_at_, cancel_at_, abandon_at_, judge_at_, limit_near_at_,
+        query_again_at_;
 };
 
 /// How long before its time limit a job saves its work and is requeued: a tenth of the limit, at least 30 s
