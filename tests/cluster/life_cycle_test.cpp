@@ -16,7 +16,7 @@ struct Site : DigitsCluster {
     std::string queued() const { return shell("squeue --noheader --format=%j"); }
 };
 
-/// The ranks find each other without PMIx: Debian's 26.05 is built without it.
+/// The ranks find each other without PMIx: Debian's package of Slurm 26.05 is built without it.
 constexpr char without_pmix[] = "--config slurm.mpi=none";
 
 constexpr char endless[] =

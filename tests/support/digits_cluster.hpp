@@ -16,7 +16,8 @@ public:
     static LoopbackOptions with_plugin();
 
     /// Runs `det-submit experiment create digits.yaml code` with the arguments. Returns the experiment's id.
-    /// The ranks find each other without PMIx if this Slurm is built without it, as Debian's 26.05 is.
+    /// The ranks find each other without PMIx if this Slurm is built without it, as Debian's
+    /// package of 26.05 is.
     int create(std::string const& arguments) const;
     /// Runs a det-submit command with --json, which must succeed. Returns its output.
     nlohmann::json ask(std::string const& command) const;

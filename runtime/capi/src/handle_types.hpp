@@ -7,7 +7,8 @@
 
 #include "boundary.hpp"
 
-// The objects behind the handles of det.h. All objects of a context share ownership of its parts.
+// The objects behind the handles of det.h. det_operation, det_buffer and det_checkpoint_draft keep the
+// core::Context, so that a program may destroy the det_context before them. The others hold only values.
 
 struct det_context {
     std::shared_ptr<det::core::Context> core;

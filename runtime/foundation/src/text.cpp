@@ -40,10 +40,12 @@ bool is_c1_control(std::string_view character) {
 
 /// Invisible characters that change the text direction and can make a line look different from its contents.
 bool is_bidi_control(std::string_view character) {
+    if (character == "\xd8\x9c") return true;  // U+061C
     if (character.size() != 3 || static_cast<unsigned char>(character[0]) != 0xe2) return false;
     auto const second = static_cast<unsigned char>(character[1]);
     auto const third = static_cast<unsigned char>(character[2]);
-    return (second == 0x80 && third >= 0xaa && third <= 0xae) ||
+    return (second == 0x80 && (third == 0x8e || third == 0x8f)) ||
+           (second == 0x80 && third >= 0xaa && third <= 0xae) ||
            (second == 0x81 && third >= 0xa6 && third <= 0xa9);
 }
 

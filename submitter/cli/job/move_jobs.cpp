@@ -332,8 +332,8 @@ void announce_places_replaced(queue::QueueState const& before, std::vector<Reque
                               std::vector<Move> const& moves, Session const& session) {
     for (auto const& change : places_replaced(before, requests, moves))
         session.say(fmt::format(
-            "job {0} comes before job {1} again: their priority replaces the place that --ahead-of or "
-            "--behind-of gave; 'det-submit job update {1} --ahead-of {0}' gives it back",
+            "job {0} now comes before job {1}: jobs of the same priority start in the order of their "
+            "submission; 'det-submit job update {1} --ahead-of {0}' restores the order before",
             change.ahead, change.behind));
 }
 

@@ -56,8 +56,9 @@ struct SimulatedTrial {
 
 struct Supervisor;  // see the source
 
-/// A search whose supervisors are killed and cut off, on a file system that lags. Models how the supervisor
-/// uses TrialSearch (SearchFollower and Lane), one run after another of each trial. Throws nothing.
+/// Simulates a search whose supervisors crash, or lose the network while Slurm requeues their job, and see
+/// changes of directories late. Models how SearchFollower and Lane use TrialSearch; a trial has one run at a
+/// time. Throws nothing.
 class SupervisedSearch {
 public:
     SupervisedSearch(search::AshaSearch search, Conditions const& conditions, std::uint32_t seed,

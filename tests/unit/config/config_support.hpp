@@ -40,7 +40,7 @@ inline ExperimentConfig read_with(std::string_view text) {
 
 inline std::string sanity_of(std::string_view text) { return explain(check_sanity(layer(text))); }
 
-/// Why the essentials and this do not make a complete configuration.
+/// The errors of the configuration that consists of `text` and the essentials.
 inline std::string incomplete(std::string_view text) {
     return explain(must_fail(read_experiment_config(merged(text, essentials))));
 }

@@ -41,7 +41,10 @@ BOOST_AUTO_TEST_CASE(bytes_that_control_a_terminal_are_escaped) {
     BOOST_TEST(escape_control("gr\xc3\xbc\xc3\x9f \xe2\x82\xac") == "gr\xc3\xbc\xc3\x9f \xe2\x82\xac");
     BOOST_TEST(escape_control("\xff\xc3") == "\\xff\\xc3");
     BOOST_TEST(escape_control("\xc2\x9b"
-                              "31m") == "\\xc2\\x9b31m");  // CSI as a C1 control
+                              "31m") == "\\xc2\\x9b31m");                  // CSI as a C1 control
+    for (auto const* mark : {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f"})  // U+061C, U+200E, U+200F
+        BOOST_TEST(escape_control(mark).starts_with("\\x"));
+    BOOST_TEST(escape_control("\xe2\x80\x8d\xe2\x80\x90") == "\xe2\x80\x8d\xe2\x80\x90");  // their neighbours
     BOOST_TEST(escape_control("\xe2\x80\xae"
                               "x") == "\\xe2\\x80\\xaex");  // right-to-left override
 }

@@ -116,9 +116,9 @@ public:
     /// The signals by which the command gets a notice.
     std::vector<int> const& forwarded() const { return forwarded_; }
 
-    /// Adds the signals that the command must not get to its signal mask, because Slurm may send a signal to
-    /// every process of a step. Removes the signals by which the command gets notices: det-launch has blocked
-    /// them in launchers, from which the mask is inherited.
+    /// Blocks SIGTERM and SIGUSR2 in the command: Slurm may send them to every process of a step. Unblocks
+    /// the signals by which the command gets notices: det-launch has blocked them in launchers, and a rank
+    /// inherits the mask of its launcher.
     void set_mask(sigset_t& mask) const {
         for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&mask, number);
         for (int const number : forwarded_) ::sigdelset(&mask, number);

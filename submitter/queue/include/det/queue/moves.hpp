@@ -82,8 +82,8 @@ QueueState after_moves(QueueState queue, std::vector<Move> const& moves);
 struct OrderChange {
     std::uint32_t ahead = 0, behind = 0;  // now
 };
-/// \return Those of the jobs that get the same priority by these requests which the moves put in another
-/// order than before: a priority replaces the place that an earlier Reorder has given. Pure.
+/// \return The pairs of waiting jobs that these requests set to the same level, and whose order the moves
+/// reverse. The order before may come from a Reorder or from other levels. Pure.
 std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
                                          std::vector<Move> const& moves);
 
