@@ -17,7 +17,7 @@ std::filesystem::path const ready = det::test::source_path("site-configs");
 std::vector<std::string> folders() {
     std::vector<std::string> names;
     for (auto const& name : must(list_directory(ready))) {
-        if (std::filesystem::is_directory(ready / name)) names.push_back(name);
+        if (path_exists(ready / name / "site.yaml")) names.push_back(name);
     }
     return names;
 }
