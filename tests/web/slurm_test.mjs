@@ -25,6 +25,7 @@ before(async () => {
   for (const name of ['alpha', 'beta']) await site.shell(`sbatch --exclusive --nodes=1 --gres=gpu:4 --time=10 --job-name=${name} --output=/dev/null --wrap='sleep 600'`, 'colleague');
   await site.shell('mkdir -p code && echo >code/train.py');
   for (const name of ['first', 'second']) await site.shell(`cat >${name}.yaml <<'end'\n${config(name)}end\ndet-submit experiment create ${name}.yaml code`);
+  await site.shell('touch submitted');
   await site.startTracker();
   browser = await startBrowser(directory);
   browser.setDefaultTimeout(60_000);
@@ -58,7 +59,10 @@ const cellsOf = (page, caption, text) => page.evaluate(([wanted, content]) => {
 describe('with a real Slurm', () => {
   it('the queue has all jobs: own ones marked, the reason in words, the expected start', withPage('#/queue', async (page) => {
     const jobs = 'Jobs in scheduling order';
-    await waitUntil('Slurm expects the start of the waiting job', async () => (await cellsOf(page, jobs, 'exp-2'))?.['Expected start']);
+    await waitUntil('Slurm expects the start of the waiting job and says why it waits', async () => {
+      const row = await cellsOf(page, jobs, 'exp-2');
+      return row?.['Expected start'] && row['Waits because'];
+    });
     const running = await cellsOf(page, jobs, 'exp-1'), waiting = await cellsOf(page, jobs, 'exp-2'), other = await cellsOf(page, jobs, 'alpha');
     assert.equal(running.State, 'running');
     assert.equal(running.Slots, '4 of 4');
@@ -105,6 +109,9 @@ describe('with a real Slurm', () => {
 
   it('a Slurm that does not answer is said to be so, and the queue is back when it answers again', withPage('#/queue', async (page) => {
     await page.locator('tr.own').first().waitFor();
+    // A slurmctld that is killed forgets jobs that it has not saved yet.
+    await waitUntil('slurmctld has saved its jobs', async () =>
+      await site.shell(`state=$(scontrol show config | sed -n 's/^StateSaveLocation *= //p'); [ $state/job_state -nt ${site.home}/submitted ] && echo yes || true`, 'root'));
     await site.daemon('kill', 'slurmctld');
     await page.locator('[role=alert]', { hasText: 'Slurm does not answer' }).waitFor({ timeout: 120_000 });
     await site.daemon('start', 'slurmctld');
