@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,9 +59,9 @@ public:
             return;
         }
         if (!is_new && entry.number == number) {
-            auto response = *entry.response;
+            auto const response = entry.response;
             lock.unlock();
-            return responder.respond(std::move(response));
+            return responder.respond(*response);
         }
         if (!is_new) drop(entry);
         entry = Entry{now, number};
@@ -75,8 +75,8 @@ private:
     struct Entry {
         Clock::time_point begun;
         std::int64_t number = 0;
-        std::optional<Response> response = {};  // none while it is made
-        Responders waiting = {};                // for the answer that is made
+        std::shared_ptr<Response const> response = {};  // null while it is made
+        Responders waiting = {};                        // for the answer that is made
         Responders late = {};  // that came after a change: the answer that is made may lack it
     };
 
@@ -139,7 +139,7 @@ private:
                 entry.number = change_number_ ? change_number_() : 0;
             } else {
                 kept_bytes_ += response.body.size();
-                entry.response = response;
+                entry.response = std::make_shared<Response const>(response);
                 if (age_max_.count() == 0 || kept_bytes_ > kept_bytes_max) {
                     drop(entry);
                     entries_.erase(key);
