@@ -150,7 +150,7 @@ function(det_build_dependency name)
 
   det_find_archive(${name} archive)
   message(STATUS "${name}: building it")
-  set(work "${DET_DEPENDENCIES_PREFIX}/work/${name}")
+  set(work "${DET_DEPENDENCIES_PREFIX}/unpacked/${name}")
   file(REMOVE_RECURSE "${work}")
   file(REMOVE "${DET_DEPENDENCIES_PREFIX}/${name}.log")
   set(patterns "")
