@@ -428,8 +428,9 @@ describe('keys', () => {
     await page.keyboard.press('?');
     await page.locator('dialog[open]').waitFor();
     await page.keyboard.press('Escape');
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });  // the browser closes it a moment later
     await page.keyboard.press('/');
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'search');
+    await page.waitForFunction(() => document.activeElement.id === 'search');
     await page.keyboard.type('baseline');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
     await page.keyboard.press('Enter');
