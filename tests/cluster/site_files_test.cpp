@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(preemption_by_qos) {
     Site const site("qos-preemption",
                     shape(8, {"PreemptType=preempt/qos", "PartitionName=gpu Nodes=ALL Default=YES State=UP"},
                           "accounting"));
-    BOOST_TEST(site.changes() != "");  // nobody may use the QOSs yet
+    BOOST_TEST(site.changes() != "");  // the accounts may not use the QOSs yet
     auto const made = site.login(
         "root",
         {"bash", "-c",

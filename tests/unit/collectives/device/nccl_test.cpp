@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_a_function_is_an_error_that_names_it) 
     BOOST_TEST(opened.error().message.find("cuPointerGetAttribute") != std::string::npos);
 }
 
-// The CUDA toolkit's stub of the driver, for linking: it has all functions, and all of them fail.
+// The CUDA toolkit has a library for linking in place of the driver: it has all functions, and all of them
+// fail.
 BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
                      *boost::unit_test::enable_if<has_nccl && has_link_library>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_LINK_LIBRARY}));

@@ -8,8 +8,8 @@ constexpr int most_urgent_level = 1;
 constexpr int default_level = 42;
 constexpr int least_urgent_level = 99;
 
-/// \return The nice of a level, for owners, who cannot set priorities or a nice below 0: 0 for levels up to
-/// 42, 2 for 43, 139 for 99.
+/// \return The nice of a level: 0 for levels up to 42, 2 for 43, 139 for 99. It is for the owner of a job,
+/// whom Slurm allows neither a priority nor a nice below 0.
 constexpr std::int64_t nice_of_level(int level) {
     if (level <= default_level) return 0;
     return std::int64_t{100} * (level - default_level) / (default_level - most_urgent_level);
