@@ -1,9 +1,11 @@
 // Each profile of the loopback site: what its policy does, and an experiment under it.
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+#include "check_result.hpp"
 #include "digits_cluster.hpp"
 
 using namespace det;
@@ -20,7 +22,8 @@ LoopbackOptions with_profile(std::string profile, std::vector<std::string> slurm
 
 struct Site : DigitsCluster {
     explicit Site(std::string profile, std::vector<std::string> slurm_options = {})
-        : DigitsCluster(with_profile(std::move(profile), std::move(slurm_options))) {}
+        : Site(with_profile(std::move(profile), std::move(slurm_options))) {}
+    explicit Site(LoopbackOptions const& options) : DigitsCluster(options) {}
 
     void train(std::string const& arguments = "") const {
         auto const id = create("--template mpi --config searcher.max_length.epochs=4 " + arguments);
@@ -71,6 +74,32 @@ BOOST_AUTO_TEST_CASE(on_shared_nodes_two_jobs_have_a_type_of_slots_each) {
     BOOST_TEST(site.shell(fmt::format("{{ {} & {}; wait; }} | sort", meet("a100", "one", "two"),
                                       meet("t4", "two", "one"))) == "0,1\n2,3");
     site.train("--config resources.slots_per_trial=2 --config slurm.gpu_type=a100");
+}
+
+BOOST_AUTO_TEST_CASE(on_a_node_with_two_sockets_a_rank_has_the_core_beside_its_gpu) {
+    auto options = with_profile("two-sockets", {});
+    options.nodes = 1;
+    options.cpus = 4;
+    Site const site(options);
+    // GPUs 0 and 1 are at the socket with the cores 0 and 1, GPUs 2 and 3 at that with the cores 2 and 3.
+    auto const gres = must(read_file(site.LoopbackCluster::state() / "etc/gres.conf"));
+    BOOST_TEST(contains(gres, "gpu[0-1] Cores=0-1\n"), gres);
+    BOOST_TEST(contains(gres, "gpu[2-3] Cores=2-3\n"), gres);
+    site.shell(R"(cat >binding.yaml <<'END'
+name: binding
+entrypoint: echo bound $SLURM_LOCALID $SLURM_CPU_BIND_LIST $(grep Cpus_allowed_list /proc/self/status) end
+max_restarts: 0
+searcher: {name: single, metric: loss, max_length: 1}
+resources: {slots_per_trial: 4}
+slurm: {launch: rank, mpi: none}
+END)"
+               "\n");
+    auto const id = site.ask("experiment create binding.yaml").at("id").get<int>();
+    site.finish(id);
+    auto const bound = site.shell(fmt::format("det-submit trial logs {}.0", id));
+    // Slurm's masks of the ranks in their order. The machine of the test has at least the CPUs 0 and 1.
+    BOOST_TEST(contains(bound, "bound 0 0x1,0x2,0x4,0x8 Cpus_allowed_list: 0 end"), bound);
+    BOOST_TEST(contains(bound, "bound 1 0x1,0x2,0x4,0x8 Cpus_allowed_list: 1 end"), bound);
 }
 
 BOOST_AUTO_TEST_CASE(where_a_filter_demands_account_and_time_the_users_defaults_reach_it) {

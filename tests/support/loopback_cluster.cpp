@@ -75,6 +75,7 @@ std::vector<std::string> up_arguments(LoopbackOptions const& options, std::strin
                                        fmt::format("--slots={}", options.slots),
                                        fmt::format("--grace={}", options.grace_s),
                                        "--proctrack=" + options.proctrack};
+    if (options.cpus) arguments.push_back(fmt::format("--cpus={}", *options.cpus));
     if (options.plugin == LoopbackOptions::Plugin::off) arguments.emplace_back("--no-plugin");
     add_choice(arguments, "--slurm", options.slurm, "DET_TEST_SLURM");
     add_choice(arguments, "--profile", options.profile, "DET_TEST_PROFILE");

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace det {
 struct LoopbackOptions {
     int nodes = 2;
     int slots = 4;
+    std::optional<int> cpus = {};  // per node; nullopt: the default of 'up'
     int grace_s = 30;
     std::string proctrack = "auto";  // cgroup, linuxproc
     enum class Plugin { off, when_built } plugin = Plugin::off;

@@ -49,6 +49,7 @@ struct InitOptions {
     ClusterPaths paths;
     int nodes;
     int slots;
+    int cpus;  // per node
     Proctrack proctrack;
     std::filesystem::path software;  // the build tree
     SlurmInstallation slurm;

@@ -208,7 +208,8 @@ Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
     TearDownGuard guard(paths);
     DET_TRY_ASSIGN(auto const proctrack, prepare_proctrack(options, paths));
     DET_TRY(create_cluster_files(options, proctrack, slurm, paths));
-    InitOptions const init{paths, options.nodes, options.slots, proctrack, software, slurm, options.profile};
+    InitOptions const init{paths,     options.nodes, options.slots, options.cpus_per_node(),
+                           proctrack, software,      slurm,         options.profile};
     if (auto started = start(init, interrupts); !started) {
         return add_log_tails(std::move(started).error(), paths)
             .while_doing(fmt::format("starting cluster '{}'", paths.name()));

@@ -31,6 +31,7 @@ std::vector<std::string> command_line(InitOptions const& options) {
                                    fmt::format("--name={}", options.paths.name()),
                                    fmt::format("--nodes={}", options.nodes),
                                    fmt::format("--slots={}", options.slots),
+                                   fmt::format("--cpus={}", options.cpus),
                                    fmt::format("--proctrack={}", to_string(options.proctrack)),
                                    fmt::format("--software={}", options.software.string()),
                                    fmt::format("--slurm-version={}", options.slurm.version),

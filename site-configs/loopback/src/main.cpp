@@ -106,7 +106,13 @@ Options cluster_options(Arguments& arguments) {
 Options size_options(Arguments& arguments) {
     auto& options = arguments.options;
     return {{"--nodes", &options.nodes, "number of nodes", Need::optional, {}, {{1, nodes_max}}},
-            {"--slots", &options.slots, "fake GPUs per node", Need::optional, {}, {{0, slots_max}}}};
+            {"--slots", &options.slots, "fake GPUs per node", Need::optional, {}, {{0, slots_max}}},
+            {"--cpus",
+             &options.cpus,
+             "CPUs per node [two per slot, at least 8]",
+             Need::optional,
+             {},
+             {{1, 1024}}}};
 }
 
 Options up_options(Arguments& arguments) {
@@ -119,12 +125,6 @@ Options up_options(Arguments& arguments) {
                 Need::optional, slurm_choices()},
                {"--profile", &arguments.profile, "policy of the site: " + join(profile_choices(), ", "),
                 Need::optional, profile_choices()},
-               {"--cpus",
-                &options.cpus,
-                "CPUs per node [two per slot, at least 8]",
-                Need::optional,
-                {},
-                {{1, 1024}}},
                {"--grace",
                 &options.grace_s,
                 "GraceTime of partition compute, in seconds",
@@ -241,6 +241,7 @@ Result<int> do_init(Arguments const& arguments, Environment const&) {
     InitOptions const options{paths,
                               arguments.options.nodes,
                               arguments.options.slots,
+                              arguments.options.cpus_per_node(),
                               proctrack,
                               arguments.software,
                               slurm,

@@ -81,9 +81,23 @@ DaemonSpec plan_slurmctld(ClusterPaths const& paths) {
             .is_ready = [](pid_t pid) { return is_listening(pid, controller_port); }};
 }
 
-DaemonSpec plan_slurmd(ClusterPaths const& paths, int node, HostNamespaces const& host) {
+/// If the profile has sockets, hwloc shows slurmd the node's sockets and cores instead of the machine's.
+std::vector<std::string> variables_of_slurmd(InitOptions const& options) {
+    int const sockets = options.profile.sockets;
+    if (sockets == 0) return {};
+    return {fmt::format("HWLOC_SYNTHETIC=pack:{} core:{} pu:1", sockets, options.cpus / sockets),
+            "HWLOC_THISSYSTEM=1",
+            fmt::format("LD_PRELOAD={}", (options.paths.software() / "lib/libdet_missing_cpus.so").string())};
+}
+
+DaemonSpec plan_slurmd(InitOptions const& options, int node, HostNamespaces const& host) {
+    auto const& paths = options.paths;
+    std::vector<std::string> argv{"env"};
+    for (auto& variable : variables_of_slurmd(options)) argv.push_back(std::move(variable));
+    for (auto const& word : {"slurmd", "-D", "-N"}) argv.emplace_back(word);
+    argv.push_back(node_name(node));
     return {.name = node_daemon(node),
-            .argv = {"slurmd", "-D", "-N", node_name(node)},
+            .argv = std::move(argv),
             .output = paths.log() / fmt::format("{}.out", node_daemon(node)),
             .stage = nodes,
             .host = &host,
@@ -102,7 +116,7 @@ std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& ho
     }
     daemons.push_back(plan_slurmctld(options.paths));
     for (int i = 0; i < options.nodes; ++i) {
-        daemons.push_back(plan_slurmd(options.paths, i, hosts.nodes()[static_cast<std::size_t>(i)]));
+        daemons.push_back(plan_slurmd(options, i, hosts.nodes()[static_cast<std::size_t>(i)]));
     }
     return daemons;
 }

@@ -18,6 +18,10 @@ std::vector<SiteProfile> const& profiles() {
          .slurm_options = {{"SelectTypeParameters", "CR_Core_Memory"}, {"DefMemPerCPU", "256"}},
          .slot_types = {"a100", "t4"},
          .oversubscribe = "YES"},
+        // A node has two sockets, and Slurm binds ranks to cores.
+        {.name = "two-sockets",
+         .slurm_options = {{"SelectTypeParameters", "CR_Core"}, {"TaskPlugin", "task/affinity"}},
+         .sockets = 2},
         // Users see their own jobs only, and a job needs an account and a time limit.
         {.name = "strict",
          .slurm_options = {{"PrivateData", "jobs,nodes,usage"},

@@ -27,8 +27,9 @@ struct SiteProfile {
     std::string_view name;
     std::vector<ConfigLine> slurm_options = {};     // replace our lines of slurm.conf
     std::vector<std::string_view> slot_types = {};  // of a node's fake GPUs, in equal parts; empty: no type
-    std::string_view oversubscribe = "EXCLUSIVE";   // OverSubscribe of both partitions
-    std::vector<std::string_view> files = {};       // of site-configs/loopback/profiles, copied to etc/
+    int sockets = 0;  // of a node, each with its part of the CPUs and GPUs; 0: Slurm counts CPUs only
+    std::string_view oversubscribe = "EXCLUSIVE";  // OverSubscribe of both partitions
+    std::vector<std::string_view> files = {};      // of site-configs/loopback/profiles, copied to etc/
     Accounting accounting = Accounting::none;
     std::vector<Program> programs = {};  // needed in addition to those of every cluster
     std::vector<std::pair<std::string, std::string>> user_variables = {};  // of researcher's logins

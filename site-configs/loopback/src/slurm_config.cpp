@@ -72,41 +72,67 @@ std::vector<ConfigLine> behaviour_lines(Proctrack proctrack) {
     };
 }
 
-/// Some of a node's fake GPUs, which are of the same type.
-struct SlotGroup {
-    std::string_view type;  // empty: no type
+/// The numbers first .. first + count - 1.
+struct Range {
     int first = 0;
     int count = 0;
 };
 
+/// Returns part `index` of 0 .. total - 1 divided into `parts` parts of equal size, or nearly.
+Range part_of(int total, int index, int parts) {
+    int const first = total * index / parts;
+    return {first, total * (index + 1) / parts - first};
+}
+
+/// Some of a node's fake GPUs: of the same type, at the same socket.
+struct SlotGroup {
+    std::string_view type;  // empty: no type
+    Range slots;
+    std::optional<Range> cores;  // of the socket
+};
+
 std::vector<SlotGroup> slot_groups(ClusterOptions const& options) {
-    auto types = options.profile.slot_types;
-    if (types.empty()) types.emplace_back();
     std::vector<SlotGroup> groups;
-    auto const type_count = static_cast<int>(types.size());
-    for (int i = 0; i < type_count; ++i) {
-        int const first = options.slots * i / type_count, end = options.slots * (i + 1) / type_count;
-        if (first < end) groups.push_back({types[static_cast<std::size_t>(i)], first, end - first});
+    auto const add = [&](std::string_view type, Range slots, std::optional<Range> cores) {
+        if (slots.count > 0) groups.push_back({type, slots, cores});
+    };
+    auto const& profile = options.profile;
+    for (int i = 0; i < profile.sockets; ++i) {
+        add("", part_of(options.slots, i, profile.sockets),
+            part_of(options.cpus_per_node(), i, profile.sockets));
     }
+    auto const type_count = static_cast<int>(profile.slot_types.size());
+    for (int i = 0; i < type_count; ++i) {
+        add(profile.slot_types[static_cast<std::size_t>(i)], part_of(options.slots, i, type_count),
+            std::nullopt);
+    }
+    if (groups.empty()) add("", {0, options.slots}, std::nullopt);
     return groups;
 }
 
-std::vector<std::string> gres_of_node(ClusterOptions const& options) {
+std::string gres_of_node(ClusterOptions const& options) {
+    if (options.profile.slot_types.empty()) return fmt::format("gpu:{}", options.slots);
     std::vector<std::string> gres;
-    for (auto const& group : slot_groups(options)) {
-        auto const type = group.type.empty() ? "" : fmt::format("{}:", group.type);
-        gres.push_back(fmt::format("gpu:{}{}", type, group.count));
-    }
-    return gres;
+    for (auto const& group : slot_groups(options))
+        gres.push_back(fmt::format("gpu:{}:{}", group.type, group.slots.count));
+    return join(gres, ",");
+}
+
+/// "CPUs=8", and the sockets if the profile has them.
+std::string cpus_of_node(ClusterOptions const& options) {
+    int const cpus = options.cpus_per_node(), sockets = options.profile.sockets;
+    if (sockets == 0) return fmt::format("CPUs={}", cpus);
+    return fmt::format("CPUs={} Sockets={} CoresPerSocket={} ThreadsPerCore=1", cpus, sockets,
+                       cpus / sockets);
 }
 
 std::vector<ConfigLine> node_lines(ClusterOptions const& options) {
     std::vector<ConfigLine> lines;
     if (options.slots > 0) lines.push_back({"GresTypes", "gpu"});
-    auto const gres = options.slots > 0 ? fmt::format(" Gres={}", join(gres_of_node(options), ",")) : "";
+    auto const gres = options.slots > 0 ? fmt::format(" Gres={}", gres_of_node(options)) : "";
     lines.push_back(
-        {"NodeName", fmt::format("{} NodeAddr={} CPUs={} RealMemory={}{} State=UNKNOWN", node_range(options),
-                                 bracketed("10.77.0.", first_address, options.nodes), options.cpus_per_node(),
+        {"NodeName", fmt::format("{} NodeAddr={} {} RealMemory={}{} State=UNKNOWN", node_range(options),
+                                 bracketed("10.77.0.", first_address, options.nodes), cpus_of_node(options),
                                  node_memory_mib, gres)});
     auto const common = fmt::format("Nodes={} MaxTime=INFINITE State=UP OverSubscribe={}",
                                     node_range(options), options.profile.oversubscribe);
@@ -166,8 +192,12 @@ std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& 
     for (auto const& group : slot_groups(options)) {
         auto const type = group.type.empty() ? "" : fmt::format(" Type={}", group.type);
         // File= names device nodes, because slurmd registers a Count= without File= as 0.
-        text += fmt::format("NodeName={} Name=gpu{} File={}\n", node_range(options), type,
-                            bracketed((paths.dev() / "gpu").string(), group.first, group.count));
+        auto const cores = group.cores ? fmt::format(" Cores={}-{}", group.cores->first,
+                                                     group.cores->first + group.cores->count - 1)
+                                       : "";
+        text += fmt::format("NodeName={} Name=gpu{} File={}{}\n", node_range(options), type,
+                            bracketed((paths.dev() / "gpu").string(), group.slots.first, group.slots.count),
+                            cores);
     }
     return text;
 }
