@@ -88,7 +88,8 @@ std::vector<Launcher> const launchers{{"", "RANK"},
                                       {"deepspeed", "RANK"},
                                       {"mpi", "OMPI_COMM_WORLD_RANK"}};
 
-/// The modules of the Python package that become these launchers, with options as in Determined's documentation.
+/// The modules of the Python package that become these launchers, with options as in Determined's
+/// documentation.
 std::vector<Launcher> const modules{{"torch_distributed", "RANK"},
                                     {"horovod --fusion-threshold-mb 1 --cycle-time-ms 2 --", "HOROVOD_RANK"},
                                     {"autohorovod", "HOROVOD_RANK"},

@@ -71,9 +71,10 @@ Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSp
                                 ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm) {
     DET_TRY_ASSIGN(auto const options, sbatch_options(spec, tasks));
     auto array = tasks.array;
-    DET_TRY_ASSIGN(array.job,
-                   submit_or_find(experiment, spec,
-                                  {options, experiment.script(array.first_trial), context.environment}, slurm));
+    DET_TRY_ASSIGN(
+        array.job,
+        submit_or_find(experiment, spec, {options, experiment.script(array.first_trial), context.environment},
+                       slurm));
     DET_TRY(journal::append_event(
         experiment.events(),
         {std::string(event_kinds::resubmitted), context.clock.now(), context.author, jobs_body({array})}));

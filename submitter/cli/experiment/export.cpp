@@ -68,8 +68,7 @@ Status add_trials(Answers& answers, std::string const& experiment) {
 class ExperimentExport final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the experiment", Need::required},
-                {"--html", &file_, "the file to write"}};
+        return {{"id", &id_, "the experiment", Need::required}, {"--html", &file_, "the file to write"}};
     }
 
     Outcome run(Session& session) override {

@@ -2,10 +2,10 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/experiment/code_owner.hpp>
 #include <det/experiment/create_experiment.hpp>
+#include <det/experiment/find_start_times.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
-#include <det/experiment/find_start_times.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>

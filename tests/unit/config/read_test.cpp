@@ -38,8 +38,8 @@ BOOST_AUTO_TEST_CASE(integers_may_have_underscores_an_exponent_or_a_zero_fractio
 }
 
 BOOST_AUTO_TEST_CASE(text_that_is_no_integer_is_refused_where_one_is_wanted) {
-    for (auto const* wrong : {"1.5", "'50_000'", "5__0", "_50", "50_", "5_0_x", "1e16", ".inf",
-                              "9_223_372_036_854_775_808"}) {
+    for (auto const* wrong :
+         {"1.5", "'50_000'", "5__0", "_50", "50_", "5_0_x", "1e16", ".inf", "9_223_372_036_854_775_808"}) {
         auto const message = sanity_of(std::string("max_restarts: ") + wrong + "\n");
         BOOST_TEST(contains(message, "max_restarts must be an integer of at least 0"),
                    wrong << ": " << message);

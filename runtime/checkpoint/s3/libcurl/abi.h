@@ -1,5 +1,5 @@
-/* The interface between the programs, which never link libcurl, and det_libcurl.so, which does. It is plain C,
- * so that different compilers may build the two sides. */
+/* The interface between the programs, which never link libcurl, and det_libcurl.so, which does. It is plain
+ * C, so that different compilers may build the two sides. */
 #ifndef DET_LIBCURL_ABI_H
 #define DET_LIBCURL_ABI_H
 #include <stddef.h>
@@ -39,7 +39,8 @@ struct det_libcurl_module {
     uint32_t abi_version;
     /* Makes one request. Returns the status of the response. Returns 0 if there is no response or the sink
      * ended the exchange; then `why` is set to the reason, which stays valid. Thread-safe. */
-    long (*exchange)(struct det_libcurl_request const* request, struct det_libcurl_sink const* sink, char const** why);
+    long (*exchange)(struct det_libcurl_request const* request, struct det_libcurl_sink const* sink,
+                     char const** why);
 };
 
 typedef struct det_libcurl_module const* (*det_libcurl_entry)(void);

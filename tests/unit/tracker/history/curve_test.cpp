@@ -41,8 +41,8 @@ std::vector<std::size_t> reduce(Axis axis, std::vector<Point> const& points, std
     BOOST_REQUIRE(curve.points == points.size());
     std::vector<std::size_t> kept;
     for (std::size_t i = 0; i < curve.values.size(); ++i) {
-        auto const number =
-            axis == Axis::steps ? static_cast<std::uint64_t>(curve.times.at(i).microseconds) : curve.steps.at(i);
+        auto const number = axis == Axis::steps ? static_cast<std::uint64_t>(curve.times.at(i).microseconds)
+                                                : curve.steps.at(i);
         auto const& point = points.at(number);
         auto const x = axis == Axis::steps ? curve.steps.at(i)
                                            : static_cast<std::uint64_t>(curve.times.at(i).microseconds);
@@ -56,7 +56,8 @@ std::vector<std::size_t> reduce(Axis axis, std::vector<Point> const& points, std
 std::vector<std::size_t> reduce_to_pixels(std::vector<Point> const& points, std::size_t width, Range range) {
     auto const kept = reduce(Axis::steps, points, width, range, points.size() + 1);
     BOOST_REQUIRE((kept == reduce(Axis::time, points, width, range, points.size() + 1)));
-    for (std::size_t const piece : {1, 2, 7}) BOOST_REQUIRE((kept == reduce(Axis::steps, points, width, range, piece)));
+    for (std::size_t const piece : {1, 2, 7})
+        BOOST_REQUIRE((kept == reduce(Axis::steps, points, width, range, piece)));
     return kept;
 }
 
@@ -152,7 +153,8 @@ BOOST_AUTO_TEST_CASE(a_range_without_extent_is_one_pixel) {
 }
 
 BOOST_AUTO_TEST_CASE(the_extent_is_that_of_all_runs) {
-    std::vector<RunSeries> const runs{{0, {}, {}, {}}, {1, {5, 3}, {{50}, {30}}, {1, 2}}, {2, {9}, {{90}}, {3}}};
+    std::vector<RunSeries> const runs{
+        {0, {}, {}, {}}, {1, {5, 3}, {{50}, {30}}, {1, 2}}, {2, {9}, {{90}}, {3}}};
     CurveQuery query;
     query.width = 1;
     auto const joined = reduce_series(runs, query);
