@@ -118,12 +118,12 @@ function(det_note text)
 endfunction()
 
 # Makes manual pages of section 1 from the pages of a program's commands: det_man_pages(det-submit PAGES dump.md job/list.md
-# FOLDER .) makes det-submit-dump.1, det-submit-job-list.1, and det-submit.1, which lists them.
+# FOLDER .) makes det-submit-dump.1, det-submit-job-list.1, and det-submit.1, which lists them. COMPONENT: the program's.
 find_program(DET_AWK NAMES awk mawk gawk)
 set(DET_MAN_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/man_page.awk")
 set(DET_MAN_OVERVIEW "${CMAKE_CURRENT_LIST_DIR}/man_overview")
 function(det_man_pages program)
-  cmake_parse_arguments(ARG "" "FOLDER;SUMMARY" "PAGES" ${ARGN})
+  cmake_parse_arguments(ARG "" "COMPONENT;FOLDER;SUMMARY" "PAGES" ${ARGN})
   if(NOT DET_AWK)
     det_note("awk: not found, there are no manual pages of ${program}")
     return()
@@ -150,5 +150,5 @@ function(det_man_pages program)
     DEPENDS ${made} "${DET_MAN_OVERVIEW}" VERBATIM)
   add_custom_target(man_${program} ALL DEPENDS ${made} "${directory}/${program}.1")
   set_property(GLOBAL APPEND PROPERTY DET_FILES man_${program})
-  install(FILES ${made} "${directory}/${program}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES ${made} "${directory}/${program}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT ${ARG_COMPONENT})
 endfunction()

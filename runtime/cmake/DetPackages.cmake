@@ -135,6 +135,7 @@ queue through libslurm. Both work with Slurm ${slurm_release} only."
   set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none\n%define __os_install_post %{nil}")
   set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/lintian /usr/share/lintian/overrides)
   set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/runtime/cmake/package_prefix.cmake")
+  set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/runtime/cmake/package_manuals.cmake")
   include(CPack)
 
   find_program(DET_DPKG_DEB dpkg-deb)
