@@ -26,7 +26,7 @@ Json members_of_every_event(ExperimentSpec const& spec) {
     return members;
 }
 
-/// A file in memory that another program of this user can open by its path.
+/// Writes the text to an anonymous file in memory, which the shell of the hook opens as /proc/PID/fd/FD.
 Result<UniqueFd> make_file_in_memory(std::string const& text) {
     UniqueFd file(::memfd_create("event", MFD_CLOEXEC));
     if (!file) return os_error("make a file in memory", errno);

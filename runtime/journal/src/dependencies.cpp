@@ -14,7 +14,7 @@ bool is_to_end(DesiredState desired) {
     return desired == DesiredState::cancel || desired == DesiredState::kill;
 }
 
-/// The last recorded end of the run; nothing if it has none.
+/// The last recorded end of the run; nullopt if none is recorded.
 Result<std::optional<RunEnded>> load_end(RunLayout const& run) {
     DET_TRY_ASSIGN(auto const life, load_journal(run.life()));
     std::optional<RunEnded> end;

@@ -7,7 +7,7 @@
 namespace det::journal {
 namespace {
 
-// As in PNG: a non-text byte, the name, CR LF, Ctrl-Z and LF show whether a text-mode transfer changed the
+// As in PNG, a non-text byte, CR LF and Ctrl-Z in the magic show whether a text-mode transfer changed the
 // file.
 constexpr std::string_view magic(
     "\x93"
@@ -16,7 +16,7 @@ constexpr std::string_view magic(
 constexpr std::uint16_t major_version = 1;
 constexpr std::uint16_t minor_version = 0;
 
-/// The part of a frame header that the checksum covers.
+/// Renders the part of a frame's header that the checksum covers.
 std::string render_covered(std::uint16_t type, std::size_t payload_size) {
     std::string head;
     append_value(head, static_cast<std::uint32_t>(payload_size));

@@ -90,7 +90,7 @@ Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const&
     if (!text && text.error().code == codes::no_such_file) return std::optional<std::uint32_t>();
     if (!text) return text.error();
     auto const replaced = parse_integer<std::uint32_t>(trim(*text));
-    // A replacement is drawn later than the trial that it replaces. This also excludes circles.
+    // A replacement has a higher index than the trial that it replaces, so that chains of replacements end.
     if (!replaced || *replaced >= trial) {
         return Error{codes::damaged, fmt::format("'{}' contains '{}', not a trial below {}", path.string(),
                                                  trim(*text), trial)};

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Renames a directory to a name that no directory with files has. Returns false if there is one.
+/// Renames a directory. Returns false if the new name is that of a directory with files.
 Result<bool> rename_directory(fs::path const& from, fs::path const& to) {
     if (std::rename(from.c_str(), to.c_str()) == 0) return true;
     if (errno == ENOTEMPTY || errno == EEXIST) return false;

@@ -13,7 +13,7 @@
 
 namespace det::events {
 
-// The events; SLURM_KEYS.md says when each happens.
+// Names of the events. SLURM_KEYS.md says when each of them happens.
 inline constexpr std::string_view submitted = "submitted";
 inline constexpr std::string_view started = "started";
 inline constexpr std::string_view preempted = "preempted";
@@ -23,8 +23,8 @@ inline constexpr std::string_view canceled = "canceled";
 inline constexpr std::string_view completed = "completed";
 
 /// Runs the command of slurm.event_hook for each event, with the event as a JSON object on its standard
-/// input. The commands run beside the caller, in no order. A command that fails or takes too long is
-/// logged and has no other effect. Thread safety: notify() and wait() are called by one thread.
+/// input. The commands run in the background, possibly several at a time. If a command fails or exceeds the
+/// time limit, the hook logs that and goes on. notify() and wait() must be called by the same thread.
 class EventHook {
 public:
     using Log = std::function<void(std::string const&)>;
@@ -37,9 +37,9 @@ public:
     EventHook& operator=(EventHook const&) = delete;
 
     /// Starts the command and returns. Does nothing if the experiment has no hook. If commands_max commands
-    /// run, first waits for the oldest one, which takes at most its time limit.
-    /// \param event one of those above
-    /// \param body what is known about it; the experiment and its webhooks are added
+    /// are running, first waits for the oldest of them, at most until its time limit.
+    /// \param event one of the names above
+    /// \param body further members of the JSON object
     void notify(std::string_view event, JsonValue const& body);
     /// Returns when all commands have ended, and logs those that failed.
     void wait();
@@ -51,7 +51,7 @@ private:
     void log_failures();
 
     std::string command_;
-    JsonValue about_;  // the members of every event
+    JsonValue about_;  // members of the JSON object of every event
     Environment environment_;
     Log log_;
     std::chrono::milliseconds limit_;

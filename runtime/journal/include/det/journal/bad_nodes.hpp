@@ -12,11 +12,11 @@ namespace det::journal {
 struct BadNode {
     std::string host;
     ExperimentId experiment;
-    UtcTime time;     // of the last such run
-    std::string why;  // the end of that run, in one line
+    UtcTime time;     // when the last such run ended
+    std::string why;  // message about the end of that run, one line
 };
 
-/// Records a node below the root: one file per node and experiment, which replaces an older one.
+/// Records a node below the root: one file per node and experiment. A newer record replaces the older one.
 /// \return codes::bad_value if the host's name can't be a part of a file name
 Status remember_bad_node(RootLayout const& root, BadNode const& node);
 

@@ -22,13 +22,13 @@ struct BestValidation {
     friend bool operator==(BestValidation const&, BestValidation const&) = default;
 };
 
-/// Reads the validations that a trial's runs from `first_run` on reported, in order. Leaves out superseded
-/// reports (superseded.hpp).
+/// Reads the validation metrics that a trial has reported in its runs with the number `first_run` and higher,
+/// in order of the runs. Leaves out reports that a later run supersedes (superseded.hpp).
 Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, std::uint32_t first_run);
 
-/// Finds the best of the validations that load_validations() reads. Of equal values the earlier one is the
-/// best; NaN and infinities are left out.
-/// \return nullopt if no validation has a finite number of this name
+/// Finds the best of the validations that load_validations() reads. Of equal values the earliest counts. NaN
+/// and infinities are ignored.
+/// \return nullopt if no validation has a finite value of objective.metric
 Result<std::optional<BestValidation>> load_best_validation(TrialLayout const& trial, std::uint32_t first_run,
                                                            Objective const& objective);
 

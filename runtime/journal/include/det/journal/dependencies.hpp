@@ -13,20 +13,21 @@ namespace det::journal {
 /// An experiment or a trial for whose end another experiment waits (slurm.after, slurm.after_any).
 struct Dependency {
     ExperimentId experiment;
-    std::optional<std::uint32_t> trial;  // nothing: the whole experiment
+    std::optional<std::uint32_t> trial;  // nullopt: the whole experiment
 };
 
-/// Parses "7" and "7.3".
+/// Parses "7" (an experiment) and "7.3" (a trial).
 std::optional<Dependency> parse_dependency(std::string_view text);
 std::string describe(Dependency const& dependency);  // "experiment 7", "trial 7.3"
 
 enum class DependencyState {
-    open,         // it has not ended: it runs, waits, is paused, or was interrupted and may go on
-    ended_well,   // the trial has completed; of an experiment all trials have ended and one has completed
-    ended_badly,  // it has ended in another way
+    open,         // not ended: runs, waits in the queue, is paused, or was interrupted and can be resumed
+    ended_well,   // the trial has completed; or all trials have ended, and at least one has completed
+    ended_badly,  // ended otherwise
 };
 
-/// Reads the state from the journals below the root. An experiment that Slurm has requeued is open.
+/// Reads the state from the journals below the root. A trial that waits in the queue is open, unless the user
+/// has cancelled it.
 /// \return codes::no_such_experiment, codes::no_such_trial, and the codes of files that can't be read
 Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency const& dependency);
 

@@ -24,7 +24,7 @@ enum class FrameState {
     whole,
     end,      // end of the bytes
     torn,     // the last frame is incomplete or has a wrong checksum: it is being written, or its writer died
-    damaged,  // its checksum is wrong and more bytes follow, or its size is above the limit
+    damaged,  // the frame's checksum is wrong and more bytes follow, or its size is above the limit
 };
 
 struct FrameView {

@@ -7,18 +7,18 @@
 
 namespace det::journal {
 
-/// A journal of a node's reports of numbers, of which some may be lost. Not thread-safe.
+/// A journal of metrics of a node, for example the load of its GPUs. Not thread-safe.
 class MetricJournal {
 public:
-    /// \return errors as JournalWriter::open()
+    /// \return the error codes of JournalWriter::open()
     static Result<MetricJournal> open(std::filesystem::path const& path);
 
     /// Adds a report with `steps` 0 to the next write().
     void add(UtcTime time, std::string_view group, std::span<Metric const> metrics) {
         frames_.add(time, group, 0, metrics);
     }
-    /// Writes the reports that were added. If that fails, those not yet written are lost; later ones can be
-    /// written.
+    /// Writes the reports that were added. If a write fails, the reports that are not written yet are lost.
+    /// Later reports can still be written.
     Status write();
 
 private:

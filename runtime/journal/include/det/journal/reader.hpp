@@ -17,8 +17,9 @@ namespace det::journal {
 struct JournalContents {
     std::vector<Record> records;
     FrameState tail = FrameState::end;  // end, torn or damaged
-    std::size_t good_size_bytes = 0;    // up to the end of the last complete record; 0 without a header
-    std::size_t skipped = 0;            // records of types that this program does not know; see only_group
+    /// Up to the end of the last complete frame; 0 without a complete header.
+    std::size_t good_size_bytes = 0;
+    std::size_t skipped = 0;  // number of frames of unknown types; 0 with only_group
 };
 
 /// Parses the bytes of a whole journal. Pure. codes::damaged if it is no journal or a record with a valid
@@ -30,9 +31,9 @@ Result<JournalContents> parse_journal(std::string_view bytes, std::string const&
 /// parse_journal(), and codes::document_too_large above 1 GiB.
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
 
-/// Reads the bytes of a journal from an offset on: to its end, but not more than a header and one frame of
-/// the largest size. Empty if the journal does not exist or ends at the offset. Opens the file anew, because
-/// NFS revalidates on open(2).
+/// Reads the bytes of a journal from an offset to the end, at most as many as a header and the largest frame
+/// have. Empty if the journal does not exist or ends at the offset. Each call opens the file, because an NFS
+/// client looks for new data at open(2).
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
@@ -42,7 +43,7 @@ Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
 /// being created.
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
-/// Reads which trial a trial replaces, because the hyperparameters of that trial were invalid. It may be a
+/// Reads the index of the trial whose invalid hyperparameters this trial replaces. That trial may be a
 /// replacement itself.
 /// \return nullopt if the trial replaces none; codes::damaged if the file names no earlier trial
 Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const& experiment,

@@ -19,7 +19,7 @@ public:
     /// Appends the records of a whole frame to `records`.
     Status decode(FrameView const& frame, std::vector<Record>& records);
 
-    /// Number of frames of types that this program does not know. Stays 0 with only_group.
+    /// Number of frames of types that this program does not know. Always 0 with only_group.
     std::size_t skipped() const { return skipped_; }
 
 private:

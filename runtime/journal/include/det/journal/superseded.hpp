@@ -13,7 +13,7 @@
 
 namespace det::journal {
 
-/// Where a run began to train, and so which steps of earlier runs it repeats.
+/// The step at which a run began to train. It decides which steps of earlier runs the run repeats.
 struct RunBeginning {
     /// Steps of the checkpoint that the run started from. nullopt: the supervisor knew no checkpoint, so the
     /// program started from the beginning or from a snapshot of its own.
@@ -21,7 +21,8 @@ struct RunBeginning {
     /// The steps of the first report of each group.
     std::map<std::string, std::uint64_t, std::less<>> first_steps;
 
-    /// Takes a record of the run's `life` or of its chief's journal into account. Records come in order.
+    /// Evaluates one record of the run's `life` or of its chief's journal. The records must be added in
+    /// order.
     void add(Record const& record);
 };
 
@@ -39,7 +40,8 @@ private:
     void lower_to(RunBeginning const& later_run);
 
     std::uint64_t all_groups_ = none;
-    std::map<std::string, std::uint64_t, std::less<>> by_group_;  // from later runs without a checkpoint
+    /// First superseded steps, from later runs without a checkpoint.
+    std::map<std::string, std::uint64_t, std::less<>> by_group_;
 };
 
 /// Decides which reports of a trial's runs are superseded. A later run that resumed from a checkpoint

@@ -8,8 +8,8 @@
 
 namespace det::journal {
 
-/// Reads a journal while another process writes it. Opens the file for each reading, because NFS revalidates
-/// on open(2).
+/// Reads a journal while another process writes it. Opens the file at each call, because an NFS client looks
+/// for new data at open(2).
 class JournalTail {
 public:
     explicit JournalTail(std::filesystem::path path) : path_(std::move(path)) {}

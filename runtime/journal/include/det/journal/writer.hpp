@@ -16,11 +16,11 @@ public:
     /// Creates a new journal. Fails if the file exists, because each run has its own journal.
     static Result<JournalWriter> create(std::filesystem::path const& path);
 
-    /// Creates a journal, or continues one after its last complete record. For a program that opens its
-    /// journal several times, one after the other.
-    /// \return codes::misuse if another writer has opened the journal with open() and still exists. On a file
-    ///     system without locks a journal can only be created: codes::file_system if it has a header already.
-    ///     codes::damaged if a record before the last one is damaged
+    /// Creates a journal, or continues one after its last complete record. For programs that may be started
+    /// again on the same journal.
+    /// \return codes::misuse if another writer has the journal open by open(); codes::file_system if the file
+    ///     system has no flock(2) and the journal exists already; codes::damaged if a record before the last
+    ///     one is damaged
     static Result<JournalWriter> open(std::filesystem::path const& path);
 
     /// Appends a record. If the write fails, the journal is truncated to the last complete record; if that
@@ -42,7 +42,7 @@ private:
     UniqueFd file_;
     std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // so that a writer can be moved
     std::int64_t size_bytes_ = 0;     // up to the end of the last complete record
-    bool may_be_incomplete_ = false;  // a part of a frame may follow
+    bool may_be_incomplete_ = false;  // the file may have part of a frame after size_bytes_
 };
 
 }  // namespace det::journal
