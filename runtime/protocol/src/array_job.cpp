@@ -52,7 +52,7 @@ void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     }
 }
 
-/// Compares all but the tasks, their number and their limit.
+/// Compares all members except running_max, tasks and task_count.
 bool is_same_array(ArrayJob const& one, ArrayJob const& other) {
     return one.job == other.job && one.first_trial == other.first_trial &&
            one.trial_count == other.trial_count && one.lanes == other.lanes;

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::array<std::string_view, 3> type_names{"real", "integer", "boolean"};
 
-// A program that uses a new name in every report must not fill the memory: after this many schemas the ids
-// begin again from 0, and a schema replaces the one with the same id.
+// After this many schemas the ids begin again from 0, and a schema replaces the one with the same id. This
+// limits the memory if a program uses a new name in every report.
 constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size
-[[maybe_unused]] constexpr std::size_t column_limit = 1 << 20;  // asserted
+[[maybe_unused]] constexpr std::size_t column_limit = 1 << 20;  // used in an assertion only
 
 std::string render_schema(std::uint32_t id, std::string_view group, std::span<Metric const> metrics) {
     auto columns = Json::array();
@@ -89,14 +89,14 @@ void MetricFrameWriter::add(UtcTime time, std::string_view group, std::uint64_t 
 std::uint32_t MetricFrameWriter::require_schema(std::string_view group, std::span<Metric const> metrics) {
     key_.assign(group);
     for (auto const& metric : metrics) {
-        // No name can contain the separator: it is the number of bytes that follow.
+        // Each name is preceded by its size, so that different names never give the same key.
         append_value(key_, static_cast<std::uint32_t>(metric.name.size()));
         key_ += static_cast<char>(metric.type);
         key_ += metric.name;
     }
     append_value(key_, static_cast<std::uint32_t>(group.size()));
     if (auto const found = ids_.find(key_); found != ids_.end()) return found->second;
-    end_values();  // the reports so far may use the id that is given now
+    end_values();  // earlier reports may use the id that the new schema gets
     if (ids_.size() == schema_limit) ids_.clear();
     auto const id = static_cast<std::uint32_t>(ids_.size());
     ids_.emplace(key_, id);

@@ -258,7 +258,7 @@ Record allocation_from_json(Json const& json) {
     return allocated;
 }
 
-/// In the order of the alternatives of the variant.
+/// In the order of the alternatives of Record.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     {RecordType::run_started, "run-started", started_to_json, started_from_json},
     {RecordType::run_ended, "run-ended", ended_to_json, ended_from_json},

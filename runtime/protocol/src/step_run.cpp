@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint16_t master_port_first = 20'000;
 constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; the ports of launchers begin at 29,400
-constexpr std::size_t slots_max = 4096;             // per node; limits the memory for any environment
+/// Per node; limits the memory whatever the variables contain.
+constexpr std::size_t slots_max = 4096;
 
 std::string text_of(VariableLookup const& lookup, std::string_view name) { return lookup(name).value_or(""); }
 
@@ -92,8 +93,8 @@ std::vector<int> local_slots(VariableLookup const& lookup, int count) {
     }
     auto const seen = std::min(devices.size(), slots_max);
     auto const meant = count == 0 ? seen : static_cast<std::size_t>(count);
-    // UUIDs like GPU-5ba4... are not numbers, and with one device per task each task sees only its own
-    // device.
+    // The numbers are not usable if the variable has UUIDs like GPU-5ba4..., or if each task sees only its
+    // own device.
     return slots.size() == meant ? slots : counted(meant);
 }
 

@@ -19,7 +19,7 @@ bool is_word(std::string_view text, std::string_view also) {
     });
 }
 
-/// The arguments of the launcher of a command; none if there is no launcher.
+/// The arguments after the name of the launcher in a command; empty if it has no launcher.
 Words launcher_arguments(Words command) {
     for (std::size_t i = 0; i < command.size(); ++i) {
         std::string_view const word = command[i];
@@ -32,7 +32,7 @@ Words launcher_arguments(Words command) {
     return {};
 }
 
-/// What follows a launcher's options in `[[OPTION...] --] (--trial MODULE:CLASS | COMMAND...)`.
+/// The part after a launcher's options in `[[OPTION...] --] (--trial MODULE:CLASS | COMMAND...)`.
 Words without_options(Words arguments) {
     bool const has_options =
         !arguments.empty() && arguments[0].starts_with('-') && !arguments[0].starts_with(trial_option);
@@ -42,7 +42,7 @@ Words without_options(Words arguments) {
     return {separator + 1, arguments.end()};
 }
 
-/// The words of an entrypoint: those of the script in `[sh, -c, SCRIPT]` too.
+/// Splits all arguments of an entrypoint at white space, also the script in `[sh, -c, SCRIPT]`.
 std::vector<std::string> words_of(std::span<std::string const> entrypoint) {
     std::vector<std::string> words;
     for (auto const& item : entrypoint) {

@@ -7,10 +7,10 @@
 
 namespace det {
 
-/// One job array of an experiment. Task i runs trial first_trial + i. If trials share nodes, task i begins
-/// with the trials from first_trial + i * lanes on, and may claim others later; with a task_count each task
-/// claims trials until none is left. An experiment has several arrays if MaxArraySize is too small for all
-/// trials, or if tasks were submitted again.
+/// One job array of an experiment. Usually task i runs trial first_trial + i. If trials share nodes, task i
+/// begins with the `lanes` trials from first_trial + i * lanes on and may claim more later. If task_count is
+/// set, there are fewer tasks, and each claims trials until none is left. An experiment has several arrays if
+/// MaxArraySize is too small for all trials, or if tasks were submitted again.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;

@@ -16,11 +16,11 @@ struct CheckpointFile {
     std::string path;
     std::uint64_t size_bytes = 0;
     std::uint32_t crc32c = 0;
-    /// For shards: the checksum of each block, so that a part can be verified alone. The last block may be
-    /// shorter.
+    /// Shards have a checksum for each block, so that part of a shard can be verified alone. The last block
+    /// may be shorter.
     std::uint64_t block_size_bytes = 0;  // 0: no blocks
     std::vector<std::uint32_t> block_crc32c = {};
-    std::string shared_with = {};  // the checkpoint that first wrote the file, if this one shares it
+    std::string shared_with = {};  // UUID of the checkpoint that first wrote the file; empty: this one
     friend bool operator==(CheckpointFile const&, CheckpointFile const&) = default;
 };
 
@@ -36,14 +36,14 @@ struct StoredSlice {
 /// A tensor that one or several ranks have saved. Its slices cover each element once.
 struct StoredTensor {
     std::string name;
-    std::string dtype;  // name of safetensors: "F32"
+    std::string dtype;  // as in safetensors: "F32"
     std::vector<std::uint64_t> shape;
     std::vector<StoredSlice> slices;
     friend bool operator==(StoredTensor const&, StoredTensor const&) = default;
 };
 
-/// The manifest, which makes a directory of files a checkpoint. It is written last, atomically, and has the
-/// checksum of each file.
+/// The manifest of a checkpoint: its files with their checksums, and its tensors. It is written last and
+/// atomically; a directory without it is not a checkpoint.
 struct CheckpointManifest {
     std::string uuid;
     std::string run;  // "7.3.2"; empty outside of an experiment
@@ -66,7 +66,7 @@ std::string shard_name(std::uint64_t rank);
 std::optional<std::uint32_t> rank_of_shard(std::string_view name);
 
 std::string render_manifest(CheckpointManifest const& manifest);
-/// \return codes::damaged if the text is no manifest, has another checksum or an invalid value;
+/// \return codes::damaged if the text is no manifest, its checksum is wrong or a value is invalid;
 ///     codes::newer_format for a newer version
 Result<CheckpointManifest> parse_manifest(std::string_view text);
 

@@ -10,8 +10,8 @@
 namespace det {
 
 // What a task can read about its run and its node: four JSON files in DET_RUN_DIR/info with Determined's
-// names and keys. They are made once per node and run. Of other nodes they have the host names and the
-// chief's address; other addresses are resolved on demand.
+// names and keys. They are made once per node and run. For other nodes they contain host names, and an
+// address only for the chief; other addresses are resolved on demand.
 
 /// info/cluster.json
 struct ClusterInfo {
@@ -40,8 +40,8 @@ struct TrialInfo {
     friend bool operator==(TrialInfo const&, TrialInfo const&) = default;
 };
 
-/// The network of this node. Members are empty if there are no other nodes or if they could not be
-/// determined.
+/// The network of this node. All members are empty if there are no other nodes. A member that could not be
+/// determined is empty.
 struct NodeNetwork {
     std::string chief_address;  // address of the first node (IPv4 or IPv6), as seen from this node
     std::string address;        // address of this node

@@ -42,7 +42,7 @@ struct ContainerSpec {
 };
 
 Json container_to_json(ContainerSpec const& container);
-/// Returns nullopt for null. Throws nlohmann::json exceptions, which decode_json converts.
+/// Returns nullopt for JSON null. Throws nlohmann::json exceptions, which decode_json converts.
 std::optional<ContainerSpec> container_from_json(Json const& json);
 
 }  // namespace det

@@ -6,8 +6,8 @@
 
 namespace det {
 
-/// The state that the user has requested for an experiment or a trial, in order of strictness. For a trial
-/// the stricter one of its own state and that of the experiment counts.
+/// The state that the user has requested for an experiment or a trial, in order of strictness. For a trial,
+/// the stricter one of its own state and its experiment's state counts.
 enum class DesiredState { run, pause, cancel, kill };
 
 std::string_view to_string(DesiredState desired);

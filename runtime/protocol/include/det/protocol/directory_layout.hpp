@@ -43,14 +43,15 @@ public:
     /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run
     /// there.
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
-    /// Created by the wrapper of the first task when Slurm's notice comes: it names the signal.
+    /// Created by the wrapper of the first task when Slurm's notice comes. Contains the name of the signal.
     std::filesystem::path noticed() const { return run_ / "noticed"; }
-    /// Created by `scontrol requeue` of a program in a container, which has no Slurm commands.
+    /// Created by `scontrol requeue` inside a container. Containers have no Slurm commands; there,
+    /// det-submit's script `scontrol` asks the supervisor to requeue the job.
     std::filesystem::path requeue_request() const { return run_ / "requeue"; }
     /// Created by a program that has finished its work, so that an end after a notice is no preemption.
     std::filesystem::path done() const { return run_ / "done"; }
-    /// The exit code of the first failure: of a rank that had not lost another one, recorded by its wrapper,
-    /// or of det-launch. Slurm reports only the highest exit code of all nodes.
+    /// The exit code of the first failure, recorded by the wrapper of the rank or by det-launch. Failures of
+    /// ranks that had lost another rank do not count. Slurm reports only the highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
     /// The rendezvous file of ranks on several nodes: the secret of the run, and the chief's address once it
     /// listens.
@@ -58,7 +59,8 @@ public:
     std::filesystem::path node_log(int node) const {
         return run_ / ("node-" + std::to_string(node) + ".log");
     }
-    /// The heartbeat file of a node: wrappers touch it while tasks of the run exist there, and remove it.
+    /// The heartbeat file of a node: wrappers touch it while tasks of the run exist there, and remove it when
+    /// they end.
     std::filesystem::path pulse(int node) const { return pulse_beside(node_log(node)); }
     static std::filesystem::path pulse_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".pulse");
@@ -82,8 +84,9 @@ private:
     std::filesystem::path run_;
 };
 
-/// A generation of a trial's own files. Each trial works in its newest generation. A run whose previous run
-/// may still be running copies the files into a new one, which the previous run does not know.
+/// One version of the files that a trial keeps across its runs. A trial works in its newest generation. If an
+/// earlier run may still be running, the next run copies the files into a new generation, so that the two
+/// runs do not write the same files.
 class GenerationLayout {
 public:
     explicit GenerationLayout(std::filesystem::path generation) : generation_(std::move(generation)) {}
@@ -112,9 +115,9 @@ public:
     /// If the trial replaces one whose hyperparameters were invalid: the number of that trial, one line like
     /// "3".
     std::filesystem::path replaces() const { return trial_ / "replaces"; }
-    /// The event files that the program writes for TensorBoard.
+    /// The directory of the event files that the program writes for TensorBoard.
     std::filesystem::path tensorboard() const { return trial_ / "tensorboard"; }
-    /// The event files that slurm.tensorboard makes of the reported metrics.
+    /// The directory of the event files that slurm.tensorboard makes of the reported metrics.
     std::filesystem::path event_files() const { return tensorboard() / "reported"; }
     std::filesystem::path runs() const { return trial_ / "runs"; }
     std::filesystem::path generations() const { return trial_ / "generations"; }
@@ -145,7 +148,7 @@ public:
     }
 
     std::filesystem::path const& path() const { return experiment_; }
-    /// Describes the current revision and lists all. There is one file for all revisions.
+    /// Describes the current revision and lists all revisions. All revisions share this file.
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
     std::filesystem::path revisions() const { return experiment_ / "revisions"; }
     /// The directory of the files of a revision.
@@ -155,7 +158,7 @@ public:
     std::filesystem::path submitted() const { return own_path() / "submitted.yaml"; }
     std::filesystem::path config() const { return own_path() / "config.yaml"; }
     std::filesystem::path secrets() const { return own_path() / "secrets.json"; }
-    /// The batch script of the array whose first task runs this trial.
+    /// The batch script of the array whose first task begins with `first_trial`.
     std::filesystem::path script(std::uint32_t first_trial = 0) const {
         if (first_trial == 0) return own_path() / "script.sbatch";
         return own_path() / ("script-" + std::to_string(first_trial) + ".sbatch");

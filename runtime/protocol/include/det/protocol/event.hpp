@@ -12,14 +12,14 @@ namespace det {
 /// event. Two concurrent events of different kinds may have the same number. They are then ordered by kind,
 /// and their effect must not depend on the order.
 struct Event {
-    std::string kind;  // created, archived, renamed ...: lower-case letters and digits
+    std::string kind;  // created, archived, renamed ...: lower-case letters, digits and '-'
     UtcTime time;
     std::string by;  // user@host
     JsonValue body;
 };
 
 namespace event_kinds {
-// array_job.hpp defines the bodies.
+// array_job.hpp defines the bodies of these events.
 inline constexpr std::string_view created = "created";
 inline constexpr std::string_view resubmitted = "resubmitted";
 inline constexpr std::string_view continued = "continued";

@@ -18,7 +18,7 @@ namespace det {
 /// The shape of a trial on the cluster: the same number of slots on each of its nodes.
 struct TrialShape {
     int nodes = 1;
-    int slots_per_node = 1;  // ranks per node; a trial with 0 slots is one rank on a CPU node
+    int slots_per_node = 1;  // ranks per node; 0: one rank without a slot
     SlotType slot_type = SlotType::cpu;
     friend bool operator==(TrialShape const&, TrialShape const&) = default;
 
@@ -52,7 +52,7 @@ struct LogPolicySpec {
 /// A continuation of an ended experiment. Its files are in revisions/<number>.
 struct Revision {
     std::uint32_t number = 0;
-    /// The continued trials with their first run that counts. The results of earlier runs are ignored.
+    /// For each continued trial, its first run that counts. The results of earlier runs are ignored.
     std::map<std::uint32_t, std::uint32_t> first_runs = {};
     friend bool operator==(Revision const&, Revision const&) = default;
 };
@@ -69,20 +69,22 @@ struct ExperimentSpec {
     std::string root;  // DET_ROOT, absolute
     std::string pool;
     TrialShape shape;
-    std::uint32_t lanes = 1;                  // number of trials that share a job's node
-    bool has_fewer_tasks = false;             // fewer array tasks than trials, because of a limit on jobs
-    bool has_gres = true;                     // Slurm knows the GPUs, so that steps can request them
+    /// Maximum number of trials that an array task runs at the same time.
+    std::uint32_t lanes = 1;
+    bool has_fewer_tasks = false;             // a limit on jobs allows fewer array tasks than the trials need
+    bool has_gres = true;                     // Slurm manages the GPUs, so that steps can request them
     std::uint32_t spare_nodes = 0;            // nodes of a job beyond those that a trial uses
     std::string excluded_nodes;               // host list of nodes that its jobs must not use
     std::vector<std::string> sbatch_options;  // sbatch options of its jobs in addition to the script
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
     std::vector<std::string> entrypoint;  // argv; a string in the configuration becomes {"sh", "-c", string}
-    std::vector<std::string> environment_variables;  // NAME=VALUE, later ones win
-    std::vector<std::string> setup = {};  // shell lines that run on each node before the entrypoint
+    std::vector<std::string> environment_variables;  // NAME=VALUE; the last value of a name counts
+    /// Lines of slurm.setup: shell commands that run before the entrypoint.
+    std::vector<std::string> setup = {};
     WorkingDirectory working_directory = WorkingDirectory::node_local;
-    /// Directories of a node-local working directory that all nodes and runs of a trial share. Relative;
-    /// none lies in another one.
+    /// Directories of a node-local working directory that all nodes and runs of a trial share. The paths are
+    /// relative; no directory lies inside another one.
     std::vector<std::string> persist = {};
     std::optional<ContextSpec> context;
     std::optional<ContainerSpec> container = {};  // container of the entrypoint
@@ -101,7 +103,7 @@ struct ExperimentSpec {
     std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
     std::optional<std::uint32_t> hang_timeout_s = {};  // a run without progress for so long hangs
     bool tensorboard = false;                          // metrics are also written as event files
-    /// The checkpoint from which a trial starts that has none of its own.
+    /// The checkpoint from which a trial without a checkpoint of its own starts.
     std::optional<std::string> source_checkpoint = {};
     std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets

@@ -14,11 +14,11 @@ inline constexpr std::size_t hosts_max = 1'000'000;
 /// padding and suffixes. codes::slurm_output if it is malformed or has more than hosts_max names.
 Result<std::vector<std::string>> expand_host_list(std::string_view text);
 
-/// The first name of the list, in a time that does not depend on the length of the list.
+/// The first name of the list. Does not expand the list.
 Result<std::string> first_host(std::string_view text);
 
-/// Compresses names to a host list and keeps their order. Consecutive names that end with a number and differ
-/// only in it share a bracket.
+/// Compresses names to a host list and keeps their order. Consecutive names that differ only in a number at
+/// their end share a bracket.
 std::string compress_host_list(std::vector<std::string> const& hosts);
 
 /// Expands Slurm's "4(x2),3" to 4, 4, 3.

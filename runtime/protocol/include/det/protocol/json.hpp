@@ -8,8 +8,8 @@
 
 namespace det {
 
-/// Calls `read`, which reads JSON that may lack what is expected, and returns its result. Converts
-/// nlohmann::json exceptions to codes::damaged, with `what` as the name of the input.
+/// Calls `read`, which reads values from JSON, and returns its result. Converts the exceptions of
+/// nlohmann::json to codes::damaged; `what` names the input in the message.
 template <class Read>
 auto decode_json(std::string_view what, Read&& read) -> Result<decltype(read())> {
     try {

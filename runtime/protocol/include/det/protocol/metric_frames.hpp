@@ -14,8 +14,8 @@
 namespace det {
 
 // The binary form of metrics in a journal (journal/FORMAT.md, types 16 and 17). A report whose values are all
-// numbers takes 8 bytes a value and few bytes more. The names are written once for all reports with the same
-// group, names and types; again after 4096 other ones.
+// numbers takes 8 bytes a value and few bytes more. The group, names and types are written once, as a schema,
+// for all reports that share them. The writer forgets its schemas when there are 4096 of them.
 
 /// How a value is shown; all are stored as 64-bit floating point numbers.
 enum class MetricType : std::uint8_t { real, integer, boolean };
@@ -35,14 +35,15 @@ struct MetricColumn {
     friend bool operator==(MetricColumn const&, MetricColumn const&) = default;
 };
 
-/// What reports share that have the same group, names and types.
+/// The group, names and types of reports that share them.
 struct MetricSchema {
     std::string group;
     std::vector<MetricColumn> columns;
     friend bool operator==(MetricSchema const&, MetricSchema const&) = default;
 };
 
-/// A report in a frame of values. A view: valid during the call that gets it.
+/// One report of a metric-values frame. It refers to the memory of the frame and is valid during the call of
+/// the visitor.
 struct MetricReportView {
     UtcTime time;
     std::uint64_t steps_completed = 0;
@@ -85,10 +86,11 @@ class MetricFrameReader {
 public:
     using Visitor = std::function<void(MetricReportView const& report)>;
 
-    /// Takes a metric-schema frame. codes::damaged if it is none.
+    /// Reads the payload of a metric-schema frame. codes::damaged if it is none.
     Status add_schema(std::string_view payload);
     /// Calls `visitor` with each report of a metric-values frame; allocates no memory. codes::damaged if the
-    /// frame is not complete or uses a schema that was not added; `visitor` has then seen the reports before.
+    /// frame is not complete or uses a schema that was not added; `visitor` has then seen the reports before
+    /// the damage.
     Status visit(std::string_view payload, Visitor const& visitor) const;
 
 private:

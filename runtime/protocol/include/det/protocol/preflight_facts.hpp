@@ -10,7 +10,7 @@
 
 namespace det {
 
-/// How the checkpoint storage answers on a node.
+/// The result of a test of the checkpoint storage on a node.
 struct StorageFacts {
     std::string error;  // empty: a file could be written, synced and removed
     double write_bytes_per_s = 0;
@@ -19,17 +19,23 @@ struct StorageFacts {
 
 /// What a compute node sees: `det-launch preflight` writes it, `det-submit site try` reads it.
 struct PreflightFacts {
-    std::string node;                                  // its host name
-    std::uint32_t index = 0;                           // in the job
-    bool is_directory_same = false;                    // the token of the submitter is in the directory
-    std::string program;                               // identifies the contents of det-launch
-    std::int64_t clock_offset_us = 0;                  // its clock minus that of the file system
-    std::string path;                                  // PATH
-    std::vector<std::string> missing_programs;         // of those that jobs start
-    std::map<std::string, std::int64_t> limits;        // "memlock_bytes", "open_files"; -1: unlimited
-    std::vector<std::string> unresolved;               // names of peers without an address
-    std::string interfaces;                            // that lead to the peers; empty: none found
-    std::optional<double> bytes_per_s = std::nullopt;  // received from a peer by TCP; node 0 only
+    std::string node;         // the node's name in Slurm
+    std::uint32_t index = 0;  // index of the node in the job
+    /// The node reads the submitter's token in the shared directory.
+    bool is_directory_same = false;
+    /// Identifies the file det-launch, to compare it with the submitter's.
+    std::string program;
+    /// The node's clock minus the file server's; 0 if unknown.
+    std::int64_t clock_offset_us = 0;
+    std::string path;  // PATH
+    /// Programs that jobs start and that are not on the node.
+    std::vector<std::string> missing_programs;
+    std::map<std::string, std::int64_t> limits;  // "memlock_bytes", "open_files"; -1: unlimited
+    /// Host names of the job's nodes that have no address here.
+    std::vector<std::string> unresolved;
+    /// Network interfaces to the other nodes; empty: none found.
+    std::string interfaces;
+    std::optional<double> bytes_per_s = std::nullopt;  // received from node 1 by TCP; on node 0 only
     int gpus_allocated = 0;
     int gpus_visible = 0;
     std::string runtime_error;  // of the container runtime; empty: it runs, or none is asked for

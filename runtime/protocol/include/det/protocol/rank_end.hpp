@@ -19,7 +19,7 @@ struct RankEnd {
     int exit_code = 0;        // 128 + signal if a signal ended it
     int signal = 0;           // the signal that ended it, or 0
     std::string last_output;  // its last output lines without time and label
-    /// The line of slurm.setup that failed and its exit code, if the command has not begun.
+    /// The line of slurm.setup that failed, and its exit code; empty if the command has begun.
     std::string setup_failure = {};
     /// The message by which the rank's process learned that another rank was lost; empty if it did not. Such
     /// an end is a consequence of the other rank's end.
@@ -29,8 +29,8 @@ struct RankEnd {
 };
 
 namespace variables {
-/// The name of a file in DET_RUN_DIR, chosen by the wrapper of a process. The process writes lost_peer into
-/// it.
+/// The variable with the name of a file in DET_RUN_DIR. The process of the rank writes RankEnd::lost_peer
+/// into this file.
 inline constexpr char lost_peer_file[] = "DET_LOST_PEER_FILE";
 }  // namespace variables
 

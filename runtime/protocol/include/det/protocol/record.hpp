@@ -19,7 +19,7 @@ enum class Cause {
     failed,     // the program or its setup failed, a node sent no heartbeat, or the search can't go on
     time_limit,    // the time limit of the job was near or reached
     node_failed,   // a node failed
-    superseded,    // a newer incarnation of the job runs; this one writes nothing more
+    superseded,    // a newer run of the trial exists; this one writes nothing more
     not_launched,  // the step could not be started
     interrupted,   // the job was signalled, and slurmctld could not be asked for the reason or for a requeue
     stopped_by_search,        // the searcher ended the trial
@@ -52,9 +52,10 @@ struct RunStarted {
     std::string batch_host;
     std::string hosts;              // compressed
     std::uint32_t restarts = 0;     // number of failures before this run
-    std::string latest_checkpoint;  // empty: starts from the beginning
+    std::string latest_checkpoint;  // empty: the supervisor knows none
     std::uint64_t steps_completed = 0;
-    std::optional<UtcTime> progress = {};  // newest change of the files of slurm.progress_glob before the run
+    /// Newest change of the files of slurm.progress_glob at the start of the run.
+    std::optional<UtcTime> progress = {};
 };
 
 struct RunEnded {
@@ -107,12 +108,12 @@ struct ProgressReported {
     double progress = 0;  // 0 to 1
 };
 
-/// The training loop has begun its first step.
+/// The training loop has called should_preempt() for the first time.
 struct FirstStep {
     UtcTime time;
 };
 
-/// The program has reported why it ends before the length of its training.
+/// The program has reported why it ends its training early.
 struct EarlyExitReported {
     UtcTime time;
     std::string reason;  // one of early_exit_reasons
@@ -122,7 +123,7 @@ inline constexpr std::string_view invalid_hyperparameters = "INVALID_HP";
 inline constexpr std::string_view user_requested_stop = "USER_REQUESTED_STOP";
 }  // namespace early_exit_reasons
 
-/// The program's own words about what it does.
+/// A text in which the program says what it does.
 struct StatusSet {
     UtcTime time;
     std::string status;
@@ -159,7 +160,7 @@ struct JobRequeued {
 struct JobAllocated {
     UtcTime time;
     UtcTime started;
-    std::optional<UtcTime> submitted = {};  // or queued again
+    std::optional<UtcTime> submitted = {};  // when the job was submitted or last requeued
     std::optional<UtcTime> ended = {};      // empty while the job runs
     std::uint32_t nodes = 0;
 };
@@ -182,7 +183,7 @@ struct SearchDecision {
 /// Reports of the program that are not in the journal.
 struct ReportsDropped {
     UtcTime time;
-    std::uint64_t count = 0;  // since the record before
+    std::uint64_t count = 0;  // since the previous record of this type
     std::string reason;
 };
 

@@ -9,8 +9,8 @@
 
 namespace det {
 
-// A step of a user's own batch script, treated as a run. The plugin and the wrapper share this code, so that
-// a script gets the same variables from both.
+// det-submit treats a step of a user's own batch script as a run. The plugin and the wrapper share this code,
+// so that the step gets the same variables from both.
 
 /// The relation of a Slurm step to the runs of det-submit.
 enum class StepKind {
@@ -21,8 +21,8 @@ enum class StepKind {
 
 StepKind find_step_kind(TaskIdentity const& task, VariableLookup const& lookup);
 
-/// Variables of a run that jobs submitted from within it inherit. They are removed for a step that is a
-/// separate run, because they would refer it to the other run.
+/// Variables of a run, which a job inherits if it is submitted from within the run. A step that is a run of
+/// its own must not have them.
 inline constexpr char const* inherited_variables[] = {
     variables::run_key,  variables::run_job,           variables::run_dir,
     variables::run_path, variables::experiment_path,   variables::rank_log,
@@ -33,12 +33,12 @@ inline constexpr char const* inherited_variables[] = {
     "MASTER_PORT"};
 
 /// The variables that make a step of a script a run: DET_RUN_KEY and others, and those that Determined
-/// defines. They are the variables that a supervisor sets, as far as their values are known here. The host
-/// list is compressed, and no name is resolved.
+/// defines. They are those variables of a supervised run whose values are known in the step. The host list is
+/// compressed, and no name is resolved.
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup);
 
-/// The slots of this node: the numbers in CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES if there are `count`
-/// of them, else 0, 1, ... With `count` 0: all visible ones, at least one.
+/// The slot ids of this node: the numbers in CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES if there are
+/// `count` of them, else 0, 1, ... If `count` is 0, it is the number of visible devices, at least one.
 std::vector<int> local_slots(VariableLookup const& lookup, int count);
 /// Formats like "[0, 1]" for DET_SLOT_IDS.
 std::string render_slot_ids(std::vector<int> const& slots);
@@ -58,8 +58,8 @@ bool is_prepended(std::string_view argv0);
 /// "123.0-1".
 std::string step_run_key(std::string_view job_id, std::string_view step_id, std::string_view restart_count);
 
-/// The instance of a rank if CUDA_VISIBLE_DEVICES names MIG instances of several ranks; a process can use
-/// only the first one that it sees. Nothing if the devices are no instances or each task sees its own. Pure.
+/// The MIG instance for a rank, if CUDA_VISIBLE_DEVICES names several MIG instances: a process can use only
+/// the first instance that it sees. nullopt if the devices are not several MIG instances. Pure.
 std::optional<std::string> own_mig_instance(std::string_view visible_devices, int local_rank);
 
 }  // namespace det

@@ -69,21 +69,22 @@ inline constexpr char run_key[] = "DET_RUN_KEY";
 inline constexpr char run_job[] = "DET_RUN_JOB";
 /// Parent of node-local directories; default TMPDIR, else /tmp.
 inline constexpr char local_dir[] = "DET_LOCAL_DIR";
-/// A random part of the name of the run's node-local directory, for a parent in which another user has taken
-/// the usual name.
+/// A random part of the name of this user's node-local directory, for a node where another user has taken the
+/// usual name.
 inline constexpr char local_suffix[] = "DET_LOCAL_SUFFIX";
 /// The nodes of the run, compressed, in rank order.
 inline constexpr char run_hosts[] = "DET_RUN_HOSTS";
 /// The directory of the run on the shared file system: .../experiments/7/trials/3/runs/2.
 inline constexpr char run_path[] = "DET_RUN_PATH";
-/// The directory of the modules that programs load at run time.
+/// The directory of the libraries that programs load at run time, for example det_ucx.so.
 inline constexpr char modules[] = "DET_MODULES";
 /// The directory of the experiment: .../experiments/7.
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
 /// Seconds without a heartbeat after which a node counts as lost; default 120. The same on all nodes of a
 /// run.
 inline constexpr char silence[] = "DET_SILENCE_S";
-/// The shared directory of the checkpoint from which the run resumes; the wrappers read it ahead.
+/// The shared directory of the checkpoint from which the run resumes; the wrappers read its files into the
+/// page cache.
 inline constexpr char read_ahead[] = "DET_READ_AHEAD";
 /// Signals by which the wrapper delivers a notice to the program, like "TERM,USR1".
 inline constexpr char forward_signals[] = "DET_FORWARD_SIGNALS";
@@ -97,7 +98,8 @@ inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
 inline constexpr char done_file[] = "DET_DONE_FILE";
 /// The ports of the run, as JSON: {"http": 8080}. Each is also in DET_PORT_<NAME>.
 inline constexpr char ports[] = "DET_PORTS";
-/// The experiment's cache of compiled kernels on each node: its name in the job, its directory in a task.
+/// The experiment's cache of compiled kernels. The supervisor sets its name; the wrapper replaces the name by
+/// the path of the directory on its node.
 inline constexpr char compile_cache[] = "DET_COMPILE_CACHE";
 /// Slots of each node of the run, like "4(x2),3"; default: all nodes have as many as this one.
 inline constexpr char slot_counts[] = "DET_SLOT_COUNTS";
@@ -107,10 +109,11 @@ inline constexpr char profiling[] = "DET_PROFILING";
 inline constexpr char log_wandb[] = "DET_LOG_WANDB";
 /// "1": `slurm: {log_mlflow: true}`, so that MLFLOW_TRACKING_URI names det-submit's store.
 inline constexpr char log_mlflow[] = "DET_LOG_MLFLOW";
-/// The value of MLFLOW_TRACKING_URI then. The scheme names an entry point beside the package `determined`.
+/// The value of MLFLOW_TRACKING_URI with slurm.log_mlflow. MLflow finds the store by the scheme, which an
+/// installed entry point declares.
 inline constexpr char mlflow_store[] = "det-submit://trial";
-/// Set if the supervisor ends a run that hangs: the heartbeat files of nodes then show whether collective
-/// operations of their ranks make progress.
+/// Set if slurm.hang_timeout is set: the heartbeat files of nodes then show whether collective operations of
+/// their ranks make progress.
 inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";

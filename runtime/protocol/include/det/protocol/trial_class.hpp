@@ -18,8 +18,7 @@ bool launches_trial_class(std::span<std::string const> command);
 /// How an entrypoint starts a trial class.
 enum class TrialClassLaunch : std::uint8_t { none, by_name, by_launcher, by_deepspeed };
 
-/// \param entrypoint one string for the shell, or arguments; the script in `{"sh", "-c", script}` is read
-/// too.
+/// \param entrypoint a trial class, a command, or `{"sh", "-c", script}`, whose script is examined
 TrialClassLaunch find_trial_class_launch(std::span<std::string const> entrypoint);
 
 }  // namespace det
