@@ -35,7 +35,7 @@ Environment parse_environment(std::string_view text) {
     return Environment(std::move(variables));
 }
 
-/// The processes of the run on this node whose environment this user can read, the oldest first.
+/// The processes of the run on this node whose environment this user can read, by process id.
 std::vector<FoundProcess> find_processes(std::string const& run_path, fs::path const& proc) {
     std::vector<FoundProcess> found;
     for (auto const pid : list_numeric_names(proc).value_or(std::vector<std::uint32_t>())) {
@@ -47,7 +47,8 @@ std::vector<FoundProcess> find_processes(std::string const& run_path, fs::path c
     return found;
 }
 
-/// The wrapper of a rank has its number too, but no DET_RUN_DIR: it sets that for the rank.
+/// Whether the process belongs to the rank. A wrapper that srun has started has the number of its rank too,
+/// but sets DET_RUN_DIR and the other variables only for its command.
 bool has_rank(FoundProcess const& process, std::uint32_t rank) {
     if (!process.environment.find_non_empty(variables::run_dir)) return false;
     for (auto const* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
@@ -57,7 +58,7 @@ bool has_rank(FoundProcess const& process, std::uint32_t rank) {
     return false;
 }
 
-/// DET_RUN_DIR is a path of this node for processes outside of containers only.
+/// Whether DET_RUN_DIR of the process is a path on this node. Inside most containers it is not.
 bool is_outside_container(FoundProcess const& process) {
     auto const run_dir = process.environment.find_non_empty(variables::run_dir);
     return run_dir && path_exists(fs::path(*run_dir) / info_files::directory / info_files::spec);

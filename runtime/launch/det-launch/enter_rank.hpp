@@ -16,7 +16,7 @@ struct RankToEnter {
     std::vector<std::string> command;  // empty: an interactive bash
 };
 
-/// The program that replaces this one.
+/// The program that replaces det-launch.
 struct EnteredProgram {
     std::vector<std::string> argv;
     Environment environment;
@@ -24,10 +24,11 @@ struct EnteredProgram {
 };
 
 /// Finds the rank among the processes of this node and returns the command with the rank's variables and
-/// working directory. If the experiment has a container, the command runs in one, in the run's working
-/// directory. If no process has that rank, for example because a launcher has not started it yet, uses the
-/// variables and directory of another process of the run on this node. codes::wrong_state if there is none.
-/// \param proc the process file system
+/// working directory. If the experiment has a container, the command runs in a container of its own, in the
+/// run's working directory. If no process has that rank, for example because a launcher has not started it
+/// yet, uses the variables and directory of another process of the run on this node. codes::wrong_state if no
+/// process of the run is on this node.
+/// \param proc where the proc file system is mounted
 Result<EnteredProgram> enter_rank(RankToEnter const& request, Environment const& own,
                                   std::filesystem::path const& proc = "/proc");
 

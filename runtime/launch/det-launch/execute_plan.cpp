@@ -23,7 +23,7 @@ using launchers::LaunchContext;
 
 bool is_port_free(std::uint16_t port) {
     UniqueFd const socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    int const yes = 1;  // connections of an earlier run may still be closing
+    int const yes = 1;  // an earlier run may have left connections in TIME_WAIT
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -33,7 +33,7 @@ bool is_port_free(std::uint16_t port) {
            errno != EADDRINUSE;
 }
 
-/// Whether torch needs redirects. False if torch can't be imported: the launcher reports that later.
+/// Whether torch needs redirects. False if no torch is found: then the launcher fails with its own message.
 bool query_torch(Environment const& environment) {
     SystemProcessRunner runner;
     auto const answer =
@@ -51,8 +51,8 @@ Status read_trial(fs::path const& info, LaunchContext& context) {
     return Ok{};
 }
 
-/// The file that tells a node without processes of its own that the launch has ended: the chief's node
-/// creates it there. Launches are numbered, because an entrypoint may start several.
+/// Tells the nodes that wait for the chief that a launch has ended: the chief creates a file in their
+/// DET_RUN_DIR. Launches are numbered, because an entrypoint may start several.
 class LaunchEnd {
 public:
     static Result<LaunchEnd> begin(fs::path const& run_dir) {
@@ -90,7 +90,7 @@ private:
 };
 
 /// Records the exit code for the supervisor unless the wrapper of a rank has recorded one: srun reports the
-/// highest exit code of all nodes, which is that of the nodes killed after this failure.
+/// highest exit code of all nodes, which may be that of a node that Slurm killed after this failure.
 void record_failure(int exit_code, Environment const& environment) {
     auto const run = environment.find_non_empty(variables::run_path);
     if (run) (void)write_new_file(RunLayout(*run).first_failure(), fmt::format("{}\n", exit_code));
@@ -146,7 +146,8 @@ Result<int> execute_plan(launchers::LaunchPlan const& plan, LaunchContext const&
                    launchers::monitor_launch(plan, context.run_dir, SystemClock(), options));
     if (exit_code != 0) record_failure(exit_code, context.environment);
     auto const announced = launch_end.announce(plan.waiting_nodes, context.environment, programs.wrap_rank);
-    if (!announced && exit_code == 0) return announced.error();  // otherwise Slurm ends them
+    // After a failure, Slurm ends the other nodes.
+    if (!announced && exit_code == 0) return announced.error();
     return exit_code;
 }
 

@@ -16,8 +16,8 @@ Result<launchers::LaunchContext> read_launch_context(Environment environment, Pr
                                                      bool queries_torch);
 
 /// Checks the plan's port, writes its files, starts its processes and ends them as monitor_launch() does.
-/// \return the exit code of the launch; codes::transport if the port is in use. On a node that only waits for
-/// the chief: 0, when the launch has ended.
+/// \return the exit code of the launch; codes::transport if the port is in use. A node that only waits for
+///     the chief returns 0 when the launch has ended.
 Result<int> execute_plan(launchers::LaunchPlan const& plan, launchers::LaunchContext const& context,
                          ProgramPaths const& programs, std::function<void(std::string const&)> const& log);
 

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto meeting_time = 15s;  // for the other node to listen or to connect
-constexpr auto transfer_time = 1s;  // of the measurement
+constexpr auto transfer_time = 1s;  // for which node 1 sends
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 constexpr std::size_t storage_bytes = std::size_t{32} << 20;
 constexpr int port_base = 20'000;
@@ -57,7 +57,7 @@ std::vector<std::string> unresolved_among(std::vector<std::string> const& hosts)
     return unresolved;
 }
 
-/// Node 0: measures the bytes per second that node 1 sends.
+/// Called on node 0. Measures how many bytes per second arrive from node 1.
 std::optional<double> receive_from_peer(std::uint16_t port) {
     auto const listener = supervisor::listen_on(port);
     auto deadline = SteadyClock::now() + meeting_time;
@@ -78,7 +78,7 @@ std::optional<double> receive_from_peer(std::uint16_t port) {
     return received == 0 ? std::nullopt : std::optional(static_cast<double>(received) / seconds_since(begin));
 }
 
-/// Node 1: sends for a second.
+/// Called on node 1. Sends to node 0 for a second.
 void send_to_peer(std::string const& host, std::uint16_t port) {
     auto const fd = supervisor::connect_until(host, port, SteadyClock::now() + meeting_time);
     std::vector<char> const block(block_bytes, 'x');
@@ -88,7 +88,7 @@ void send_to_peer(std::string const& host, std::uint16_t port) {
     }
 }
 
-/// Two jobs that share a node use different ports.
+/// The port depends on the job id, so that jobs that share a node rarely use the same port.
 std::uint16_t port_of_job(Environment const& environment) {
     return static_cast<std::uint16_t>(port_base + number_in(environment, "SLURM_JOB_ID") % port_count);
 }

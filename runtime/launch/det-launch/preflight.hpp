@@ -9,10 +9,11 @@ namespace det::launch {
 
 /// The arguments of `det-launch preflight`.
 struct PreflightRequest {
-    std::filesystem::path directory;  // shared, with the token of the submitter
+    /// Shared directory; its file `token` contains `token` if all nodes see the same directory.
+    std::filesystem::path directory;
     std::string token;
     std::filesystem::path storage;  // the checkpoint storage; empty: none on a file system
-    std::string container_runtime;  // its program; empty: none
+    std::string container_runtime;  // program of the container runtime; empty: none
 };
 
 /// Measures what this node of a job sees, and writes it into the directory. Nodes 0 and 1 measure the network

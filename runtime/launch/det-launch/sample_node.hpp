@@ -15,7 +15,7 @@ struct NodeSampling {
 
 /// Samples the system metrics of this node and writes their averages to the journal, until `input` ends.
 /// Samples nothing if another process writes the journal already.
-/// \param input a descriptor; its end is the end of the process that wants the metrics
+/// \param input a pipe. The process that wants the metrics holds the other end
 Status sample_node(NodeSampling const& request, int input, Clock const& clock);
 
 }  // namespace det::launch

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint16_t master_port_first = 20'000;
 constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; the ports of launchers begin at 29,400
-/// Per node; limits the memory whatever the variables contain.
+// Per node; limits the memory whatever the variables contain.
 constexpr std::size_t slots_max = 4096;
 
 std::string text_of(VariableLookup const& lookup, std::string_view name) { return lookup(name).value_or(""); }

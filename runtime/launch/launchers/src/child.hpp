@@ -35,8 +35,8 @@ private:
     std::optional<int> status_;
 };
 
-/// The signals that are forwarded to children. Signals that were blocked before are not among them:
-/// det-wrap-rank blocks Slurm's notice.
+/// Opens a reader of the signals that are forwarded to children. Leaves out signals that are blocked already:
+/// det-wrap-rank has blocked the signals of Slurm's notice.
 Result<SignalReader> open_forwarded_signals();
 
 }  // namespace det::launch::launchers

@@ -73,7 +73,8 @@ Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, Launc
     auto& environment = context.environment;
     environment.set("USE_HOROVOD", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
-    // With this variable, Open MPI below horovodrun would start its daemons through Slurm, in wrong number.
+    // If SLURM_JOBID is set, the Open MPI that horovodrun calls starts its daemons through Slurm, and starts
+    // a wrong number of them.
     environment.unset("SLURM_JOBID");
     plan.processes.push_back({std::move(argv), std::move(environment)});
     return plan;

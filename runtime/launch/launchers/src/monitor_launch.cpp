@@ -158,8 +158,8 @@ public:
             }
             registry_.process_messages(facts_);
             reap();
-            // A worker that is not killed sends its exit code before its launcher ends by itself, but
-            // possibly after the read above.
+            // Reads again: a worker may have sent its exit code after the first read and before its launcher
+            // ended.
             registry_.process_messages(facts_);
             act();
         }

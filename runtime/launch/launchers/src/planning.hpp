@@ -14,8 +14,9 @@ struct LauncherArguments {
 Result<LauncherArguments> split_arguments(std::string_view launcher,
                                           std::vector<std::string> const& arguments);
 
-/// The command of a rank, run by `det-wrap-rank RANK det-launch worker`.
-/// \param rank names of the variables that hold the rank; the launcher's own variable is first
+/// Puts `det-wrap-rank RANK det-launch worker` in front of the command of a rank.
+/// \param rank names of the variables that may hold the rank, separated by commas; the first that is set
+///     counts
 std::vector<std::string> worker_command(LaunchContext const& context, std::string_view rank,
                                         std::vector<std::string> const& command);
 

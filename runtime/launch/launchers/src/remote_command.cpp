@@ -74,7 +74,8 @@ int number_in(Environment const& environment, std::string_view name, int otherwi
     return text ? parse_integer<int>(*text).value_or(otherwise) : otherwise;
 }
 
-/// All CPUs of this step's share of a node, at most those of the smallest node of the job.
+/// The number of CPUs to request on a node: as many as this step has on this node, at most as many as the
+/// smallest node of the job has.
 int cpus_of_a_node(Environment const& environment) {
     auto const counts = expand_counts(environment.find("SLURM_JOB_CPUS_PER_NODE").value_or(""));
     int const smallest = counts && !counts->empty() ? *std::ranges::min_element(*counts) : 1;
@@ -85,7 +86,7 @@ using namespace std::chrono_literals;
 
 constexpr auto time_to_end = 3s;  // from the forwarded signal until the command is killed
 
-/// Slurm sends its notice as root, or from a process named slurmstepd if it runs as a user.
+/// Slurm sends signals as root, or, if Slurm runs as an ordinary user, from a process named slurmstepd.
 bool is_from_slurm(signalfd_siginfo const& info) {
     if (info.ssi_uid == 0 && ::getuid() != 0) return true;
     auto const name = read_file(fmt::format("/proc/{}/comm", info.ssi_pid), 64);
@@ -173,7 +174,8 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
     step.has_input = false;
     if (environment.find_non_empty(variables::run_key)) {
         step.command = {wrap_rank, "--node"};
-        // The wrapper changes to the run's directory, which may not exist on that node yet
+        // The step starts in /, because the run's directory may not exist on that node yet. The wrapper
+        // changes to it.
         step.directory.push_back('/');
     }
     if (environment.find_non_empty(variables::setup)) {

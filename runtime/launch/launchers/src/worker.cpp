@@ -40,7 +40,7 @@ UniqueFd register_worker(Environment const& environment) {
 }  // namespace
 
 Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environment const& environment) {
-    ::setpgid(0, 0);  // the group that the monitor kills contains the command too
+    ::setpgid(0, 0);  // the monitor kills this group, which includes the command
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
     auto const notices = parse_notice_signals(environment.find(variables::forward_signals).value_or(""));

@@ -38,7 +38,7 @@ void set_default(Environment& environment, char const* name, fs::path const& val
 
 void use_compile_cache(Environment& environment, fs::path const& parent, std::string const& node) {
     auto const name = environment.find_non_empty(variables::compile_cache);
-    // An absolute path comes from an outer task of the same run.
+    // An absolute path was set by an outer wrapper of the same run.
     if (!name || name->find('/') != std::string::npos) return;
     auto const cache = parent / run_directory_key(parent, std::string(cache_prefix) + *name, node);
     // Without the directory the compilers use their own default.

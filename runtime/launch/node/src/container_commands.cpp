@@ -5,8 +5,8 @@
 namespace det::launch::node {
 namespace {
 
-/// Frameworks queue their own job again by `scontrol requeue`. This script creates a file that tells the
-/// supervisor, which has Slurm's commands, to do that.
+/// Some frameworks requeue their own job by `scontrol requeue`. In a container, this script creates a file
+/// instead, and the supervisor, which has Slurm's commands, requeues the job.
 constexpr std::string_view scontrol = R"script(#!/bin/sh
 # scontrol inside a container: queues the own job again, and does nothing else.
 if [ "$#" -ne 2 ] || [ "$1" != requeue ]; then

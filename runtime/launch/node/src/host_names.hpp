@@ -16,7 +16,8 @@ bool hosts_file_comes_first(std::string_view nsswitch);
 
 /// The addresses of a host, in the order in which to try them; empty for an unknown name. Cluster nodes are
 /// mostly in /etc/hosts, which costs nothing to read; otherwise getent(1) is called, which uses everything
-/// that nsswitch.conf names. (A statically linked program, as det-wrap-rank is, can't call getaddrinfo.)
+/// that nsswitch.conf names. (det-wrap-rank may be linked statically, and a static program can't call
+/// getaddrinfo.)
 std::vector<std::string> look_up_host(std::string const& name, Environment const& environment);
 
 }  // namespace det::launch::node

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr char ready_name[] = "ready";
 
-/// Creates a directory of this user below a world-writable one; fails if it belongs to another user.
+/// Creates a directory that only this user can enter, below a world-writable one. Fails if the name belongs
+/// to another user or others can enter the directory.
 Status make_own_directory(fs::path const& path) {
     bool const is_new = ::mkdir(path.c_str(), 0700) == 0;
     if ((is_new && ::chmod(path.c_str(), 0700) != 0) || (!is_new && errno != EEXIST))
@@ -35,7 +36,7 @@ struct OwnDirectory {
     bool is_of_job = false;
 };
 
-/// Creates this user's directory, or one of the job if another user has taken the name.
+/// Creates this user's directory, or one with the suffix if another user has taken the name.
 Result<OwnDirectory> own_directory(fs::path const& base, std::string const& local_suffix) {
     auto const name = fmt::format("det-{}", ::getuid());
     auto const made = make_own_directory(base / name);
@@ -75,11 +76,12 @@ Result<std::optional<UniqueFd>> acquire_lock(fs::path const& gate, IfHeld if_hel
     }
 }
 
-/// Whether no other process uses the directory. The caller must hold the lock.
+/// Whether no other process uses the directory. Then takes the exclusive lock of its .users file. The caller
+/// must hold the lock of its .gate file.
 bool is_unused(UniqueFd const& users) { return ::flock(users.get(), LOCK_EX | LOCK_NB) == 0; }
 
-/// Removes the directory and its files if no process uses it. The caller must hold the lock. Never fails;
-/// files that can't be removed stay.
+/// Removes the directory and its files if no process uses it. The caller must hold the lock of the .gate
+/// file. Never fails; files that can't be removed stay.
 void remove_if_unused(fs::path const& path, UniqueFd const& users,
                       NodeDirectory::Leave const& on_leave = {}) {
     if (!is_unused(users)) return;

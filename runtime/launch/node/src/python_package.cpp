@@ -1,4 +1,4 @@
-// Where the Python package `determined` and libdet are installed.
+// Finds the installed Python package `determined` and libdet.
 #include <det/foundation/files.hpp>
 #include <det/launch/node/container_call.hpp>
 

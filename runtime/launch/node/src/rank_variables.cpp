@@ -6,7 +6,7 @@ namespace det::launch::node {
 namespace {
 
 enum class Origin {
-    run,       // the same for all ranks of a node, or the launcher's own
+    run,       // the same for all ranks of a node, or used by the launcher only
     launcher,  // a launcher sets it for its ranks
 };
 

@@ -13,9 +13,10 @@ namespace fs = std::filesystem;
 using std::string_view;
 using Arguments = std::vector<std::string>;
 
-/// Puts det-submit's programs before the image's PATH, the commands that an image may lack after it, and the
-/// Python package after the image's PYTHONPATH, and changes to the run's working directory. Between the two
-/// parts stand the lines of extend_python().
+/// The first and the last part of the shell script that starts a command in a container; the lines of
+/// extend_python() stand between them. The script puts det-submit's programs first in PATH, commands that the
+/// image may lack last, and the Python package last in PYTHONPATH. Then it changes to the run's working
+/// directory.
 constexpr string_view begin_inside =
     "PATH=/run/determined/host/bin:$PATH:/run/determined/commands; "
     "export PYTHONPATH=\"${PYTHONPATH:+$PYTHONPATH:}/run/determined/host/lib/det-submit/python-path\"; ";
@@ -50,7 +51,8 @@ Arguments names_to_pass(ContainerCall const& call) {
     return names;
 }
 
-/// The commands that slurm.log_wandb and slurm.log_mlflow need. Variables of the image must not win.
+/// The lines of the script for slurm.log_wandb and slurm.log_mlflow. They run inside the container, where
+/// they replace variables of the image.
 std::string extend_python(Environment const& environment) {
     std::string commands;
     if (environment.find_non_empty(variables::log_wandb))
@@ -72,7 +74,7 @@ Arguments command_inside(ContainerCall const& call) {
 ContainerProcess render_podman(ContainerCall const& call) {
     auto const& container = call.container;
     Arguments argv{"podman", "run", "--rm", "--network=host", "--security-opt=label=disable"};
-    // Ranks in separate containers share memory too, unless the user sets a size for each.
+    // The containers of all ranks share the node's /dev/shm, unless the user sets a size for each container.
     argv.push_back(container.shm_size_bytes > 0 ? fmt::format("--shm-size={}b", container.shm_size_bytes)
                                                 : "--volume=/dev/shm:/dev/shm:rw,rprivate");
     if (container.pulls_always) argv.push_back("--pull=always");
@@ -158,7 +160,8 @@ ContainerProcess render_container(ContainerCall const& given) {
         case ContainerRuntime::none:
             break;
     }
-    return {call.command, given.environment};  // the command runs in the container already
+    // With pyxis the command runs in the container already; without a runtime there is no container.
+    return {call.command, given.environment};
 }
 
 std::vector<std::string> render_pyxis_options(ContainerCall const& call, fs::path const& local_directory) {

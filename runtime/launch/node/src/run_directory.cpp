@@ -37,7 +37,7 @@ int node_of_run(Environment const& environment, TaskIdentity const& task, std::s
     return found == hosts->end() ? task.cross_rank : static_cast<int>(found - hosts->begin());
 }
 
-/// Sets the variables that a task can derive without its peers.
+/// Sets the variables that a task can derive without communication.
 void set_task_environment(Environment& environment, TaskIdentity const& task, Launch launch,
                           std::string const& name) {
     VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
@@ -48,7 +48,8 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);
     if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));
-    // If trials share the node, DET_SLOT_IDS has only the slots of this trial.
+    // The supervisor's DET_SLOT_IDS gives the number of slots. CUDA_VISIBLE_DEVICES, if set, gives their
+    // numbers.
     auto const slot_ids = environment.find_non_empty(variables::slot_ids).value_or("[0]");
     auto const slots = local_slots(lookup, static_cast<int>(std::ranges::count(slot_ids, ',')) + 1);
     environment.set(variables::slot_ids, render_slot_ids(slots));

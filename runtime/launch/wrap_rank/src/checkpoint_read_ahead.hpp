@@ -15,7 +15,7 @@ struct FileSize {
 };
 
 /// The files of a checkpoint that a task reads into its node's page cache: the shards that its ranks will
-/// probably load, judged by the number of ranks, and its share of the other files. In reading order; files
+/// probably load, judged by the number of tasks, and its share of the other files. In reading order; files
 /// beyond the limit are left out. Pure.
 std::vector<std::string> choose_to_read_ahead(std::vector<FileSize> files, TaskIdentity const& task,
                                               std::uint64_t limit_bytes);

@@ -50,7 +50,8 @@ bool is_ancestor(pid_t process) {
 /// Whether the group of this process is in the foreground of a terminal, so that Ctrl-C reaches the group.
 bool is_in_foreground() { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
 
-/// Waits until the child has executed the program or failed to; then its standard error gets the reason.
+/// Waits until the child has executed the program or failed to. Writes the reason of a failure to
+/// `standard_error`.
 void report_exec_failure(UniqueFd const& failure, std::string_view program, UniqueFd const& standard_error) {
     int reason = 0;
     ssize_t size;

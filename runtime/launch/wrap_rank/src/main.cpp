@@ -85,7 +85,7 @@ Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
     if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
     if (arguments[0] == "--spank")
         return parse_plugin_call({arguments.begin() + 1, arguments.end()}, environment);
-    // "--" may precede the command, as in launchers' own wrappers.
+    // "--" may precede the command.
     auto const skipped = arguments[1] == "--" ? 2 : 1;
     if (arguments.size() == static_cast<std::size_t>(skipped)) return usage("det-wrap-rank needs a command");
     WrapRequest request;

@@ -7,12 +7,14 @@
 
 namespace det::launch::wrap_rank {
 
-/// One process of the command's tree, as far as a signal concerns it.
+/// One process of the command's process tree, and what it does with a given signal.
 struct ProcessView {
     enum class Reaction {
-        none,     // it ignores the signal, or would be ended by it
-        blocked,  // it may read the signal by signalfd(2). Inside sigwait(3) Linux shows it as not blocked
-        caught,   // it has a handler
+        none,  // it ignores the signal, or would be ended by it
+        /// It blocks the signal, perhaps to read it by signalfd(2). /proc does not show this inside
+        /// sigwait(3).
+        blocked,
+        caught,  // it has a handler
     };
     pid_t pid = 0, parent = 0;
     Reaction reaction = Reaction::none;
@@ -26,23 +28,23 @@ struct Receivers {
     bool are_ranks = false;
 };
 
-/// The processes that get a notice as a signal: the topmost one on each branch of the tree that waits for it,
-/// so that a shell in front of a program is not ended, and the workers of a data loader do not see it. Ranks
-/// come before other processes, because a launcher that gets TERM ends its ranks. Empty if no process waits
-/// for the signal. Pure.
+/// The processes that get a notice as a signal: the topmost process on each branch of the tree that handles
+/// or blocks the signal, so that a shell in front of a program is not ended, and the workers of a data loader
+/// do not see it. Ranks come before other processes, because a launcher that gets TERM ends its ranks. Empty
+/// if no process handles or blocks the signal. Pure.
 Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root);
 
 /// The process tree of `root` as /proc shows it. det-submit's own processes have no reaction.
 std::vector<ProcessView> read_process_tree(pid_t root, int signal);
 
-/// Delivers a notice to a command as signals. A process that does not wait for the signal yet gets it later.
+/// Delivers a notice to a command as signals. A process that installs its handler later gets the signal then.
 /// A process that blocks the signal gets it at the second call: it may be between fork(2) and execve(2),
 /// where shells block all signals for a moment.
 class NoticeDelivery {
 public:
     NoticeDelivery(pid_t root, std::vector<int> const& signals);
 
-    /// Sends the signals to the processes that wait for them and have not got them yet.
+    /// Sends the signals to the receivers that have not got them yet.
     void deliver();
     /// Whether deliver() may find another receiver later.
     bool is_pending() const;

@@ -27,7 +27,7 @@ void write_all_bytes(int fd, std::string_view bytes) {
     }
 }
 
-constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // the capacity of a pipe
+constexpr std::size_t read_size_bytes = std::size_t{64} << 10;  // the default capacity of a pipe
 constexpr int wide_pipe_size_bytes = 2 * read_size_bytes;
 
 }  // namespace
@@ -42,7 +42,8 @@ SharedOutput::SharedOutput(int fd) : fd_(fd) {
 void SharedOutput::enlarge_pipe(int size_bytes) {
     if (is_enlarged_) return;
     is_enlarged_ = true;
-    // Fails for anything but a pipe; if the kernel refuses, the pipe keeps its size.
+    // F_GETPIPE_SZ fails for anything but a pipe. If the kernel refuses the new size, the pipe keeps its
+    // size.
     auto const size_now_bytes = ::fcntl(fd_, F_GETPIPE_SZ);
     if (size_now_bytes >= 0 && size_now_bytes < size_bytes) ::fcntl(fd_, F_SETPIPE_SZ, size_bytes);
 }

@@ -20,9 +20,10 @@ struct StackTarget {
     friend bool operator==(StackTarget const&, StackTarget const&) = default;
 };
 
-/// The programs of the process tree whose stacks show where the ranks are: of each rank, or of the whole tree
-/// if no process is known to be a rank, the topmost process on each branch that handles SIGUSR1. If there is
-/// none, the topmost process that is neither a shell nor det-submit's own, else the innermost one. Pure.
+/// Chooses the processes whose stacks show where the ranks are. From each rank down, or from `root` if no
+/// process is known to be a rank, chooses the topmost process on each branch that handles SIGUSR1. If none
+/// does, chooses the topmost that is neither a shell nor a program of det-submit, else the processes without
+/// children. Pure.
 /// \param processes as read_process_tree() returns them for SIGUSR1
 /// \param may_signal false: SIGUSR1 has another meaning for the program
 std::vector<StackTarget> choose_stack_targets(std::span<ProcessView const> processes, pid_t root,
@@ -33,8 +34,8 @@ std::vector<StackTarget> choose_stack_targets(std::span<ProcessView const> proce
 std::string describe_stack(StackTarget const& target, std::string_view debugger,
                            std::optional<ProcessOutput> const& output);
 
-/// Prints the stacks of `root` and of the processes below it to standard output, within ten seconds.
-/// Processes that handle SIGUSR1 print theirs themselves.
+/// Prints the stacks of the processes that choose_stack_targets() chooses to standard output; debuggers get
+/// ten seconds. Processes that handle SIGUSR1 get that signal and print their stacks themselves.
 void print_stacks(pid_t root, Environment environment);
 
 }  // namespace det::launch::wrap_rank

@@ -12,7 +12,7 @@
 namespace det::launch::wrap_rank {
 
 /// Reads the page on which the ranks of this node record how long they wait for others, and writes the sums
-/// to the node's journal. Errors are ignored: what is lost is these figures.
+/// to the node's journal. After an error, only these figures are lost.
 class WaitsWatch {
 public:
     static constexpr std::chrono::seconds interval{1};
@@ -28,7 +28,7 @@ public:
     WaitsWatch(WaitsWatch const&) = delete;
     WaitsWatch& operator=(WaitsWatch const&) = delete;
 
-    /// To be called at the interval.
+    /// Reads the page and writes a report if one is due. Must be called once per `interval`.
     void look();
     /// Writes the waits since the last report now, even if they are too short to be written by look().
     void write_all();

@@ -53,10 +53,9 @@ public:
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
 
-    /// Touches the file, unless another task of the node has just done so. Errors are ignored. Once this
-    /// wrapper writes activity the file is always new: then it touches it each time, so that it always looks
-    /// for a newer run.
-    /// \return false if this call has found a newer run of the trial: this one must end
+    /// Touches the file, unless another task of the node has just done so. A wrapper that writes activity
+    /// does not skip this, because its own writes keep the file new. Errors are ignored.
+    /// \return false if this call has found a newer run of the trial: this run must end
     bool beat() const {
         struct stat info {};
         bool const is_fresh =
@@ -170,8 +169,8 @@ public:
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
         if (!is_supervised_) return end;
-        // A superseded run ends without a failure: after one, srun would ask Slurm to end the step of its
-        // number in this job, and that step now belongs to the new run.
+        // A superseded run ends without a failure. After a failure, srun would ask Slurm to end the step with
+        // this step's number, which now belongs to the new run.
         if (end.exit_code != 0 && is_superseded(run_path_)) return CommandEnd{};
         failure_record_->write(end, command_);
         return end;
@@ -260,8 +259,8 @@ private:
         sampler_.emplace(helper, RunLayout::metrics_beside(*command_.labels.log), environment_);
     }
 
-    /// The first task of a node writes how long the node's ranks wait for others. If the run may hang, it
-    /// also shows that they go on.
+    /// The first task of a node writes how long the node's ranks wait for others. With slurm.hang_timeout, it
+    /// also shows the supervisor that they make progress.
     void watch_waits() {
         if (task_->local_rank != 0 || !command_.labels.log) return;
         WaitsWatch::ShowActivity show_activity;

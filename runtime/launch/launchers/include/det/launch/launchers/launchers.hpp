@@ -47,7 +47,7 @@ struct LaunchPlan {
     /// for the other commands. If false, such a command may be a probe.
     bool fails_with_remote_commands = false;
     std::vector<PlannedFile> files;  // written before the processes start
-    /// A directory of the run, first in PATH, where programs that look for `ssh` find det-rsh.
+    /// A directory, first in PATH, in which `ssh` is a link to det-rsh, so that launchers use det-rsh.
     std::optional<std::filesystem::path> remote_shell;
     std::optional<std::uint16_t> port;  // port of the ranks' rendezvous; it must be free on this node
 };

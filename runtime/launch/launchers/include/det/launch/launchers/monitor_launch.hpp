@@ -31,9 +31,10 @@ struct LaunchOutcome {
 LaunchOutcome launch_outcome(LaunchFacts const& facts);
 
 struct MonitorOptions {
-    /// Time from the first failure until the other workers are killed, for their own error messages.
+    /// Time from the first failure until the other workers are killed. In this time they can print their own
+    /// error messages.
     std::chrono::milliseconds grace = std::chrono::seconds(3);
-    /// Time from then until the launcher itself is killed.
+    /// Time from the killing of the workers until the launcher itself is killed.
     std::chrono::milliseconds kill_timeout = std::chrono::seconds(10);
     std::function<void(std::string const&)> log;  // writes a line about a failed launch
 };

@@ -34,10 +34,10 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
 /// Removes variables of the current step that srun would take for its own options. Pure.
 Environment without_step_variables(Environment environment);
 
-/// Runs the command and returns its exit code. Forwards USR1, USR2 and WINCH. The command is ended by TERM,
-/// INT, HUP or QUIT, and by the end of the parent process or of det-launch's monitor; outside a run it first
-/// gets the signal (TERM in place of INT) and has 3 s to end. Inside a run, a TERM from Slurm is the
-/// preemption notice and is ignored here: the command's node gets it as well.
+/// Runs the command and returns its exit code. Forwards USR1, USR2 and WINCH. Kills the command on TERM, INT,
+/// HUP or QUIT, and when the parent process or det-launch's monitor has ended. Outside a run, the command
+/// first gets the signal (TERM instead of INT) and has 3 s to end. Inside a run, a TERM from Slurm is the
+/// preemption notice. It is ignored here, because Slurm sends it to the node of the command too.
 Result<int> run_remotely(slurm::CommandOnNodes const& step, Environment const& environment,
                          Clock const& clock);
 

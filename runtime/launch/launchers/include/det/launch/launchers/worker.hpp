@@ -47,8 +47,8 @@ std::string render_message(Message const& message);
 std::optional<Message> parse_message(std::string_view text);
 inline constexpr std::size_t message_size_max = 256;
 
-/// A listening socket at a path of any length. Only processes of this user can connect, because the directory
-/// is private.
+/// Creates a listening socket at a path of any length. Only processes of this user can connect, because
+/// DET_RUN_DIR is private.
 Result<UniqueFd> listen_at(std::filesystem::path const& path);
 /// Connects to a socket. Returns nullopt if no process listens there, for example on a node without a
 /// launcher.

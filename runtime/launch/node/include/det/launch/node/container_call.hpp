@@ -11,7 +11,7 @@
 
 namespace det::launch::node {
 
-/// The path of DET_RUN_DIR inside a container. With pyxis it keeps its own path.
+/// The path of DET_RUN_DIR inside a container. With pyxis it has the same path inside and outside.
 inline constexpr char run_dir_inside[] = "/run/determined";
 /// Folders below DET_RUN_DIR, outside and inside the container, for the programs of det-submit and the
 /// libraries that they need.
@@ -31,12 +31,12 @@ struct ContainerCall {
     std::vector<std::filesystem::path> libraries;
     std::filesystem::path python;             // the directory of the Python package; empty: not installed
     bool has_credentials = false;             // the registry folder has a credentials file
-    std::vector<std::string> user_variables;  // names, from environment_variables
+    std::vector<std::string> user_variables;  // names of the variables in environment_variables
     std::vector<std::string> command;
     Environment environment;
 };
 
-/// Writes the scripts of commands_folder: `scontrol`, which knows `requeue` of the own job.
+/// Writes the script `scontrol` into commands_folder. It supports only `scontrol requeue` of the job itself.
 Status write_container_commands(std::filesystem::path const& run_dir);
 
 struct ContainerProcess {
@@ -49,12 +49,12 @@ struct ContainerProcess {
 void add_python_package(ContainerCall& call);
 
 /// The command line that runs the command in the container. Signals and exit codes pass through. The command
-/// line contains no values of variables. For pyxis, whose containers srun starts, and without a container it
-/// is the command itself. Pure.
+/// line has names of variables, but no values that users have set. For pyxis, whose containers srun starts,
+/// and without a container, it is the command itself. Pure.
 ContainerProcess render_container(ContainerCall const& call);
 
-/// srun's options for pyxis, which starts the container before any program of det-submit: DET_RUN_DIR is
-/// created inside, below local_directory. Pure.
+/// srun's options for pyxis. It starts the container before any program of det-submit, so that DET_RUN_DIR is
+/// created inside it, below local_directory. Pure.
 std::vector<std::string> render_pyxis_options(ContainerCall const& call,
                                               std::filesystem::path const& local_directory);
 

@@ -11,9 +11,9 @@ namespace det::launch::node {
 /// Whether a file system of this type (statfs's f_type) is shared by several nodes.
 bool is_shared_by_nodes(std::uint32_t file_system_magic);
 
-/// The name of the directory of a run (or of a cache) below `base`. It is the same on every node, because
-/// launchers start ranks on other nodes in their own working directory. It contains the node's name only if
-/// several nodes share `base`.
+/// The name of the directory of a run (or of a cache) below `base`. The name is the same on every node,
+/// because a launcher starts ranks on other nodes in the path of its own working directory. Only if several
+/// nodes share `base` does it contain the node's name.
 std::string run_directory_key(std::filesystem::path const& base, std::string const& run_key,
                               std::string const& node);
 
@@ -30,7 +30,7 @@ public:
     /// \param key names the run.
     /// \param prepare called by the first process, and by the next one if the first has not completed it.
     /// \param local_suffix random, the same for all processes of the run, or empty: if another user has taken
-    /// the name det-UID, the directory is det-UID-<local_suffix>, which the last process removes.
+    ///     the name det-UID, uses det-UID-<local_suffix> instead, which the last process removes.
     /// \param on_leave called by the last process, unless it is killed, before the directory is removed.
     static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
                                        Prepare const& prepare, Leave on_leave = {},
@@ -52,7 +52,7 @@ private:
     std::filesystem::path path_;
     UniqueFd users_;
     Leave on_leave_;
-    bool is_parent_of_job_;  // the directory above belongs to this job only
+    bool is_parent_of_job_;  // the directory above is det-UID-<local_suffix>
 };
 
 }  // namespace det::launch::node

@@ -8,8 +8,8 @@ namespace det::launch::node {
 /// Whether containers get the variable. Pure.
 bool is_passed_to_containers(std::string_view name);
 
-/// Whether a launcher sets the variable to another value for each rank or launch. A command that is to run
-/// beside a rank, in a container of its own, needs the rank's values. Pure.
+/// Whether a launcher sets the variable to another value for each rank or launch. `det-submit trial shell`
+/// copies the rank's values of these variables into another container. Pure.
 bool is_set_by_launchers(std::string_view name);
 
 }  // namespace det::launch::node

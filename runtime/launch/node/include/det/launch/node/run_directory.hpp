@@ -17,8 +17,8 @@ std::filesystem::path local_base(Environment const& environment);
 /// Enters DET_RUN_DIR for a task of a run and sets the variables of the task in `environment`. The task must
 /// keep the returned object until its command has ended. The first task on a node writes ClusterInfo and
 /// creates the preemption notice page; if the run belongs to an experiment it also calls `helper`
-/// (det-launch), which adds the specification and the code. `launch`: whether srun or a launcher starts the
-/// ranks; used for users' own scripts.
+/// (det-launch), which adds the specification and the code. `launch` says whether srun or a launcher starts
+/// the ranks; it is used only for steps of users' own scripts.
 Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& task, Launch launch,
                                           std::filesystem::path const& helper);
 

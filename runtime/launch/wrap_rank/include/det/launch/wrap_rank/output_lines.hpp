@@ -54,7 +54,8 @@ public:
     }
 
 private:
-    /// The next position of a byte. Each byte of the stream is searched once, however many lines there are.
+    /// Finds the next position of a byte. Each byte of the stream is searched once, however many lines there
+    /// are.
     class Search {
     public:
         explicit Search(char byte) : byte_(byte) {}
@@ -131,7 +132,7 @@ private:
     }
 
     bool in_bar_ = false;     // a \r has been read, and no \n after it
-    bool was_shown_ = false;  // one of its states is logged
+    bool was_shown_ = false;  // one of the bar's states has been logged
     std::string held_;        // the bar's state that is not logged yet
     UtcTime shown_at_;
 };

@@ -17,7 +17,7 @@ namespace det::launch::wrap_rank {
 class RankLog {
 public:
     using ErrorHandler = std::function<void(Error const&)>;
-    static constexpr std::size_t last_output_size_max = 8320;  // fits the longest line
+    static constexpr std::size_t last_output_size_max = 8320;  // the longest line fits
 
     /// \param label "[rank=3] " or empty: the label after the time in every line.
     RankLog(std::filesystem::path path, std::string label, Clock const& clock, ErrorHandler on_error);

@@ -17,7 +17,8 @@ namespace det::launch::wrap_rank {
 struct Labels {
     std::string prefix;                        // put before every line; empty: bytes pass unchanged
     std::optional<std::filesystem::path> log;  // lines are appended to this file, with their time
-    /// At the node level: whether lines that begin with a rank's label are logged by that rank's wrapper.
+    /// Set by the wrapper of a node's command. Returns whether the ranks' own wrappers log the lines that
+    /// begin with a rank's label.
     std::function<bool()> ranks_write_log = {};
 };
 
@@ -50,20 +51,20 @@ struct RelayedCommand {
     /// A program that prints the stacks of the command's processes as lines of the command's standard error.
     /// It gets the number of the command's process as its last argument.
     std::vector<std::string> stack_helper = {};
-    /// Called once at the start and then at this interval while the command runs. The command is killed if it
-    /// returns false.
+    /// Called once at the start and then at this interval while the command runs. If the function returns
+    /// false, the command is killed.
     std::function<bool()> beat = {};
     std::chrono::milliseconds beat_interval{0};
-    /// Called at this interval while the command runs.
+    /// Called at the start and then at watch_interval while the command runs.
     std::function<void()> watch = {};
     std::chrono::milliseconds watch_interval{0};
-    /// If a launcher started this wrapper, it may send SIGTERM to end the rank. The command's process group
-    /// then gets TERM, and KILL after terminate_grace.
+    /// If a launcher started this wrapper, the launcher may send SIGTERM to end the rank. The command's
+    /// process group then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;
 };
 
 inline constexpr std::chrono::seconds terminate_grace{3};
-/// How long processes that a command leaves behind may keep its output open.
+/// After the command's end, output of processes that it left behind is forwarded for at most this time.
 inline constexpr std::chrono::seconds output_grace{1};
 
 /// How a command ended.
