@@ -171,7 +171,7 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
     if (!file) return os_error(fmt::format("open the context '{}'", path.string()), errno);
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     std::error_code error;
-    auto const target = fs::canonical(directory, error);  // symbolic links in this path are not the archive's
+    auto const target = fs::canonical(directory, error);  // SECURE_SYMLINKS would refuse a link in this path
     if (error) return os_error(fmt::format("look at '{}'", directory.string()), error.value());
     Source source(std::move(file));
     auto unpacked = unpack(source, target, filter);

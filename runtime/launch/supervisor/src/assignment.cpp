@@ -39,7 +39,7 @@ HostCpus read_host_cpus() {
     host.cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF)));
     auto const siblings = read_file("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
     if (!siblings) return host;
-    // "0,64" or "0-1"
+    // The file contains "0,64" or "0-1".
     int threads = 0;
     for (auto const part : split(trim(*siblings), ',')) {
         auto const dash = part.find('-');

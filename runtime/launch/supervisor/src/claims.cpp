@@ -23,10 +23,10 @@ Result<bool> is_wanted(TrialLayout const& trial) {
     return desired == DesiredState::run;
 }
 
-// A program that calls every draw invalid must not run for ever.
+// Limits the trials of a program that calls all hyperparameters invalid.
 constexpr int replacements_in_a_row_max = 100;
 
-/// Number of trials in a row that `trial` has replaced.
+/// The length of the chain of replaced trials before `trial`.
 int count_replaced(journal::Replacements const& replacements, std::uint32_t trial) {
     int count = 0;
     for (auto found = replacements.find(trial); found != replacements.end();

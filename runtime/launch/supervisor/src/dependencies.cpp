@@ -17,7 +17,7 @@ Status check(ExperimentSpec const& spec, char const* key, Needs needs, StartPerm
     for (auto const& item : spec.config->at(list)) {
         auto const dependency =
             journal::parse_dependency(item.is_string() ? item.get<std::string>() : item.dump());
-        if (!dependency) continue;  // creation refuses it
+        if (!dependency) continue;  // `experiment create` refuses such a value
         auto const what = journal::describe(*dependency);
         auto const state = journal::load_dependency_state(RootLayout(spec.root), *dependency);
         bool const is_gone = !state && state.error().code.exit == ExitCode::absent;

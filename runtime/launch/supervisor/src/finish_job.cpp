@@ -20,7 +20,8 @@
 namespace det::launch::supervisor {
 namespace {
 
-/// Checks the last trial first, because it is the most likely one to be unfinished.
+/// Whether all trials of the experiment have ended. Checks the last one first, because it is the most likely
+/// one to be unfinished.
 Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
     DET_TRY_ASSIGN(auto const replacements, journal::load_replacements(experiment, spec.trial_count));
     std::vector<std::uint32_t> trials;
@@ -55,7 +56,7 @@ Status collect(Assignment const& assignment, SupervisorContext const& context) {
     return Ok{};
 }
 
-/// Removes logs of all experiments whose retention_policy has passed.
+/// Removes the expired logs of all experiments (retention_policy), at most once a day.
 void remove_old_logs(Assignment const& assignment, SupervisorContext const& context) {
     auto const done =
         retention::remove_expired_logs_daily(RootLayout(assignment.spec.root), context.clock.now());

@@ -15,11 +15,11 @@ struct JobOutcome {
     bool notice_received = false;     // Slurm has sent SIGTERM
     bool was_completing = false;      // the job was COMPLETING when Slurm was asked last
     pid_t slurmstepd = 0;             // parent of this process at its start
-    std::chrono::seconds timeout{0};  // how long requests to slurmctld are repeated
+    std::chrono::seconds timeout{0};  // how long requests are repeated while slurmctld does not answer
 };
 
-/// Applies the most urgent of the next actions that the lanes' runs ask for to the job: requeue it, requeue
-/// and hold it, or let it end. Returns 0, or the exit code for what went wrong.
+/// Requeues the job if one of its runs asks for that; else requeues and holds it if a run asks for that; else
+/// lets it end. Returns 0, or the exit code of an error.
 int finish_job(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
                std::list<Lane>& lanes, JobOutcome const& end);
 

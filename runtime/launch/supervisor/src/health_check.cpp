@@ -25,7 +25,7 @@ using Reports = std::vector<std::optional<HealthReport>>;
 
 constexpr std::chrono::seconds check_limit{60};
 
-/// The connections of a run's nodes that failed.
+/// The failed connections between the nodes of a run.
 class FailedLinks {
 public:
     FailedLinks(Reports const& reports, std::set<std::uint32_t> const& known_as_bad) {
@@ -35,14 +35,15 @@ public:
         for (std::uint32_t from = 0; from < reports.size(); ++from) {
             if (!is_checked(from)) continue;
             for (auto const to : reports[from]->unreached) {
-                // Where the port is taken, nothing answers.
+                // A node does not listen if another program uses the port. That is not its fault.
                 if (is_checked(to) && reports[to]->listens) links_.push_back({from, to});
             }
         }
     }
 
-    /// Removes nodes with the most failed connections first.
-    /// \return those nodes
+    /// Blames the node with the most failed connections, or both ends of a connection if they have equally
+    /// many, until each failed connection has a node to blame.
+    /// \return the blamed nodes
     std::set<std::uint32_t> blame() {
         std::set<std::uint32_t> blamed;
         while (!links_.empty()) {
@@ -128,7 +129,7 @@ std::vector<std::string> render_step(Assignment const& assignment, RunPlan const
     return slurm::render_srun(request);
 }
 
-/// \return whether the step has ended by itself; nothing if Slurm has signalled this job.
+/// \return whether the step has ended by itself; nullopt if Slurm has signalled this job.
 std::optional<bool> run_step(Assignment const& assignment, RunPlan const& run,
                              SupervisorContext const& context, slurm::StepProcess& step) {
     auto const until = context.clock.steady_now() + check_limit;
@@ -146,7 +147,7 @@ Result<HealthVerdict> make_check(Assignment const& assignment, RunPlan const& ru
     CheckDirectory const directory(trial.run(run.id.number).path() / "health");
     auto const token = make_uuid();
     DET_TRY(directory.prepare(token));
-    // The first run of a root finds no directory for its checkpoints.
+    // The directory for checkpoints may not exist before the first run.
     if (auto const& storage = assignment.spec.checkpoint_path; !storage.empty())
         (void)make_directories(storage);
     auto environment = make_run_environment(assignment, run, context.environment);

@@ -7,7 +7,7 @@
 namespace det::launch::supervisor {
 namespace {
 
-constexpr int checks_until_all_ended = 2;  // a step ends at once when its last task does
+constexpr int checks_until_all_ended = 2;  // normally srun ends as soon as the last task has ended
 
 /// Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
 std::optional<std::int64_t> last_heartbeat_ns(std::filesystem::path const& file) {

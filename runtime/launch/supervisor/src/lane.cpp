@@ -27,7 +27,7 @@ namespace {
 
 using Hosts = std::vector<std::string>;
 
-/// The event of slurm.event_hook; empty if another run tells what happens.
+/// The event of slurm.event_hook for the end of a run; empty for the causes that are not reported.
 std::string_view event_of(Cause cause) {
     if (cause == Cause::finished || cause == Cause::stopped_by_search) return events::completed;
     if (cause == Cause::preempted || cause == Cause::time_limit) return events::preempted;
@@ -82,7 +82,7 @@ void skip_lost_steps(SupervisorContext const& context, std::uint32_t count) {
         context.log(fmt::format("not all step numbers of the lost run were skipped: {}", describe(end)));
 }
 
-/// What keeps the files of a trial from being prepared, in one line.
+/// Describes in one line why the files of a trial could not be prepared.
 std::string describe_failure(Error const& error) {
     auto text = "the trial's files could not be prepared: " + error.message;
     for (auto const& note : error.notes) text += "; " + note;
@@ -117,7 +117,8 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     return plan;
 }
 
-/// Whether Slurm's signals reach every process of a step, so that a program gets TERM without the wrapper.
+/// Whether Slurm's signals reach every process of a step, so that a program gets them without the wrapper.
+/// Matters only with slurm.forward_signals.
 bool Lane::signals_reach_all() const {
     if (assignment_.spec.forward_signals.empty()) return false;
     auto const config = context_.slurm.query_cluster_config();
@@ -126,7 +127,7 @@ bool Lane::signals_reach_all() const {
            config->find("SignalChildrenProcesses").value_or("") == "yes";
 }
 
-/// Reserves the configured ports and logs those that are not the configured ones.
+/// Reserves ports for the run, and logs each configured port that is taken.
 Ports Lane::reserve_ports() {
     auto const configured = configured_ports(assignment_.spec.config);
     auto reserved = ports_.reserve(configured);

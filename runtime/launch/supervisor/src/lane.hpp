@@ -32,10 +32,10 @@ public:
     Status begin(std::uint32_t trial, std::string const& refusal = {});
 
     bool is_idle() const { return !run_; }
-    /// The outcome of the run has been recorded; its step may still run.
+    /// The outcome of the run is known; its step may still run.
     bool has_outcome() const { return run_ && run_->outcome; }
     bool is_running() const { return run_ && !run_->outcome; }
-    /// The run was not started, and the caller must end it.
+    /// No step was started, because nodes have failed the health check. The caller must end the run.
     bool has_unhealthy_nodes() const { return is_running() && !run_->unhealthy.empty(); }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
@@ -51,8 +51,8 @@ public:
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
     /// A node of the run whose heartbeat is overdue.
-    /// \param on_time whether this check is made when it is due. After a late one the heartbeats are counted
-    /// from now on, because this process may have been stopped and not the node.
+    /// \param on_time whether this check is made when it is due. After a late check, the monitor counts again
+    ///     from zero, because this process may have been stopped and not the node.
     std::optional<std::string> find_silent_host(bool on_time);
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with that at the last check, if a check is due.
@@ -61,7 +61,7 @@ public:
     /// Nodes that later runs of the trial must not use.
     std::vector<std::string> bad_hosts() const;
 
-    /// Handles what the trial has reported to its search, and returns what follows from it.
+    /// Handles what the trial has reported to its search. Returns what to do about the run.
     RunAction follow_search();
 
     void ask_to_stop();
@@ -83,7 +83,7 @@ public:
     bool all_nodes_answered() const {
         return run_ && run_->step && run_->exit_code == 0 && run_->machine.silent_host().empty();
     }
-    /// Records another outcome, which replaces the first one: after the job was requeued, or could not be.
+    /// Records a new outcome in place of the first one, for example if the job could not be requeued.
     Status change_outcome(lifecycle::RunOutcome outcome);
     Status record_requeued() { return run_->record.record_requeued(context_.clock.now()); }
     /// Waits until the step has ended; the lane is idle then.

@@ -25,7 +25,7 @@ constexpr auto meeting_time = 30s;  // srun does not start all tasks of a large 
 constexpr auto exchange_time = 3s;
 constexpr std::uint32_t peers_of_each = 2;
 constexpr std::size_t written_bytes = std::size_t{1} << 20;
-// More than a packet: a network may lose only large ones.
+// More than one packet, because a network may lose only large packets.
 constexpr std::size_t exchanged_bytes = std::size_t{256} << 10;
 
 // ---- connections ----

@@ -63,7 +63,8 @@ Status make_link(fs::path const& target, fs::path const& link) {
     return os_error(fmt::format("link '{}'", link.string()), errno);
 }
 
-/// Fails if a link of the code leads elsewhere, where nothing may be removed.
+/// Fails if `below` leads through a symbolic link of the code: the caller would remove files outside of the
+/// working directory.
 Status require_no_links(fs::path const& work, fs::path const& below) {
     auto path = work;
     for (auto const& part : below) {

@@ -13,7 +13,7 @@ namespace det::launch::supervisor {
 /// working directory, its persistent directories, DET_TRIAL_DIR and the directory of the trial itself.
 std::optional<UtcTime> newest_change(std::vector<std::string> const& patterns, TrialLayout const& trial);
 
-/// Whether the files have changed since; `before` empty: there were none.
+/// Whether `change` is later than `before`. Any time is later than nullopt.
 bool is_newer(std::optional<UtcTime> const& change, std::optional<UtcTime> const& before);
 
 }  // namespace det::launch::supervisor

@@ -55,7 +55,8 @@ Status prepare_start(Assignment const& assignment, RequeueRequest const& request
     return is_refused ? check_is_queued(assignment.job, context.slurm) : Ok{};
 }
 
-/// Whether the job has not been cancelled and has not been started again elsewhere.
+/// Whether Slurm shows this incarnation of the job as running or being preempted. False also if Slurm does
+/// not answer.
 bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
     auto const job = slurm.query_job(assignment.job);
     if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
@@ -86,11 +87,12 @@ Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob arra
 
 Status release_new_job(std::uint32_t job, RequeueRequest const& request, SupervisorContext const& context) {
     if (request.start == RequeueRequest::Start::held) return Ok{};
-    if (request.by_new_job) (void)delay_start({job, {}}, request, context);  // it has been logged
+    // Delay_start() has logged an error.
+    if (request.by_new_job) (void)delay_start({job, {}}, request, context);
     return context.slurm.release({job, {}});
 }
 
-/// Submits a new job for the array task. Returns empty if it could not: the job must be requeued then.
+/// Submits a new job for the array task. Returns nullopt if that failed: then the job must be requeued.
 Result<NewJob> replace_job(Assignment const& assignment, RequeueRequest const& request,
                            SupervisorContext const& context) {
     auto const array = find_own_array(assignment);

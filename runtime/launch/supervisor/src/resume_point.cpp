@@ -27,7 +27,7 @@ struct PastRun {
     bool may_still_run() const {
         if (!started) return false;
         if (!ended || was_abandoned || ended->cause == Cause::node_failed) return true;
-        // Slurm ends the job after the record. It can't do that on a node that does not answer.
+        // After this record Slurm ends the processes of the job, but not on a node that does not answer.
         return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
     }
     bool has_failed() const { return ended && is_failure(ended->cause); }

@@ -34,8 +34,8 @@ bool is_true(ExperimentSpec const& spec, char const* key) {
 }
 
 /// Adds the package `determined` to the end of PYTHONPATH, so that the user's own modules come first. With
-/// slurm.log_wandb our module `wandb` comes before the user's. Python prints lines at once, unless the user
-/// sets PYTHONUNBUFFERED.
+/// slurm.log_wandb our module `wandb` comes before the user's. PYTHONUNBUFFERED, unless it is set, makes
+/// Python print lines at once.
 void set_python(Environment& environment, ExperimentSpec const& spec) {
     auto const installed = own_executable().parent_path().parent_path() / "lib/det-submit";
     auto path = (installed / "python-path").string();
@@ -62,8 +62,8 @@ bool caches_compiled(ExperimentSpec const& spec) {
     return !spec.config->contains(cache) || spec.config->at(cache) != Json(false);
 }
 
-/// The files into which PyTorch writes what each rank's collective operations did when one timed out; it adds
-/// the number of the rank. Newer releases read the second name.
+/// Sets the path at which PyTorch's flight recorder writes the last collective operations of each rank when
+/// one has timed out. PyTorch appends the rank to the path. Newer releases read the second variable.
 void record_collectives(Environment& environment, std::filesystem::path const& run) {
     for (auto const* name : {"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "TORCH_FR_DUMP_TEMP_FILE"}) {
         if (!environment.find_non_empty(name)) environment.set(name, (run / "flight-recorder-").string());

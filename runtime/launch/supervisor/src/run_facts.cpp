@@ -145,7 +145,7 @@ private:
                });
     }
 
-    /// For a run that failed and was not asked to stop: what made it fail.
+    /// Finds what made a run fail that was not asked to stop.
     Status find_causes() {
         if (!run_.unhealthy.empty()) return add_unhealthy_nodes();
         DET_TRY(add_log_policies());

@@ -8,7 +8,7 @@
 
 namespace det::launch::supervisor {
 
-/// A run whose step has ended.
+/// A run whose end the supervisor records.
 struct EndedRun {
     RunPlan const& plan;
     RunRecord const& record;

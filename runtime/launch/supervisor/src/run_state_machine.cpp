@@ -119,7 +119,7 @@ RunAction RunStateMachine::on_time(Time now) {
         query_again_at_.reset();
         return RunAction::query_job;
     }
-    // The limit may have been changed since.
+    // The time limit may have been changed since the last query.
     if (limit_near_at_ && now >= *limit_near_at_) return RunAction::query_job;
     return RunAction::wait;
 }

@@ -25,8 +25,7 @@ using Time = RunStateMachine::Time;
 
 constexpr auto dependency_interval = 60s;  // between two looks at the journals of other experiments
 constexpr auto query_timeout = 6s;         // the query is repeated later
-// How soon a report is decided on. The chief's journal is on this node or, with a shared file system, cached
-// there: reading its end costs some microseconds.
+// How often the supervisor reads what the trials have reported to their search.
 constexpr auto search_interval = 1s;
 
 /// The job as Slurm shows it, if slurmctld answers.
@@ -75,7 +74,8 @@ public:
     }
 
 private:
-    /// Puts the job back into the queue for a minute, because an experiment that it follows has not ended.
+    /// Puts the job back into the queue for a minute, because an experiment or a trial for which it waits has
+    /// not ended.
     int wait_in_queue(std::string const& what) {
         context_.log(fmt::format("{} has not ended: the job waits in the queue", what));
         auto const queued = requeue_job(assignment_, {.timeout = timeout()}, context_);
@@ -105,7 +105,7 @@ private:
     void begin(Lane& lane, std::uint32_t trial) {
         has_begun_ = true;
         if (auto const begun = lane.begin(trial, refusal_); !begun) return stop_on_error(begun.error());
-        if (lane.has_outcome()) apply_outcome(lane);  // the step could not be started
+        if (lane.has_outcome()) apply_outcome(lane);  // the run has ended without a step
         if (lane.has_unhealthy_nodes()) end_run(lane, 1);
     }
 
@@ -233,8 +233,9 @@ private:
                 return;
             case NextAction::stop:
                 if (is_failure(outcome.cause) || outcome.cause == Cause::not_launched) exit_code_ = 1;
-                // If the step still runs, Slurm ends the job; if no step can be started here, the next one
-                // can't either.
+                // A step that still runs means that Slurm is ending the job. After a step that could not be
+                // started, the next one could not be started either. In both cases the lane takes no other
+                // trial.
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
             case NextAction::requeue_held:

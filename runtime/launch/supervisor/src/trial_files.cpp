@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Begins the names of files and directories that are being made; they are renamed when they are whole.
+/// Prefix of the names of incomplete files and directories. They are renamed when they are complete.
 constexpr char unfinished[] = ".new-";
 
 Status rename_to(fs::path const& from, fs::path const& to) {
@@ -67,7 +67,8 @@ public:
         return spec_.persist.empty() ? Status(Ok{}) : make_persistent(generation);
     }
 
-    /// Removes what earlier runs left. Their processes then find no file under the names that they know.
+    /// Removes the generations of earlier runs. Processes of these runs then find no files under the names
+    /// that they know.
     Status remove_earlier(std::uint32_t current) const {
         DET_TRY(require_newest());  // a newer run may be copying what would be removed
         DET_TRY_ASSIGN(auto const names, list_directory(trial_.generations()));
@@ -116,8 +117,8 @@ private:
         return rename_to(fresh, generation.work());
     }
 
-    /// Makes the directories that do not exist yet. The files that the code has in them are their first
-    /// content.
+    /// Makes the directories that do not exist yet. A new directory begins with the files that the code has
+    /// in it.
     Status make_persistent(GenerationLayout const& generation) const {
         auto wanted = spec_.persist;
         std::erase_if(wanted, [&](auto const& name) { return path_exists(generation.persist() / name); });

@@ -7,8 +7,8 @@
 namespace det::launch::supervisor {
 
 /// Waits for a step that starts before the run's own one.
-/// \return whether it has ended; false at `until`, or if Slurm's notice comes first, which is blocked and
-///     read later.
+/// \return whether the step has ended; false at `until`, or when Slurm's notice, a blocked SIGTERM, is
+///     pending
 bool wait_for_step(slurm::StepProcess& step, std::chrono::steady_clock::time_point until, Clock const& clock);
 
 }  // namespace det::launch::supervisor

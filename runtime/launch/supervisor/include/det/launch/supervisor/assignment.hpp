@@ -28,9 +28,9 @@ struct Assignment {
     int lanes() const { return static_cast<int>(spec.lanes); }
     /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;
-    /// What the user wants of the experiment; `run` if that can't be read.
+    /// The desired state of the experiment; `run` if it can't be read.
     DesiredState desired() const;
-    /// The stricter one of what the user wants of the experiment and of the trial.
+    /// The stricter one of the desired states of the experiment and of the trial.
     DesiredState desired(std::uint32_t trial) const;
 };
 
@@ -45,10 +45,10 @@ struct HostCpus {
     int threads_per_core = 1;
 };
 
-/// \return The largest number of CPUs on a node that a step may request. With --threads-per-core and
-/// --hint=nomultithread in sbatch_args, Slurm counts all threads of the job's cores, but refuses a step that
-/// requests more than the allowed ones. Exact for a job that has the whole node; for one that shares it, at
-/// most the allowed threads of the node. Pure.
+/// The largest number of CPUs per node that a step may request. With --threads-per-core or
+/// --hint=nomultithread, Slurm counts all hardware threads of the job's cores, but refuses a step that
+/// requests more than the allowed threads. If the job shares the node, the result may be too large. Pure.
+/// \param cpus number of CPUs per node, as Slurm counts them for the job
 int step_cpus_max(int cpus, Environment const& job, HostCpus const& host);
 
 }  // namespace det::launch::supervisor

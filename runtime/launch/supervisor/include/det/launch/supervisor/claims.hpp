@@ -8,22 +8,22 @@
 
 namespace det::launch::supervisor {
 
-/// The trials that this job runs. Usually the job runs the trial of its array task, or the one that replaces
-/// it because its hyperparameters are invalid. If trials share nodes or there are fewer tasks than trials
-/// (ExperimentSpec::claims_trials), the job runs the trials that it claims: it creates trials/N/claimed with
-/// link(2), and the file contains the job id of the array task.
+/// The trials that this job runs. Usually the job runs the trial of its array task, or the trial that
+/// replaces it if its hyperparameters were invalid. If trials share nodes or there are fewer tasks than
+/// trials (ExperimentSpec::claims_trials), the job runs the trials that it claims: it creates
+/// trials/N/claimed with link(2), and the file contains the job id of the array task.
 class Claims {
 public:
     explicit Claims(Assignment const& assignment)
         : assignment_(assignment), may_have_earlier_claims_(assignment.incarnation.restart_count > 0) {}
 
-    /// The next trial that no other task runs and that the user has not paused or cancelled: first the trials
-    /// that this task had claimed before it was requeued, then free ones, beginning with that of its array
-    /// task. nullopt if none is left.
+    /// Claims the next trial that no other task runs and that the user has not paused or cancelled. First
+    /// come the trials that this task had claimed before it was requeued, then free trials, beginning with
+    /// that of its array task. nullopt if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
-    /// This job runs it next. Empty if the searcher replaces no trials, or has done so too often for this
-    /// one.
+    /// This job runs it next. nullopt if the searcher replaces no trials, or if too many trials in a row have
+    /// been replaced.
     Result<std::optional<std::uint32_t>> claim_replacement(std::uint32_t trial);
     /// Removes the claim, so that any job may claim the trial later. Used only if tasks claim trials.
     Status release(std::uint32_t trial);

@@ -10,11 +10,11 @@
 
 namespace det::launch::supervisor {
 
-/// What a run has reported, as far as the supervisor compares it.
+/// The signs of progress of a run.
 struct ReportedProgress {
     std::uint64_t journal_bytes = 0;         // size of the chief's journal
     std::optional<UtcTime> files = {};       // newest change of the files of slurm.progress_glob
-    std::vector<std::string> activity = {};  // by node: the number that its wrapper has written
+    std::vector<std::string> activity = {};  // the number in the heartbeat file of each node
     friend bool operator==(ReportedProgress const&, ReportedProgress const&) = default;
 };
 
@@ -23,8 +23,8 @@ struct ReportedProgress {
 ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
                                std::vector<std::string> const& progress_globs);
 
-/// Decides whether a run hangs: its progress has not changed for slurm.hang_timeout. Pure: times and progress
-/// go in. The time begins with the run, so that a program that never reports a step hangs too.
+/// Decides whether a run hangs: its progress has not changed for slurm.hang_timeout. The timeout begins with
+/// the run, so that a program that never reports a step hangs too. Pure.
 class HangDetector {
 public:
     using Time = std::chrono::steady_clock::time_point;
@@ -34,8 +34,8 @@ public:
 
     /// When check() must be called; nullopt: never.
     std::optional<Time> next_check() const;
-    /// Returns whether the run hangs. If the call is late by more than one interval, this process was
-    /// stopped, for example because the job was suspended, and the ranks too: the time begins anew.
+    /// Returns whether the run hangs. If the call is late by more than one interval, the job was probably
+    /// suspended, and the timeout begins again.
     bool check(ReportedProgress const& progress, Time now);
 
 private:

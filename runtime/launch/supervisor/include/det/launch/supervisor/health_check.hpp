@@ -15,15 +15,15 @@ struct UnhealthyNode {
     std::string why;
 };
 
-/// What follows from the reports of a run's nodes.
+/// The result of a health check of a run's nodes.
 struct HealthVerdict {
     bool is_complete = false;  // all nodes have ended the check
     std::vector<UnhealthyNode> unhealthy = {};
     std::vector<std::string> notes = {};  // for the log
 };
 
-/// Decides which nodes have failed: those with a fault; those that did not report while others did; and of
-/// two nodes that can't connect, the one with more failed connections, or both.
+/// Decides which nodes have failed: those with a fault; those that did not report; and of two nodes that
+/// can't connect, the one with more failed connections, or both.
 /// \param reports  of each host; empty if a node has not begun the check
 /// \param was_cut_off the check took too long and was ended: nodes that did not complete it have failed
 /// Pure.
@@ -33,9 +33,9 @@ HealthVerdict judge_health(std::vector<std::string> const& hosts,
 /// Whether `slurm: {health_check: true}` is set.
 bool wants_health_check(ExperimentSpec const& spec);
 
-/// Checks the nodes of a run by a step of this job, before the run's own step. Blocks for some seconds, at
-/// most for a minute, or until Slurm signals this process. If the check can't be made, it logs that and no
-/// node has failed.
+/// Checks the nodes of a run by a step of this job, before the run's own step. Does nothing unless
+/// slurm.health_check is set. Blocks for some seconds, at most for a minute, or until Slurm signals this
+/// process. If the check can't be made, it logs that and no node has failed.
 std::vector<UnhealthyNode> check_health(Assignment const& assignment, RunPlan const& run,
                                         SupervisorContext const& context);
 

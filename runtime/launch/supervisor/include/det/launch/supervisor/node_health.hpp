@@ -14,12 +14,12 @@ namespace det::launch::supervisor {
 
 /// The arguments of `det-launch check-health`.
 struct HealthCheck {
-    std::filesystem::path directory;  // of the reports, on the shared storage
+    std::filesystem::path directory;  // directory of the reports, on the shared file system
     std::string token;                // what its file `token` contains
-    std::filesystem::path storage;    // of the checkpoints; empty: none on a file system
-    std::string hosts;                // of the run, as a compressed host list
-    std::uint16_t port = 0;           // on which nodes listen for each other
-    int gpus = 0;                     // that the run uses on this node
+    std::filesystem::path storage;    // directory of the checkpoints; empty: they are not in a directory
+    std::string hosts;                // nodes of the run, as a compressed host list
+    std::uint16_t port = 0;           // TCP port on which each node listens
+    int gpus = 0;                     // number of GPUs that the run uses on this node
     std::filesystem::path devices = "/dev";
 };
 
@@ -27,9 +27,9 @@ struct HealthCheck {
 struct HealthReport {
     std::uint32_t index = 0;  // of the node in the run
     bool is_complete = false;
-    bool listens = false;                       // peers could connect
-    std::vector<std::string> faults = {};       // why no run should start here
-    std::vector<std::string> notes = {};        // what is wrong, and not because of this node
+    bool listens = false;                       // the node listens on the port
+    std::vector<std::string> faults = {};       // why no run should start on this node
+    std::vector<std::string> notes = {};        // problems that are not the fault of this node
     std::vector<std::uint32_t> unreached = {};  // the nodes to which it could not connect
 };
 
@@ -45,7 +45,7 @@ inline constexpr std::string_view health_token_file = "token";
 std::vector<std::uint32_t> peers_to_reach(std::uint32_t index, std::uint32_t nodes);
 
 /// Checks this node of a step: GPUs, the local disk, the checkpoint storage, and the connections to two
-/// peers. Takes less than a second if all is well, 30 s if a peer can't be reached, and as long as a file
+/// peers. Takes less than a second if all is well, 30 s if a peer can't be reached, and longer if a file
 /// system blocks.
 Status check_node_health(HealthCheck const& check, Environment const& environment);
 

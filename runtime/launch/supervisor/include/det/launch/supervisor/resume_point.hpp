@@ -28,7 +28,7 @@ struct ResumePoint {
     bool is_previous_run_lost = false;
     std::uint32_t steps_to_skip = 0;  // if the previous run is lost: see count_steps_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
-    /// others.
+    /// later runs.
     std::optional<std::uint32_t> may_still_run = {};
     std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
 };
@@ -47,9 +47,9 @@ struct RunRange {
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs, checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs = {});
 
-/// Lets a trial that has no checkpoint of its own start from another one, at step 0.
+/// Lets a trial without a checkpoint of its own start from the source checkpoint, at step 0.
 /// \param source ExperimentSpec::source_checkpoint
-/// \return codes::no_such_checkpoint or codes::checkpoint_damaged if that checkpoint does not exist any more
+/// \return codes::no_such_checkpoint or codes::checkpoint_damaged if the source checkpoint is gone or damaged
 Status start_from_source(std::optional<std::string> const& source, checkpoint::Store const& store,
                          ResumePoint& point);
 

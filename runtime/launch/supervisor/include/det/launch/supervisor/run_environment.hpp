@@ -6,9 +6,9 @@
 namespace det::launch::supervisor {
 
 /// The environment of the run's tasks: the job's environment, overridden by the user's environment_variables,
-/// overridden by the variables that det-submit defines. Some are kept if they are set: det-submit's directory
-/// is added to the end of PYTHONPATH (with slurm.log_wandb another one to its beginning); PYTHONUNBUFFERED
-/// and the files of PyTorch's flight recorder are not changed.
+/// overridden by the variables that det-submit defines. Three kinds keep a value that is set: det-submit's
+/// directories are added to PYTHONPATH, and PYTHONUNBUFFERED and the paths of PyTorch's flight recorder are
+/// not changed.
 Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
 
 /// Removes the variables that srun reads as its options, but that describe the batch step.

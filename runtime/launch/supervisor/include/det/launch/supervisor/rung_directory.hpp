@@ -4,7 +4,7 @@
 
 namespace det::launch::supervisor {
 
-/// The entries of rungs as file names, below rungs/ of the experiment.
+/// Stores the entries of the search's rungs as file names, below rungs/ of the experiment.
 class RungDirectory final : public search::RungStore {
 public:
     explicit RungDirectory(ExperimentLayout experiment) : experiment_(std::move(experiment)) {}

@@ -14,12 +14,12 @@ struct SupervisorContext {
     Environment environment;
     std::filesystem::path wrap_rank;                   // absolute path of det-wrap-rank
     std::function<void(std::string const&)> log;       // writes one line to Slurm's output file
-    std::filesystem::path output = "/proc/self/fd/2";  // that file, which also receives srun's error messages
+    std::filesystem::path output = "/proc/self/fd/2";  // Slurm's output file, also of srun's error messages
 };
 
 /// Runs the trials of this job, side by side where they share its node, until each of them has finished,
-/// failed for good, or is given back to Slurm. Blocks SIGTERM, SIGURG and SIGUSR2 in this process. Returns
-/// the exit code of the batch script.
+/// failed for good, was paused, or waits in the queue again. Blocks SIGTERM, SIGURG and SIGUSR2 in this
+/// process. Returns the exit code of the batch script.
 Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor
