@@ -84,15 +84,15 @@ std::optional<RunOutcome> if_canceled(RunFacts const& facts) {
     return std::nullopt;
 }
 
-/// The program has reported that it can't train with the hyperparameters of this trial.
+/// Applies if the program has reported that it can't train with the hyperparameters of this trial.
 std::optional<RunOutcome> if_invalid(RunFacts const& facts) {
     if (!facts.search.is_invalid) return std::nullopt;
     return RunOutcome{Cause::invalid_hyperparameters, NextAction::stop,
                       "the trainer calls its hyperparameters invalid"};
 }
 
-/// The search has ended the trial, or can't go on. Does not apply to a program that ended by itself after the
-/// last rung, or before it was asked to stop: that trial is finished.
+/// Applies if the search has ended the trial or can't go on, but not to a program that ended by itself after
+/// the last rung, or before it was asked to stop: that trial is finished.
 std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     auto const& search = facts.search;
     if (!search.mistake.empty())
@@ -103,8 +103,8 @@ std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     return RunOutcome{Cause::stopped_by_search, NextAction::stop, "the search ended it: " + search.end};
 }
 
-/// The search has ended the trial and the program ended by itself: after the last rung, or before it was
-/// asked to stop. Slurm may be taking the nodes at the same time.
+/// Applies if the search has ended the trial and the program ended by itself: after the last rung, or before
+/// it was asked to stop. Slurm may be taking the nodes at the same time.
 std::optional<RunOutcome> if_search_is_over(RunFacts const& facts) {
     if (facts.search.end.empty()) return std::nullopt;
     return RunOutcome{Cause::finished, NextAction::stop, "the trainer finished"};
@@ -185,7 +185,8 @@ std::string describe_preempted_end(RunFacts const& facts) {
 std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
     if (!stopped_after_notice(facts)) return std::nullopt;
     bool const in_grace = is_in_grace(facts);
-    // The user paused the trial and activated it again: the nodes are still allocated.
+    // With the reason `user`, the user has paused the trial and activated it again: the nodes are still
+    // allocated.
     auto const next_action = facts.stop_reason == StopReason::user && !in_grace ? NextAction::restart_in_place
                                                                                 : NextAction::requeue;
     return RunOutcome{
@@ -194,9 +195,9 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
         fmt::format("{}; the trainer {}", describe_stop_reason(facts), describe_preempted_end(facts))};
 }
 
-/// A request by `scontrol requeue` does not count as a failure. Without a notice, an exit code of
-/// slurm.preempted_exit_codes asks to be queued again. That does not count as a failure either if the run
-/// made progress; otherwise it does, so that the number of such runs is limited.
+/// Applies if the program asked for a requeue: by `scontrol requeue` inside a container or, without a notice,
+/// by an exit code of slurm.preempted_exit_codes. Such an exit code counts as a failure if the run made no
+/// progress, so that the number of such runs is limited.
 std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
     if (facts.asks_for_requeue)
         return RunOutcome{Cause::preempted, NextAction::requeue,
@@ -225,7 +226,7 @@ Cause failure_of(RunFacts const& facts) {
     return facts.hung_for && facts.silent_host.empty() ? Cause::hung : Cause::failed;
 }
 
-// A limit this high does not cause rapid restarts: each run waits until a node answers or the job starts.
+// Limits consecutive requeues because of Slurm or its nodes.
 constexpr std::uint32_t slurm_failures_max = 30;
 
 /// The outcome if the next run must not use some of the nodes.

@@ -71,7 +71,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
         case JobState::suspended:
             return in_run && facts.runs.back().started ? State::running : State::starting;
         case JobState::completing:
-            return in_run ? State::running : State::queued;  // the job has been requeued
+            return in_run ? State::running : State::queued;  // without a run, the job has been requeued
         case JobState::canceled:
             return State::canceled;
         case JobState::timed_out:

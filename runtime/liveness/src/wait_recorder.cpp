@@ -27,7 +27,7 @@ void WaitRecorder::add(WaitOperation operation, int awaited_rank, Clock::duratio
 
 void WaitRecorder::end_wait() { increase(slot_->waits_ended, 1); }
 
-/// If all entries are used, the rank replaces the one that was awaited the shortest.
+/// Finds or creates the entry of a rank. If all entries are used, replaces the one with the shortest time.
 WaitPage::Awaited& WaitRecorder::entry_for(int rank) {
     auto const holds = [](int value) {
         return [value](auto const& entry) {

@@ -10,8 +10,8 @@
 
 namespace det::lifecycle {
 
-/// The incarnation of a job that a supervisor belongs to. slurmctld may have started another one on other
-/// nodes while this one was cut off from the network.
+/// One execution of a Slurm job. slurmctld may have requeued the job and started it on other nodes while this
+/// execution was cut off from the network.
 struct Incarnation {
     std::uint32_t restart_count = 0;
     std::string batch_host;

@@ -39,7 +39,7 @@ struct RunView {
     std::vector<SearchDecision> decisions = {};   // of the search about the trial, in this run
     std::optional<JobAllocated> allocation = {};  // the newest one
 
-    /// Takes a record of the run's `life` into account. Records come in order.
+    /// Evaluates one record of the run's `life`. The records must be added in order.
     void add(Record const& record);
     /// Records from which add() makes the same view.
     std::vector<Record> records() const;

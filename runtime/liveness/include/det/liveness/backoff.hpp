@@ -48,7 +48,7 @@ public:
         yields_left_ = yields_.polls;
     }
 
-    /// To be called first after each poll that found nothing.
+    /// Must be called after each poll that found nothing, before yield_or_sleep().
     /// \return false when it is time to stop spinning
     bool spin() {
         if (spins_left_ == 0) return false;

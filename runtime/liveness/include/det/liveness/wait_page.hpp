@@ -39,13 +39,13 @@ struct RankWaits {
         int rank = 0;
         std::uint64_t ns = 0;
     };
-    /// The ranks that it awaited. If there were more than 8: the last one and those with the longest times. A
-    /// rank that was left out and is awaited again starts at zero.
+    /// The ranks that this rank has awaited, at most 8: the last one and those with the longest times. A rank
+    /// that was left out and is awaited again starts at zero.
     std::vector<ForRank> waited_for;
 };
 
 /// A mapped file, shared by the ranks of a run on a node and by their wrapper. Each rank has a slot, which
-/// only that rank writes. Readers see each number whole, but not all numbers at one moment.
+/// only that rank writes. A reader gets each number whole, but the numbers may be from different moments.
 class WaitPage {
 public:
     static constexpr int slots_max = 1024;

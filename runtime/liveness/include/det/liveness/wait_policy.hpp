@@ -31,7 +31,7 @@ public:
     explicit WaitTimer(WaitPolicy const& policy, Clock::time_point begin = Clock::now())
         : policy_(&policy), begin_(begin) {}
 
-    /// Warns if the wait is long, once. To be called from time to time.
+    /// Warns once if the wait is long. Must be called repeatedly during the wait.
     /// \param describe returns which rank waits for what, for example "rank 0 has waited for rank 1"
     /// \param reassurance the end of the warning, for example ", which is alive"
     /// \return codes::timed_out if the time limit has passed

@@ -8,8 +8,8 @@
 namespace det::preemption {
 
 /// What a rank publishes: the number of calls of should_preempt() that it has begun without a notice, or the
-/// call at which it had one. After a notice the state does not change any more. It is one 64-bit number, so
-/// that one store and one load of shared memory are enough.
+/// call at which it had one. A published state with a notice does not change any more. It is one 64-bit
+/// number, so that one store and one load of shared memory are enough.
 class PreemptState {
 public:
     constexpr PreemptState() = default;
@@ -72,7 +72,7 @@ public:
 
     /// Begins the next call.
     void begin_call(bool has_notice);
-    /// The member whose state is needed before this rank can post its own; none: post now.
+    /// The member whose state is needed before this rank can post its own; nullopt: post now.
     std::optional<Awaited> awaited_before_post() const;
     /// The state that this rank publishes in this call.
     PreemptState state_to_post();
@@ -118,8 +118,8 @@ public:
 
 /// Makes one call of should_preempt(). Returns whether all ranks stop at this call.
 Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice);
-/// The same for a leader that relays the result to its followers. A follower reads the result of call k-1
-/// only at its call k, so leaders too return at call k what they agreed on at call k-1.
+/// Like agree(), for a leader that relays the result to its followers. A follower reads the result of call
+/// k-1 only at its call k, so leaders too return at call k what they agreed on at call k-1.
 Result<bool> agree_and_relay(Agreement& agreement, Channel& channel, bool has_notice);
 
 }  // namespace det::preemption

@@ -11,7 +11,7 @@ enum class FinalSave : std::uint8_t {
     keep_last_saved,  // too little time is left: only commits checkpoints that are already being written
 };
 
-/// Chooses whether to save one more checkpoint: one and a half times its cost must be left. Pure.
+/// Chooses save_new if at least 1.5 times the cost of a checkpoint is left. Pure.
 /// \param left time until the nodes are taken away; none: unknown, and the run saves.
 /// \param cost of the last checkpoint, from its snapshot to its commit; none: unknown, and the run saves.
 FinalSave choose_final_save(std::optional<std::chrono::microseconds> left,

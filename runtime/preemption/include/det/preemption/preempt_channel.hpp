@@ -54,8 +54,8 @@ public:
 
     Agreement make_agreement() const;
     /// Exchanges one message with each peer. Collective; called before the first post. The first message
-    /// between two ranks needs progress on both of them, and later one of them may wait in shared memory
-    /// instead.
+    /// between two ranks needs progress on both of them. Later, one of them may be waiting in shared memory,
+    /// where it makes no progress.
     Status connect();
     /// One call of should_preempt().
     Result<bool> agree(Agreement& agreement, bool has_notice);

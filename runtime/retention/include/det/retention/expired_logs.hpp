@@ -10,7 +10,7 @@
 
 namespace det::retention {
 
-/// \return retention_policy.log_retention_days of the configuration; nothing if logs stay for ever. Pure.
+/// \return retention_policy.log_retention_days of the configuration; nullopt if logs stay for ever. Pure.
 std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec);
 
 /// Removes logs of trials that have ended: the logs of their nodes, and Slurm's output files once all trials

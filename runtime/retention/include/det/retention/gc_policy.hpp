@@ -36,9 +36,9 @@ struct KnownCheckpoint {
     std::uint64_t size_bytes = 0;
 };
 
-/// UUIDs of the checkpoints that stay. The checkpoints of each trial are ordered oldest first. Of two equally
-/// good checkpoints the one that comes first in the input stays. save_trial_latest keeps all checkpoints of a
-/// step or none of them. Pure.
+/// UUIDs of the checkpoints that stay. The checkpoints of each trial must be ordered oldest first. Of two
+/// equally good checkpoints the one that comes first in the input stays. save_trial_latest keeps all
+/// checkpoints of a step or none of them. Pure.
 std::set<std::string> choose_kept(GcPolicy const& policy, bool smaller_is_better,
                                   std::span<KnownCheckpoint const> checkpoints);
 
