@@ -20,7 +20,7 @@
 #include <iterator>
 
 #include "free_port.hpp"
-#include "run_facts.hpp"
+#include "gather_run_facts.hpp"
 
 namespace det::launch::supervisor {
 namespace {

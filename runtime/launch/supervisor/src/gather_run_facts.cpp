@@ -1,4 +1,4 @@
-#include "run_facts.hpp"
+#include "gather_run_facts.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
