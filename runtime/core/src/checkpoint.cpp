@@ -121,9 +121,9 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
     return draft.uuid;
 }
 
-/// Writes a record with which a later run finds checkpoints that were committed and not reported, and garbage
-/// collection finds files of checkpoints that were not committed. The record is not synced to disk, because
-/// training would wait for that; it survives a crash of this process.
+/// Records that a checkpoint begins. With this record a later run finds a checkpoint that was committed and
+/// not reported, and garbage collection finds the files of one that was not committed. The record is not
+/// synced, because training would wait for that; it survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
     if (!data_.reporter) return Ok{};
     return data_.reporter->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});

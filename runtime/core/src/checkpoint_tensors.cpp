@@ -84,7 +84,7 @@ Status Checkpoint::report(Outcomes const& outcomes, Duration blocked) {
         if (save && !outcome.error) measure(save.mapped().begun);
         if (!outcome.manifest) continue;
         DET_TRY(report(*outcome.manifest, blocked + (save ? save.mapped().blocked : Duration())));
-        blocked = {};  // it is counted once
+        blocked = {};  // counted for the first outcome only
     }
     return Ok{};
 }
@@ -139,7 +139,7 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     std::vector<std::string> newest_first;
     if (data_.distributed.is_chief()) {
         if (auto const newest = latest()) newest_first.push_back(*newest);
-        // If a journal cannot be read, only the newest checkpoint is tried.
+        // If a journal can't be read, only latest() is tried.
         auto const past = data_.in_experiment() ? list_past_checkpoints(data_.info->run_path, *data_.store)
                                                 : Result(std::vector<std::string>());
         for (auto const& uuid : past.value_or(std::vector<std::string>())) {

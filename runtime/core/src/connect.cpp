@@ -44,8 +44,9 @@ Result<liveness::WaitPolicy> find_wait_policy(ContextOptions const& options) {
     return waits;
 }
 
-/// The recorder of this rank's waits on the page in DET_RUN_DIR, which the node's wrapper reads. Null outside
-/// of a run, and if there is no such page: the waits are not needed for the training.
+/// Opens the page in DET_RUN_DIR on which this rank records its waits for other ranks; the node's rank
+/// wrapper reads it. Returns null if there is no page, or no slot on it for this rank: training does not need
+/// it.
 std::shared_ptr<liveness::WaitRecorder> open_recorder(RankIdentity const& identity,
                                                       std::optional<Info> const& info) {
     int const local_rank = identity.topology.local_rank;
@@ -73,9 +74,8 @@ struct NodeRendezvous {
     bool is_temporary;      // the ranks make the directory, and remove it
 };
 
-/// In a run it is the run's directory, so the ranks need no MPI and no particular launcher. Outside of a run
-/// it is a private directory that is named after the launcher's job or the program's group; nullopt if there
-/// is no such name.
+/// Returns the run's directory in a run. Outside of a run returns a private directory that is named after the
+/// launcher's job or the program's group; nullopt if there is neither.
 std::optional<NodeRendezvous> find_node_rendezvous(RankNumbers const& numbers,
                                                    std::optional<Info> const& info,
                                                    Environment const& environment) {
@@ -101,7 +101,7 @@ Ranks connect_node(Topology const& topology, NodeRendezvous const& place, livene
     return ranks;
 }
 
-/// The group of all ranks, and the group of this node's ranks if the context needs it.
+/// The group of all ranks. `local` is the group of this node's ranks, if `ranks` was made of it.
 struct Connected {
     std::unique_ptr<collectives::RankGroup> ranks;
     std::shared_ptr<collectives::RankGroup> local = nullptr;
@@ -119,8 +119,8 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
     }
     auto const tuning = tuning_for(identity, options.environment);
     DET_TRY_ASSIGN(auto transport, open_transport(numbers, info, options.environment, waits));
-    // Two-level operations need all nodes to take this branch. Outside of a run the name may come from the
-    // launcher's job, which need not be the same, or known, on all nodes.
+    // All nodes must choose the same kind of group. Outside of a run the directory may be named after the
+    // launcher's job, which may be unknown on some nodes: then no node uses shared memory.
     if (!place || (!info && numbers.group.empty())) {
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};

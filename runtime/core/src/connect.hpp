@@ -23,11 +23,11 @@ Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& 
 /// no wrapper.
 std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment);
 
-/// From now on the message of the first lost rank is written into the file. Errors are ignored: the wrapper
-/// then records a failure of this rank. Does nothing for an empty path.
+/// Makes this process write a message into the file when it first loses another rank. Errors of writing are
+/// ignored: the wrapper then records a failure of this rank. Does nothing for an empty path.
 void record_lost_peers(std::filesystem::path const& file);
 
-/// Ends record_lost_peers() and removes the file: from now on other ranks may end at any time.
+/// Ends record_lost_peers() and removes the file. Called at the end, when other ranks may leave at any time.
 void forget_lost_peers(std::filesystem::path const& file);
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the

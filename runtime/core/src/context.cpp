@@ -40,7 +40,7 @@ std::optional<std::chrono::steady_clock::time_point> find_job_end(Environment co
     return left > left.zero() ? std::optional(clock.steady_now() + left) : std::nullopt;
 }
 
-/// What a rank opens of its run.
+/// The files and the store that a rank has opened.
 struct OpenedRun {
     std::optional<Info> info;
     std::optional<journal::JournalWriter> journal;
@@ -122,7 +122,7 @@ struct Context::Parts {
     Parts(Parts const&) = delete;
     Parts& operator=(Parts const&) = delete;
 
-    /// Makes the parts that have a state of the run.
+    /// Makes preempt and searcher, whose state belongs to the run.
     void begin(PreemptMode mode) {
         preempt.emplace(data, mode);
         searcher.emplace(data);
@@ -149,7 +149,7 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto const identity, find_rank_identity(options.environment, info));
     auto lost_peer_file = find_lost_peer_file(info, options.environment);
     DET_TRY_ASSIGN(auto run, open_run(std::move(info), options, identity.rank == 0));
-    // Connects last, because after that other ranks may wait for this rank.
+    // Connects last: other ranks may wait for this rank as soon as it is connected.
     DET_TRY_ASSIGN(auto distributed, core::connect({identity, "", ""}, run.info, options));
     auto data = make_context_data(std::move(distributed), options);
     set_run(data, std::move(run), options);
@@ -237,8 +237,8 @@ std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() co
 Status ContextData::acknowledge_preemption() {
     if (is_preemption_acknowledged || !reporter) return Ok{};
     auto const noticed = notice ? notice->raised_at() : std::nullopt;
-    // Synced: NFS may tell only then that the disk is full. The supervisor would take a run that ends with 0
-    // and without this record for a finished one.
+    // The record is synced, because NFS may report a full disk only then. Without the record the supervisor
+    // takes a run that exits with 0 for a finished one.
     acknowledgement_failed = true;
     DET_TRY(reporter->append(PreemptionAcknowledged{clock.now(), noticed}, Durability::power_loss));
     acknowledgement_failed = false;

@@ -36,11 +36,11 @@ struct ContextData {
     Status require_newest() const;
     /// Whether the ranks are to stop: this rank's node has a notice, or the ranks have agreed to stop.
     bool has_notice() const { return is_preempted || (notice && notice->is_raised()); }
-    /// Records the acknowledgement of a preemption. Does nothing the second time, and where there is no
-    /// journal.
+    /// Records the acknowledgement of a preemption. Does nothing if it is recorded already, or if this rank
+    /// writes no journal.
     Status acknowledge_preemption();
-    /// Acknowledges again if the last attempt failed, so that a program that ignored the error does not end
-    /// as one that has finished.
+    /// Records the acknowledgement if the last attempt failed. Without it, a preempted run whose program
+    /// ignored the error counts as finished.
     Status retry_acknowledgement();
     /// The earliest time at which Slurm or the supervisor may kill the ranks (Checkpoint::save_last); nullopt
     /// if no limit is known.

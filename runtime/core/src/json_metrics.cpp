@@ -15,7 +15,7 @@ namespace det::core {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t exact_limit = std::int64_t{1} << 53;  // a double holds all integers up to it
+constexpr std::int64_t exact_limit = std::int64_t{1} << 53;  // a double holds all integers up to 2^53
 
 struct NamedNumber {
     std::string_view name;
@@ -84,7 +84,8 @@ private:
         return true;
     }
 
-    /// A string of ASCII characters without escapes; others are left to the JSON library.
+    /// Takes a string of ASCII characters without escapes. Returns nullopt for others, which the JSON library
+    /// parses.
     std::optional<std::string_view> take_string() {
         if (!take('"')) return std::nullopt;
         for (std::size_t i = 0; i < rest_.size(); ++i) {
@@ -116,7 +117,7 @@ private:
         auto const size = std::min(rest_.find_first_not_of("+-.0123456789eE"), rest_.size());
         auto const token = rest_.substr(0, size);
         auto const digits = token.starts_with('-') ? token.substr(1) : token;
-        // What from_chars() accepts and JSON does not: ".5", "1.", "01".
+        // from_chars() accepts ".5", "1." and "01", which are not JSON.
         if (digits.empty() || !is_digit(digits.front()) || !is_digit(digits.back())) return std::nullopt;
         if (digits.front() == '0' && digits.size() > 1 && is_digit(digits[1])) return std::nullopt;
         auto const point = digits.find('.');

@@ -32,7 +32,8 @@ private:
 ///     exactly; `numbers` then has an undefined content
 bool find_numbers(Json const& metrics, std::pmr::vector<Metric>& numbers);
 
-/// The same for JSON text. Also accepts NaN, Infinity and -Infinity without quotes, as Python writes them.
+/// Finds the numbers of a JSON object that is given as text. Also accepts NaN, Infinity and -Infinity without
+/// quotes, as Python writes them.
 /// \return false if the text has other values, names with escapes or beyond ASCII, or is no JSON object: then
 ///     the JSON library must parse it
 bool parse_numbers(std::string_view metrics, std::pmr::vector<Metric>& numbers);
@@ -40,9 +41,10 @@ bool parse_numbers(std::string_view metrics, std::pmr::vector<Metric>& numbers);
 /// Replaces NaN and infinities, which JSON lacks, by their names.
 void name_non_finite(Json& value);
 
-/// The names and values of a report, for mean_of_reports().
+/// Encodes the names and values of one rank's report, for mean_of_reports().
 std::string encode_for_mean(std::span<Metric const> metrics);
-/// The mean of each metric over the reports of all ranks. codes::misuse if their names differ.
+/// Returns the mean of each metric over the encoded reports of all ranks. codes::misuse if their names
+/// differ.
 Result<std::vector<double>> mean_of_reports(std::vector<std::string> const& reports);
 
 }  // namespace det::core

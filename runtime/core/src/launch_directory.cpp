@@ -61,7 +61,7 @@ std::string rendezvous_name(std::string const& group, std::string const& chief_a
 
 Status make_private_directory(std::filesystem::path const& path) {
     struct stat found {};
-    do {  // again if ranks of an earlier group have removed it in between
+    do {  // repeats if ranks of an earlier group have removed the directory in between
         DET_TRY(make_directory(path));
         if (::lstat(path.c_str(), &found) == 0) break;
         if (errno != ENOENT) return os_error(fmt::format("look at '{}'", path.string()), errno);

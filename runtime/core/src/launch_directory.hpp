@@ -22,12 +22,12 @@ std::optional<std::filesystem::path> find_launch_directory(Environment const& en
 /// job or for a group that the program names. `group` is the same on all ranks.
 std::filesystem::path launch_directory(Environment const& environment, std::string group);
 
-/// Returns the file name of the rendezvous socket of such a group.
+/// Returns the file name of the rendezvous socket of a group that the program names.
 std::string socket_name_of_group(std::string group);
 
-/// Returns the file name of the rendezvous socket in that directory or in the run's directory. The name
-/// contains the job step, or the launcher's port if the launcher starts each rank in its own step. So groups
-/// of ranks that run at the same time have different sockets.
+/// Returns the file name of the rendezvous socket of ranks that a launcher has started. The name contains the
+/// Slurm job step, or the launcher's port if the launcher starts each rank in its own step, so that groups of
+/// ranks that run at the same time have different sockets.
 std::string rendezvous_socket_name(Environment const& environment);
 
 /// Returns the directory for the files by which ranks of several nodes find each other outside of a run. The
@@ -35,7 +35,7 @@ std::string rendezvous_socket_name(Environment const& environment);
 /// \return codes::misuse if neither DET_RENDEZVOUS_DIR nor HOME is set
 Result<std::filesystem::path> find_rendezvous_directory(Environment const& environment);
 
-/// Returns the name of such a file.
+/// Returns the name of a group's rendezvous file in find_rendezvous_directory().
 std::string rendezvous_name(std::string const& group, std::string const& chief_address);
 
 /// Creates the directory if it does not exist. Fails with codes::unsafe_owner if another user owns it or has

@@ -55,7 +55,7 @@ Result<std::string> find_node_address(std::string const& chief_address, std::str
                      interface_hint};
     }
     if (!is_loopback_address(chosen.address) || is_numeric_address(chief_address)) return chosen.address;
-    // On many hosts the host's own name is 127.0.1.1, where other nodes can't connect.
+    // On many hosts the host's own name resolves to 127.0.1.1, to which other nodes can't connect.
     auto const other = std::ranges::find_if(own, [](auto const& entry) {
         return !is_loopback_address(entry.address) && entry.address.find(':') == std::string::npos;
     });

@@ -65,7 +65,7 @@ Opened open_mpi(RankIdentity const& identity) {
                  "set 'slurm: {mpi: pmix}' in the experiment's configuration, or start the ranks by mpirun"};
 }
 
-/// A transport that ranks with a network can use.
+/// A transport for ranks that have a RankNetwork.
 struct TransportOption {
     std::string_view name;
     Opened (*open)(RankIdentity const&, RankNetwork const&, RankConnections);

@@ -43,7 +43,7 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
         if (!has_begun_) DET_TRY(note_first_step());
         DET_TRY_ASSIGN(data_.is_preempted, ask());
     }
-    // Again after a call whose acknowledgement could not be recorded.
+    // Called at every true answer, because an earlier acknowledgement may have failed.
     if (data_.is_preempted && when == Acknowledge::at_once) DET_TRY(acknowledge());
     return data_.is_preempted;
 }

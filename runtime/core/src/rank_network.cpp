@@ -15,8 +15,9 @@
 namespace det::core {
 namespace {
 
-/// Returns the address at which other ranks reach the chief; empty if it is unknown. Only the chief uses it:
-/// it tells the other ranks where it listens. If the program numbers the ranks, the chief may be on any node.
+/// Returns the address at which other ranks reach the chief; empty if it is unknown. Only the chief uses the
+/// address, to tell other ranks where it listens. If the program numbers the ranks, the chief may be on any
+/// node.
 std::string chief_address(RankIdentity const& identity, Info const& info) {
     auto const& network = info.rendezvous.network;
     if (identity.topology.cross_size == 1) return "127.0.0.1";
@@ -24,8 +25,8 @@ std::string chief_address(RankIdentity const& identity, Info const& info) {
     return is_elsewhere ? network.address : network.chief_address;
 }
 
-/// Returns the network interfaces that the experiment configures. The detected interface is not used: it is
-/// the one to which host names resolve, which need not be the fast network.
+/// Returns the network interfaces that the experiment configures. The interface to which the host name
+/// resolves is not used, because it need not be on the fast network.
 std::string configured_interfaces(Info const& info) {
     auto const prefix = fmt::format("{}=", variables::inter_node_network_interface);
     if (!info.spec) return {};
@@ -80,7 +81,7 @@ Result<RankNetwork> make_network(RankNumbers const& numbers, Environment const& 
     return network;
 }
 
-/// Adds a hint: what the user can do if the ranks do not find each other.
+/// Adds a hint to errors of ranks that do not find each other.
 Error explain(Error error, RankNetwork const& network) {
     if (error.code == codes::timed_out) {
         error.hint = fmt::format("the nodes must share '{}': set {} to a directory that they share",

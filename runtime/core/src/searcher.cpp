@@ -23,8 +23,8 @@ Error no_length() {
             "add 'max_length: {batches: ...}' to the searcher of the configuration"};
 }
 
-/// The planned trial whose bracket this trial has: the trial itself, or, for a replacement, the planned trial
-/// that it replaces in the end.
+/// Returns the planned trial whose bracket this trial uses. A replacement trial uses the bracket of the
+/// planned trial that it replaces, directly or through other replacements.
 Result<std::uint32_t> find_planned_trial(ContextData const& data, std::uint32_t trial_count) {
     auto trial = data.info->trial->trial.index;
     while (trial >= trial_count) {

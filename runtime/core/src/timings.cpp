@@ -8,7 +8,7 @@ namespace det::core {
 
 Status Train::report_timings(std::optional<std::uint64_t> steps_completed) {
     if (steps_completed) timing_steps_ = *steps_completed;
-    // Ranks may be threads of one process, which share the sums.
+    // Only the chief takes the timings: ranks may be threads of one process, which share them.
     if (!require_chief(data_, "report_timings")) return Ok{};
     auto const timings = telemetry::take_timings();
     if (timings.empty()) return Ok{};

@@ -13,7 +13,7 @@ namespace det::core {
 TrialLayout trial_of(ContextData const& data);
 ExperimentLayout experiment_of(ContextData const& data);
 
-/// The records of the chiefs of all runs of the trial from run `first` on, in order.
+/// Reads the journals of the trial's runs, from run `first` on, in order.
 Result<std::vector<Record>> load_trial_records(TrialLayout const& trial, std::uint32_t first = 0);
 
 }  // namespace det::core

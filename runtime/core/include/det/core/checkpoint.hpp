@@ -28,9 +28,9 @@ struct ContextData;
 /// A checkpoint is made by store() (the chief fills a directory), by store_sharded() or upload() (all ranks
 /// fill a directory or pass one), or by save() (tensors, while training continues). Metadata is a JSON
 /// object, to which "steps_completed" is added; anything else is codes::misuse. steps_completed counts
-/// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks,
-/// with one exception: an error of writing the journal may reach only the chief. In that case the checkpoint
-/// may have been committed, and a later run of the trial finds it.
+/// batches since the beginning of the trial. If a collective call fails on one rank, it fails on all ranks.
+/// The one exception is an error of writing the journal, which may reach only the chief: the checkpoint may
+/// then have been committed, and a later run of the trial finds it.
 ///
 /// Thread safety: one thread at a time, like all of a Context.
 class Checkpoint {
@@ -54,8 +54,9 @@ public:
     Result<Draft> begin(std::uint64_t steps_completed, nlohmann::json metadata);
     /// Turns the files of a draft of begin() into a checkpoint. Not collective. Blocks until the checkpoint
     /// is committed.
-    /// \return codes::superseded if a newer run of the trial has begun. After an error there is no
-    ///     checkpoint, unless it is an error of writing the journal
+    /// \return codes::superseded if a newer run of the trial has begun. An error of writing the journal, or
+    ///     of the last sync of the storage, may come after the commit. After any other error there is no
+    ///     checkpoint
     Status commit(Draft const& draft);
     /// Removes the files of a draft of begin(). Not collective. Does nothing if commit() has made the
     /// checkpoint, even if commit() has returned an error.
@@ -156,8 +157,8 @@ public:
     /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
     ///   codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
-    /// Finds the directory of a checkpoint, and reads none of its files. A thread may verify them by
-    /// restore_path() while another one reads them.
+    /// Finds the directory of a checkpoint without verifying its files. restore_path() may verify them in
+    /// another thread at the same time.
     /// \return nullopt if the checkpoint is not kept in a directory; codes::no_such_checkpoint
     Result<std::optional<std::filesystem::path>> find_directory(std::string const& uuid) const;
     /// Copies the selected files of a checkpoint into a directory, and compares them with the manifest. Makes
@@ -183,13 +184,13 @@ private:
     Status report(CheckpointManifest const& manifest, Duration blocked);
     /// \param blocked how long the training waited for the outcomes, beyond the calls that began the saves
     Status report(Outcomes const& outcomes, Duration blocked = {});
-    /// Names a checkpoint of all ranks and announces it.
+    /// Chooses the UUID of a checkpoint on the chief, which records that it begins. Gives all ranks the UUID.
     Result<std::string> begin_upload(std::uint64_t steps_completed);
     Status upload_as(std::string const& uuid, std::uint64_t steps_completed,
                      checkpoint::Upload const& upload);
-    /// The chief decides; all ranks get its answer.
+    /// Whether the time left suffices for another checkpoint. The chief decides for all ranks.
     Result<bool> has_time_to_save();
-    /// Keeps the time since `begun` as that of the last committed checkpoint, and returns it.
+    /// Stores the time since `begun` in cost_, and returns it.
     Duration measure(std::chrono::steady_clock::time_point begun);
 
     ContextData& data_;

@@ -30,10 +30,10 @@ struct ContextOptions {
     std::filesystem::path checkpoint_path = "checkpoints";
     /// Not owned; must outlive the context. nullptr: the system clock.
     Clock* clock = nullptr;
-    /// Called with a warning: when a rank has waited a minute for other ranks or its device, once per wait;
-    /// if copies of device tensors use a slow path; and on the chief if reports are dropped or can't be
-    /// written, or the metrics for TensorBoard can't be. Warnings about reports come from the thread that
-    /// writes the journal. Empty: warnings go to stderr.
+    /// Called with a warning if this rank has waited a minute for other ranks or its device (once per wait),
+    /// or if copies of device tensors use a slow path; on the chief also if reports are dropped, or if
+    /// reports or metrics for TensorBoard can't be written. A warning about reports may come from the thread
+    /// that writes the journal. Empty: warnings go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
@@ -41,16 +41,16 @@ struct ContextOptions {
     Devices devices = Devices::none;
     /// Replaces NCCL in tests. nullptr: NCCL.
     std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
-    /// Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration.
-    /// An empty object: where the experiment keeps them, or checkpoint_path.
+    /// A section checkpoint_storage as in an experiment's configuration. It replaces that of the experiment.
+    /// An empty object: the storage of the experiment; outside of an experiment, checkpoint_path.
     JsonValue checkpoint_storage = {};
 };
 
-/// The numbers of a rank, which the program knows, instead of those in the environment.
+/// The numbers of a rank, given by the program instead of read from the environment.
 struct RankNumbers {
     RankIdentity identity;
     /// A name that is the same on all ranks, and different for programs of one user that run on a node at the
-    /// same time. Empty: named after what the launcher has set in the environment.
+    /// same time. Empty: the name comes from the launcher's environment variables.
     std::string group = "default";
     /// An address or a host name of the chief's node, the same on all ranks. With it ranks of several nodes
     /// find each other outside of a run, by a file in a directory that the nodes share (below

@@ -21,7 +21,7 @@ struct Info {
 /// Reads the files in DET_RUN_DIR/info.
 ///
 /// \param environment the variables of the process.
-/// \return nullopt if DET_RUN_DIR is not set, that is, outside of a run; an Error if a file can't be read;
+/// \return nullopt outside of a run, where DET_RUN_DIR is not set; an Error if a file can't be read;
 ///     codes::misuse if the run belongs to a trial and DET_RUN_PATH is not set.
 Result<std::optional<Info>> load_info(Environment const& environment);
 

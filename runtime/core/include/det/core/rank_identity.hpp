@@ -15,9 +15,9 @@ struct RankIdentity {
 
 /// Determines the rank from the variables of the launcher: mpirun (OMPI_COMM_WORLD_* or PMI_*), else
 /// horovodrun (HOROVOD_*), else srun, torchrun or deepspeed (RANK, WORLD_SIZE, LOCAL_RANK ...). Without a
-/// launcher the process is the only rank. mpirun does not number the nodes, and horovodrun numbers them
-/// correctly only if all have the same number of ranks, so in a run the node comes from `info` with these
-/// two. Outside of a run all ranks of mpirun count as ranks of one node. Pure.
+/// launcher the process is the only rank. For mpirun and horovodrun the number of the node comes from `info`
+/// in a run: mpirun sets none, and horovodrun's is wrong if nodes have different numbers of ranks. Outside of
+/// a run a rank that mpirun has started is on node 0 of 1. Pure.
 ///
 /// \param environment the variables of the process.
 /// \param info the run, or nullopt outside of a run.

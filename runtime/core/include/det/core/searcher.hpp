@@ -36,17 +36,17 @@ public:
     ///     an experiment
     std::optional<search::TrainingLength> training_length() const;
 
-    /// Converts the length to batches, by records_per_epoch of the configuration and the hyperparameter
-    /// global_batch_size. If the conversion needs one that is not configured, steps_completed counts in the
-    /// unit of the length.
+    /// Converts the length to batches with records_per_epoch of the configuration and the hyperparameter
+    /// global_batch_size. If a value that the conversion needs is not configured, the length is not
+    /// converted: steps_completed must then count in its unit.
     /// \param steps_completed number of batches since the beginning of the trial
     /// \return the number of batches that the trial has yet to train, 0 when it has reached the length;
     ///     nullopt without a length, and if a time_metric measures it
     std::optional<std::uint64_t> batches_left(std::uint64_t steps_completed) const;
 
-    /// Begins the next operation. The first one is the first that no earlier run of the trial has completed.
-    /// After a preemption notice there are no more operations, so that the program ends. Outside of an
-    /// experiment there is one operation, of length 1. Collective with Mode::workers_ask_chief.
+    /// Begins the next operation. The first call begins the first operation that no earlier run of the trial
+    /// has completed. After a preemption notice there are no more operations, so that the program ends.
+    /// Outside of an experiment there is one operation, of length 1. Collective with Mode::workers_ask_chief.
     /// \param acknowledge at_once: if the notice ends the operations, the chief records the acknowledgement.
     ///     later: the caller calls acknowledge_end().
     /// \return the length of the operation; nullopt if there are no more. codes::misuse if no length is

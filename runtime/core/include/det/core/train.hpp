@@ -31,9 +31,10 @@ struct Alert {
 /// Reports the progress of the training loop. Only the chief reports: on other ranks the calls fail with
 /// codes::misuse, except report_mean_metrics(), report_timings() and flush(). Outside of an experiment
 /// reports are discarded. Not collective, except report_mean_metrics(), which one thread at a time may call;
-/// several threads may make the other calls. Reports of metrics, progress, status and alerts do not wait for
-/// a disk, unless they are larger than a quarter of the queue (1 MiB): a thread writes them within 50 ms, and
-/// before the record of the next checkpoint. report_early_exit() and set_metadata() wait for write(2).
+/// several threads may make the other calls. Reports of metrics, progress, status and alerts are put into a
+/// queue, and do not wait for a disk unless one is larger than 1 MiB. A thread writes the queue to the
+/// journal every 50 ms. The record of a checkpoint is written after all reports made before it.
+/// report_early_exit() and set_metadata() wait for write(2).
 class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}
@@ -58,13 +59,14 @@ public:
     /// \return the means, in the order of `metrics`; codes::misuse on all ranks if their names differ
     Result<std::vector<double>> report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
                                                     std::span<Metric const> metrics);
-    /// Reports the sums of the named spans (telemetry/timing) since the last call, as metrics of the group
-    /// `timing`. Context::close() reports the rest. On ranks other than the chief it reports nothing.
+    /// Reports the counts and times of the named spans (telemetry/timing) since the last call, as metrics of
+    /// the group `timing`. Context::close() reports the rest. On ranks other than the chief it reports
+    /// nothing.
     /// \param steps_completed nullopt: as in the last call, or 0
     Status report_timings(std::optional<std::uint64_t> steps_completed = {});
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
-    /// Writes all reports that were made before to the journal, which otherwise a thread does. Waits for
+    /// Writes all reports made so far to the journal instead of leaving that to the thread. Waits for
     /// write(2).
     Status flush() const;
     /// Records why the program is about to end. Only the first call counts.
@@ -82,7 +84,8 @@ public:
 
     /// \return the metadata of the trial; an empty object if none was set
     Result<nlohmann::json> load_metadata() const;
-    /// Reads the journals of all trials of the experiment. Reports of other processes are there within 50 ms.
+    /// Reads the journals of all trials of the experiment. A report of another process counts once it is in
+    /// that process's journal.
     /// \return the best value of the searcher's metric among the validations; nullopt if there is none
     Result<std::optional<double>> find_best_validation() const;
     /// Reads the journals of the trial's runs.
