@@ -7,8 +7,8 @@ using Strings = std::vector<std::string>;
 
 namespace {
 
-/// Runs a collective on byte strings. `call` takes the context, this rank's string and the error with which
-/// this rank refuses the call, and returns Strings.
+/// Runs a collective on byte strings. `call` takes the context, this rank's string and the Status of this
+/// rank's arguments (an error fails the call on all ranks), and returns Strings.
 template <class Call>
 det_status exchange(det_context* context, void const* data, size_t size_bytes, det_strings** values,
                     Call call) {
@@ -29,7 +29,7 @@ Result<Strings> in_a_list(Result<std::string> value) {
     return Strings{std::move(one)};
 }
 
-/// The size of the string that this rank passes to a broadcast, whose other strings are not used.
+/// Returns size_bytes on the sender of a broadcast, and 0 on the other ranks, whose strings are not used.
 size_t size_if_sent(bool is_sender, size_t size_bytes) { return is_sender ? size_bytes : 0; }
 
 }  // namespace

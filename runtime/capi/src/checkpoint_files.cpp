@@ -122,7 +122,7 @@ det_status det_checkpoint_draft_commit(det_checkpoint_draft* draft) {
         DET_TRY(require_open(draft));
         auto& checkpoint = draft->context->checkpoint();
         if (draft->is_sharded) {
-            draft->is_over = true;  // after an error its files are removed
+            draft->is_over = true;  // commit_sharded() removes the files after an error
             return checkpoint.commit_sharded(draft->draft);
         }
         DET_TRY(checkpoint.commit(draft->draft));
@@ -144,7 +144,7 @@ det_status det_checkpoint_draft_give_up(det_checkpoint_draft* draft, char const*
 
 void det_checkpoint_draft_destroy(det_checkpoint_draft* draft) {
     std::unique_ptr<det_checkpoint_draft> const owned(draft);
-    // The directory of a sharded draft may be that of other ranks too.
+    // Other ranks may use the directory of a sharded draft.
     if (!owned || owned->is_over || owned->is_sharded) return;
     guarded([&] { return owned->context->checkpoint().discard(owned->draft); });
 }

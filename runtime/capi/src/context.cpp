@@ -48,7 +48,7 @@ Result<std::string> render(core::Info const& info) {
     return rendered.dump();
 }
 
-/// Copies what the functions without a status return.
+/// Renders the texts that det_context_info() and det_context_hyperparameters() return.
 Status describe(det_context& context) {
     if (auto const* info = context.core->info()) {
         DET_TRY_ASSIGN(context.info, render(*info));

@@ -101,20 +101,20 @@ typedef struct det_context_options {
     size_t struct_size; /**< set by DET_CONTEXT_OPTIONS_INIT */
     /** The directory for checkpoints outside of an experiment. NULL: "checkpoints". */
     const char* checkpoint_path;
-    /** Called with a warning: inside a call of this library when this rank has waited for another rank for a
-     * minute, or when copies of device tensors are slower than they could be; and, on the chief, also by a
-     * thread of this library, when reports are dropped or can't be written, or the metrics for TensorBoard
-     * can't be. NULL: the warning goes to stderr. */
+    /** Called with a warning if this rank has waited a minute for another rank or its device, or if copies of
+     * device tensors are slower than they could be; on the chief also if reports are dropped, or if reports
+     * or metrics for TensorBoard can't be written. Called inside a call of this library, or, for reports, by
+     * a thread of this library. NULL: the warning goes to stderr. */
     void (*on_warning)(const char* warning, void* user);
     void* user;                    /**< passed to on_warning; must outlive the context */
     det_preempt_mode preempt_mode; /**< must be the same on all ranks */
     /** Must be the same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one
      * before it opens the context, and in every call with device memory. */
     det_devices devices;
-    /** Where checkpoints are kept, in an experiment too: the section checkpoint_storage of a configuration,
-     * as JSON. {"type": "directory", "container_path": PATH}, {"type": "shared_fs", "host_path": PATH} or
-     * {"type": "s3", "bucket": NAME, "prefix": PATH, "endpoint_url": URL}. NULL: where the experiment keeps
-     * them, or checkpoint_path. */
+    /** A section checkpoint_storage as in an experiment's configuration, as JSON. It replaces that of the
+     * experiment: {"type": "directory", "container_path": PATH}, {"type": "shared_fs", "host_path": PATH} or
+     * {"type": "s3", "bucket": NAME, "prefix": PATH, "endpoint_url": URL}. NULL: the storage of the
+     * experiment; outside of an experiment, checkpoint_path. */
     const char* checkpoint_storage;
 } det_context_options;
 #define DET_CONTEXT_OPTIONS_INIT \
@@ -143,13 +143,13 @@ typedef struct det_ranks {
  * \param options NULL for the defaults
  * \param context set to the new context, which the caller owns */
 DET_API det_status det_context_open(const det_context_options* options, det_context** context);
-/** Connects ranks that the program has numbered, in a run or outside: the environment need not have any
- * numbers. Collective. Blocks until all ranks have connected. The context has collectives, and behaves as
- * outside of a run until det_context_join_run(). Ranks of a node need nothing but shared memory. Ranks of
- * several nodes find each other through their run. Outside of a run they use MPI if mpirun or
- * 'srun --mpi=pmix' has started them; otherwise they need chief_address, and a directory that the nodes
- * share: the environment variable DET_RENDEZVOUS_DIR names it, else it is ~/.cache/det-submit/ranks. The
- * chief keeps a file there, with a secret, until all ranks have connected.
+/** Connects ranks that the program has numbered, in a run or outside. Collective. Blocks until all ranks have
+ * connected. The context has collectives, and behaves as outside of a run until det_context_join_run(). Ranks
+ * of one node connect through shared memory. Ranks of several nodes find each other through their run.
+ * Outside of a run they use MPI if mpirun or 'srun --mpi=pmix' has started them; otherwise they need
+ * chief_address, and a directory that the nodes share: the environment variable DET_RENDEZVOUS_DIR names it,
+ * else it is ~/.cache/det-submit/ranks. The chief keeps a file there, with a secret, until all ranks have
+ * connected.
  *
  *     det_ranks ranks = DET_RANKS_INIT;
  *     ranks.rank = ranks.local_rank = number;
@@ -164,12 +164,13 @@ DET_API det_status det_context_open(const det_context_options* options, det_cont
 DET_API det_status det_context_connect(const det_ranks* ranks, const det_context_options* options,
                                        det_context** context);
 /** Gives a context of det_context_connect() its run: information, journal, checkpoints and preemption.
- * Outside of a run it sets the place of the checkpoints. Collective: an error of one rank is an error of all.
+ * Outside of a run it only sets the storage of checkpoints and the preemption mode. Collective: an error of
+ * one rank is an error of all.
  * \param options NULL for the defaults; preempt_mode, checkpoint_path and checkpoint_storage are used
  * \return "misuse" if the context has joined its run already, as one of det_context_open() has */
 DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
- * have entered, or after an error. The context is still to be destroyed.
+ * have entered, or after an error. The caller then calls det_context_destroy().
  * \return the error of a save that failed and was not returned yet, of the journal, or of the connection */
 DET_API det_status det_context_close(det_context* context);
 /** Frees the context. Not collective. If the context was not closed, the rank leaves without telling its
@@ -181,7 +182,7 @@ DET_API void det_context_destroy(det_context* context);
  * det_context_destroy(). */
 DET_API const char* det_context_info(const det_context* context);
 /** \return the hyperparameters of the trial as a JSON object; "{}" outside of an experiment. Belongs to the
- * context, as the text of det_context_info() does. */
+ * context; valid as long as the text of det_context_info(). */
 DET_API const char* det_context_hyperparameters(const det_context* context);
 
 /* ------------------------------------------------------------------------------------------- distributed */
@@ -231,10 +232,10 @@ enum { DET_REDUCE_SUM = 0, DET_REDUCE_MEAN = 1, DET_REDUCE_MIN = 2, DET_REDUCE_M
 /** Reduces elements of all ranks; every rank gets the result. Collective. Blocks until this rank has its
  * result, as all calls of this group do.
  *
- * For all calls of this group: buffers are contiguous and aligned for their type; they are this rank's, in
- * host memory or, with devices, all in device memory. The same count, type and operation on all ranks.
- * Errors: "misuse" on all ranks if ranks differ or the arguments are wrong; "transport" if a rank is lost;
- * DET_TIMED_OUT.
+ * For all calls of this group: buffers are contiguous and aligned for their type. Those of one call are all
+ * in host memory or, if the context has devices, all in device memory. Count, type and operation are the same
+ * on all ranks. Errors: "misuse" on all ranks if ranks differ or the arguments are wrong; "transport" if a
+ * rank is lost; DET_TIMED_OUT.
  * \param in count elements
  * \param out count elements; either the same memory as `in`, or memory that does not overlap it */
 DET_API det_status det_distributed_allreduce(det_context* context, const void* in, void* out, size_t count,
@@ -271,9 +272,9 @@ DET_API det_status det_distributed_barrier(det_context* context);
 
 /** An operation that has been started. If all ranks communicate through shared memory (on one node),
  * operations in host memory progress, in the order in which they were started, inside test and wait of any
- * operation and inside any other call of the context; otherwise such an operation is complete when the call
- * that starts it returns. Operations in device memory progress by themselves. The program must not touch the
- * buffers before the operation is complete. */
+ * operation and inside other collective calls of the context. Otherwise an operation in host memory is
+ * complete when the call that starts it returns. Operations in device memory progress by themselves. The
+ * program must not touch the buffers before the operation is complete. */
 typedef struct det_operation det_operation;
 
 /** Start the calls above without waiting for them. Collective; other calls of the context may follow, in the
@@ -306,8 +307,7 @@ DET_API det_status det_operation_test(det_operation* operation, int32_t* is_over
 /** Blocks until the operation is complete. May be called again.
  * \return the result of the operation */
 DET_API det_status det_operation_wait(det_operation* operation);
-/** An operation in device memory progresses by itself. Other streams may wait for its event instead of
- * det_operation_wait().
+/** Finds the event that other streams may wait for instead of det_operation_wait().
  * \param event set to a cudaEvent_t that belongs to the operation; NULL for an operation in host memory,
  * after det_operation_wait(), and if the operation failed when it was started */
 DET_API det_status det_operation_event(det_operation* operation, void** event);
@@ -342,8 +342,8 @@ DET_API det_status det_distributed_allgather_bytes(det_context* context, const v
  * \param value set to a list of one string */
 DET_API det_status det_distributed_broadcast_bytes(det_context* context, const void* data, size_t size_bytes,
                                                    int32_t from, det_strings** value);
-/** The same among the ranks of each node, in the order of their local ranks. Local rank 0 gets the strings of
- * a gather, and sends the string of a broadcast. Collective over all ranks of all nodes.
+/** The three calls above, among the ranks of each node, in the order of their local ranks. Local rank 0 gets
+ * the strings of a gather, and sends the string of a broadcast. Collective over all ranks of all nodes.
  * \{ */
 DET_API det_status det_distributed_gather_bytes_local(det_context* context, const void* data,
                                                       size_t size_bytes, det_strings** values);
@@ -382,7 +382,7 @@ DET_API void det_buffer_destroy(det_buffer* buffer);
  * a preemption, and the trial is resumed. Save, close the context, and return 0 from main.
  * \param should_stop set to 1 or 0 */
 DET_API det_status det_preempt_should_preempt(det_context* context, int32_t* should_stop);
-/** The same call without the acknowledgement. */
+/** det_preempt_should_preempt() without the acknowledgement. */
 DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
 /** Writes the acknowledgement, once. Not collective; does nothing on ranks other than the chief, and outside
  * of an experiment. */
@@ -394,7 +394,8 @@ DET_API det_status det_preempt_acknowledge(det_context* context);
  *
  * For all calls of this group: they are for the chief only ("misuse" on other ranks), unless their comment
  * says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress, status and
- * alerts do not wait for a disk, unless one is larger than 1 MiB; the other reports wait for write(2).
+ * alerts are queued for a thread that writes them, unless one is larger than 1 MiB; the other reports wait
+ * for write(2).
  * \param steps_completed batches since the beginning of the trial
  * \param metrics a JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
@@ -418,11 +419,11 @@ DET_API det_status det_train_report_numbers(det_context* context, const char* gr
 DET_API det_status det_train_report_mean(det_context* context, const char* group, uint64_t steps_completed,
                                          const char* const* names, const double* values, size_t count,
                                          double* means);
-/** Writes all reports to the journal, which otherwise happens within 50 ms and before the record of a
- * checkpoint. Does nothing on ranks other than the chief. */
+/** Writes all queued reports to the journal. Otherwise a thread does so every 50 ms, and they are written
+ * before the record of a checkpoint. Does nothing on ranks other than the chief. */
 DET_API det_status det_train_flush(det_context* context);
-/** The sums of a named span: how often this process passed it, and how long that took. Valid until the
- * process ends. */
+/** The totals of a named span: how often this process has passed through it, and for how long. Valid until
+ * the process ends. */
 typedef struct det_timing det_timing;
 /** Finds or makes the span with this name. Keep the pointer: a lookup is slower than a pass.
  * \return NULL if name is NULL or there is no memory */
@@ -432,7 +433,7 @@ DET_API uint64_t det_span_begin(void);
 /** Adds one pass through the span. Does nothing if timing is NULL. Thread-safe; takes some tens of
  * nanoseconds. */
 DET_API void det_span_end(det_timing* timing, uint64_t begin);
-/** Reports the sums of all spans since the last call, as metrics NAME.count, NAME.total_s and NAME.max_s of
+/** Reports the totals of all spans since the last call, as metrics NAME.count, NAME.total_s and NAME.max_s of
  * the group "timing". det_context_close() reports the rest. On ranks other than the chief it reports nothing.
  */
 DET_API det_status det_train_report_timings(det_context* context, uint64_t steps_completed);
@@ -505,8 +506,9 @@ enum {
  * \param unit set to the unit of the length */
 DET_API det_status det_searcher_training_length(det_context* context, uint64_t* length, det_unit* unit);
 /** Computes how many batches the trial has yet to train. Records and epochs are converted by the
- * hyperparameter global_batch_size and by records_per_epoch of the configuration. If the conversion needs one
- * that is not configured, steps_completed counts in the unit of the length.
+ * hyperparameter global_batch_size and by records_per_epoch of the configuration. If a value that the
+ * conversion needs is not configured, the length is not converted: steps_completed must then count in its
+ * unit.
  * \param steps_completed batches since the beginning of the trial
  * \param is_known set to 1; to 0 without a length, if a time_metric measures it, and outside of an experiment
  * \param batches set if is_known is 1; 0 when the trial has reached its length */
@@ -520,16 +522,17 @@ enum {
     DET_SEARCHER_CHIEF_ONLY = 1         /**< only the chief; "misuse" on other ranks */
 };
 /** Begins the next operation: a length up to which the trial trains. There is one, the whole length; a trial
- * of adaptive_asha or async_halving has one for each rung of its bracket. The first one is the first that no
- * earlier run of the trial has completed. After a preemption notice there are no more operations; if that
- * ends them, the chief writes the acknowledgement into its journal. Outside of an experiment there is one
- * operation, of length 1. Collective with DET_SEARCHER_WORKERS_ASK_CHIEF; does not wait for other trials.
+ * of adaptive_asha or async_halving has one for each rung of its bracket. The first call begins the first
+ * operation that no earlier run of the trial has completed. After a preemption notice there are no more
+ * operations; if some were left, the chief writes the acknowledgement into its journal. Outside of an
+ * experiment there is one operation, of length 1. Collective with DET_SEARCHER_WORKERS_ASK_CHIEF; does not
+ * wait for other trials.
  * \param length set to the length of the operation, from the beginning of the trial, in the unit of
  * det_searcher_training_length(); to 0 if there are no more operations
- * \return "misuse" if no length is configured, or if the operation before was not reported as completed */
+ * \return "misuse" if no length is configured, or if the previous operation was not reported as completed */
 DET_API det_status det_searcher_next_operation(det_context* context, det_searcher_mode mode,
                                                uint64_t* length);
-/** The same without the acknowledgement. */
+/** det_searcher_next_operation() without the acknowledgement. */
 DET_API det_status det_searcher_peek_operation(det_context* context, det_searcher_mode mode,
                                                uint64_t* length);
 /** Writes the acknowledgement if a notice has ended the operations; otherwise does nothing. Not collective;
@@ -561,9 +564,9 @@ DET_API det_status det_checkpoint_latest(det_context* context, char uuid[DET_UUI
  * \param path set to a list of one: the directory of the checkpoint, for reading only
  * \return DET_CHECKPOINT_DAMAGED, DET_ABSENT */
 DET_API det_status det_checkpoint_restore_path(det_context* context, const char* uuid, det_strings** path);
-/** Finds the directory of a checkpoint, and reads none of its files. Not collective.
- * det_checkpoint_restore_path() may run beside it and verify the files, on another thread, while this thread
- * reads them. \param path set to a list of one; to an empty list if the checkpoint is not kept in a directory
+/** Finds the directory of a checkpoint without verifying its files. Not collective. Another thread may verify
+ * them by det_checkpoint_restore_path() at the same time.
+ * \param path set to a list of one; to an empty list if the checkpoint is not kept in a directory
  * \return DET_ABSENT */
 DET_API det_status det_checkpoint_find_directory(det_context* context, const char* uuid, det_strings** path);
 /** Selects files and directories of a checkpoint.
@@ -629,7 +632,7 @@ DET_API void det_checkpoint_draft_destroy(det_checkpoint_draft* draft);
 DET_API det_status det_checkpoint_upload(det_context* context, uint64_t steps_completed, const char* metadata,
                                          const char* directory, char uuid[DET_UUID_SIZE]);
 
-/** Makes one checkpoint like det_checkpoint_upload(), of chosen files of the directories.
+/** Makes one checkpoint like det_checkpoint_upload(), of the files that `select` selects.
  * \param select called on this rank; NULL: everything
  * \param user passed to select */
 DET_API det_status det_checkpoint_upload_selected(det_context* context, uint64_t steps_completed,
@@ -672,9 +675,10 @@ typedef struct det_tensor {
     const char* name;   /**< UTF-8; copied by det_state_add(), as the arrays are */
     void* data;         /**< read when saving, written when loading; must outlive the state */
     det_dtype dtype;
-    uint32_t dimensions;        /**< the length of the arrays below; 0 is a scalar */
-    const uint64_t* shape;      /**< of the whole tensor */
-    const uint64_t* begin;      /**< position of this rank's part. NULL, with part_shape: the whole tensor */
+    uint32_t dimensions;   /**< the length of the arrays below; 0 is a scalar */
+    const uint64_t* shape; /**< of the whole tensor */
+    const uint64_t*
+        begin; /**< position of this rank's part. NULL, if part_shape is NULL too: the whole tensor */
     const uint64_t* part_shape; /**< shape of this rank's part */
 } det_tensor;
 #define DET_TENSOR_INIT \
@@ -731,7 +735,8 @@ DET_API det_status det_checkpoint_prepare(det_context* context, const det_state*
  * \param saved initialised by the caller with DET_SAVED_INIT; may be NULL */
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
                                        const det_state* state, det_saved* saved);
-/** Advances saves that can advance without waiting for their data to be written. Collective; for every step.
+/** Begins to commit the saves that all ranks have written by now, and ends those that are committed.
+ * Collective. Does not wait for data to be written, so that a program can call it in every step.
  * \param outcomes set to the saves that have ended since the last call that reported them; the caller owns
  * the list. NULL: a save that failed is the error of this call. */
 DET_API det_status det_checkpoint_poll(det_context* context, det_outcomes** outcomes);
