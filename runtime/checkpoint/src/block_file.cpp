@@ -20,7 +20,7 @@ std::size_t whole_pages(std::size_t size) { return (size + page_bytes - 1) / pag
 UniqueFd open_direct(fs::path const& path, int flags) {
     int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_DIRECT, 0600);
     if (fd < 0 && errno == EINVAL) {
-        // Some file systems create the file before they refuse O_DIRECT.
+        // Without O_EXCL, because some file systems create the file before they refuse O_DIRECT.
         fd = ::open(path.c_str(), (flags & ~O_EXCL) | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     return UniqueFd(fd);

@@ -46,7 +46,7 @@ State host_copy_of(State const& batch, HostMemory const& memory) {
     return host_copy;
 }
 
-/// A buffer in host memory, and the copies from it to the device.
+/// A buffer in host memory, and the pending copies from it to the device.
 struct Buffer {
     PinnedMemory memory;
     std::unique_ptr<tensor::PendingCopies> pending;  // declared last: its destructor runs first, and waits

@@ -42,7 +42,7 @@ public:
 
 private:
     HostMemory memory_;
-    tensor::PinGuard pinned_;  // declared last: it is unpinned before it is freed
+    tensor::PinGuard pinned_;  // declared after memory_: it is unpinned before it is freed
     bool was_pin_tried_ = false;
     std::optional<Error> refusal_;
 };

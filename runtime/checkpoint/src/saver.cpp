@@ -37,7 +37,8 @@ struct SaveInFlight {
     bool is_committed() const {
         return manifest.valid() && manifest.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     }
-    /// The file of this rank (no entry if the rank writes none), or the error. Called when is_written().
+    /// Returns the file of this rank (no entry if the rank writes none), or the error. Called when
+    /// is_written().
     Result<std::vector<CheckpointFile>> written() const {
         if (error) return *error;
         if (!write) return std::vector<CheckpointFile>();
@@ -145,7 +146,7 @@ private:
 
     std::vector<SaveOutcome> take_ended() { return std::exchange(ended_, {}); }
 
-    /// Hands in the saves that all ranks have written, and ends those that are committed. Collective.
+    /// Begins to commit the saves that all ranks have written, and ends those that are committed. Collective.
     Status advance() {
         if (in_flight_.empty()) return Ok{};
         std::int64_t counts[] = {count_while(&SaveInFlight::is_written),
@@ -177,8 +178,8 @@ private:
                             refusal.message);
     }
 
-    /// Blocks until the last write has compared its bytes with those of the write before it. The next save
-    /// may use the memory of that earlier write.
+    /// Blocks until the last write has compared its bytes with those of the write before it: the next save
+    /// may overwrite the memory of that earlier write.
     Status wait_until_compared() {
         if (!last_.write) return Ok{};
         auto const compared = last_.write->wait_until_compared(options_.write_limit);

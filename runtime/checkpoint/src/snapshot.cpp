@@ -43,9 +43,9 @@ constexpr std::size_t stride_bytes = 2 * page_bytes;
 
 constexpr std::size_t streamed_size_min_bytes = 4096;
 
-/// A memcpy for data that is not read again soon. With AVX2, stores of large data bypass the caches: so
-/// memory moves each byte twice and not three times, and the caches keep the data of the training. A fence
-/// follows these stores.
+/// A memcpy for data that is not read again soon. With AVX2, large copies use stores that bypass the caches:
+/// each byte crosses the memory bus twice instead of three times, and the data of the training stays in the
+/// caches.
 void stream_copy(std::byte* to, std::byte const* from, std::size_t size_bytes) {
 #if defined(__x86_64__)
     if (size_bytes >= streamed_size_min_bytes && __builtin_cpu_supports("avx2")) {
@@ -91,7 +91,7 @@ Copies plan_copies(ShardPlan const& shard, State const& state, HostMemory const&
     return copies;
 }
 
-/// Counts the leading chunks that are copied, while several threads copy chunks in any order.
+/// Tracks how many leading chunks are complete while several threads copy chunks in any order.
 class CopyProgress {
 public:
     CopyProgress(std::vector<Chunk> const& chunks, std::function<void(Chunk const&)> on_available)
@@ -141,7 +141,7 @@ Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory cons
         DET_TRY_ASSIGN(pending, options.devices->start(tensor::CopyDirection::to_host, copies.by_device));
     }
     CopyProgress progress(copies.by_host, [&](Chunk const& chunk) {
-        // The image also has parts that the device copies, between those that threads copy.
+        // With pending device copies, no prefix of the image is known to be complete.
         if (!pending)
             options.on_available(static_cast<std::uint64_t>(chunk.to - memory.data()) + chunk.size_bytes);
     });

@@ -58,7 +58,7 @@ Result<checkpoint::s3::Credentials> choose_credentials(Json const& secrets,
 Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
     auto const storage = storage_in(spec.config);
     DET_TRY_ASSIGN(auto secrets, load_storage_secrets(spec));
-    if (spec.root.empty()) secrets = storage;  // named by the program, not by an experiment
+    if (spec.root.empty()) secrets = storage;  // the program passed the section, credentials included
     DET_TRY_ASSIGN(auto const settings, checkpoint::s3::load_aws_settings(environment));
     checkpoint::s3::Options options;
     options.bucket = text_of(storage, "bucket");

@@ -26,8 +26,8 @@ struct SaverOptions {
     /// failed or has not ended, or if the store cannot share files. Requires an in_flight_max of at least 2.
     /// If a shared file is damaged, all checkpoints that share it are damaged.
     bool share_unchanged = false;
-    /// How long save() and finish() wait on a rank for its write, and on the chief for a commit. Then all
-    /// ranks get codes::timed_out, and the save remains in flight. If save() has waited this long for the
+    /// Time limit of save() and finish() for the write of a rank, and for a commit. If one passes, all ranks
+    /// get codes::timed_out, and the save remains in flight. If save() has waited this long for the
     /// comparison of share_unchanged, the new save fails with codes::timed_out.
     std::chrono::milliseconds write_limit = std::chrono::minutes(30);
     MayCommit may_commit = [] { return Status(Ok{}); };
@@ -87,8 +87,9 @@ public:
     ///     SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after = TrainingAfterSave::continues);
-    /// Advances the saves that can advance without waiting for a disk. If saves are in flight, blocks until
-    /// all ranks have called it. Cheap enough to call at every training step.
+    /// Begins to commit the saves that all ranks have written by now, and ends those that are committed. Does
+    /// not wait for a disk. If saves are in flight, blocks until all ranks have called it. Cheap enough for
+    /// every training step.
     /// \return the saves that have ended since the last call
     Result<std::vector<SaveOutcome>> poll();
     /// Blocks until all saves have ended.

@@ -16,9 +16,10 @@ struct Upload {
 
 /// Makes one checkpoint of files from all ranks. Collective. Blocks until the checkpoint is committed.
 ///
-/// Several ranks may bring the same file. If ranks bring the same directory of a node without a selector, the
-/// lowest of them uploads it. Files that are already in the directory of Store::create_directory() are not
-/// copied. A file metadata.json at the top of a directory is not uploaded: the commit writes it.
+/// Several ranks may bring the same file. If ranks of a node bring the same directory, all without a
+/// selector, the lowest of these ranks uploads it. Files that are already in the directory of
+/// Store::create_directory() are not copied. A file metadata.json at the top of a directory is not uploaded:
+/// the commit writes it.
 ///
 /// \param description the uuid must be the same on all ranks; the other values are the chief's. Its metadata
 ///     is not used

@@ -74,7 +74,7 @@ public:
     };
     /// Makes a checkpoint of the files that one process has written into the directory of create_directory():
     /// adds metadata.json, syncs every file, reads it once for its checksum, puts it and publishes the
-    /// manifest. After an error the files stay.
+    /// manifest. After an error files may remain: remove() removes them.
     /// \return codes::bad_value for symbolic links, special files, names that are not UTF-8, and a file with
     ///     the name of the manifest
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);

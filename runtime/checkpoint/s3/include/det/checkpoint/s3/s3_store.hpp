@@ -25,16 +25,17 @@ struct Options {
 };
 
 /// Opens a store that keeps checkpoints in a bucket with the keys <prefix>/<uuid>/<path> and path-style
-/// addresses. Requests that fail temporarily (no connection, a stalled transfer, 429, 5xx) are sent six times
-/// in all, with pauses from 0.1 to 1.6 s. Fails with codes::not_supported if libcurl is missing, with
+/// addresses. Requests that fail temporarily (no connection, a stalled transfer, 429, 5xx) are sent up to six
+/// times, with pauses from 0.1 to 1.6 s. Fails with codes::not_supported if libcurl is missing, with
 /// codes::misuse for an empty bucket.
 Result<std::unique_ptr<checkpoint::Store>> open_s3_store(Options options);
 
 /// Renders the address of a store: "s3://bucket/pre/fix/" for "bucket" and "/pre/./fix/". Pure.
 std::string render_address(std::string const& bucket, std::string const& prefix);
 
-/// The candidate paths of det_libcurl.so: in DET_MODULES, next to the library or program that contains this
-/// code, in the directory of a container, and the search path of the dynamic linker.
+/// The paths at which det_libcurl.so exists: in DET_MODULES, beside the library or program that contains this
+/// code or in the lib directory next to it, and in DET_RUN_DIR (for containers). Last the bare name, for the
+/// search path of the dynamic linker.
 std::vector<std::filesystem::path> module_candidates(Environment const& environment);
 
 }  // namespace det::checkpoint::s3

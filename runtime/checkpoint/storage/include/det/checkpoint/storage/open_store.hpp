@@ -19,7 +19,8 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(ExperimentSpec const& spec
 
 /// Opens the store that a program names.
 /// \param storage the section checkpoint_storage of a configuration. `shared_fs` has a `host_path` and may
-///     have a `storage_path`, `directory` has a `container_path`. The credentials of `s3` may be in it.
+///     have a `storage_path`, `directory` has a `container_path`. `s3` may have `access_key` and
+///     `secret_key`.
 /// \return codes::misuse if a path is missing; errors as above
 Result<std::unique_ptr<checkpoint::Store>> open_store(Json const& storage, Environment const& environment);
 
@@ -28,7 +29,7 @@ Result<std::unique_ptr<checkpoint::Store>> open_store(Json const& storage, Envir
 std::vector<std::filesystem::path> store_modules(ExperimentSpec const& spec, Environment const& environment);
 
 /// Identifies the storage location: two experiments with equal results keep their checkpoints in the same
-/// place. Pure.
+/// place. Empty for a type without a store. Pure.
 std::string storage_identity(ExperimentSpec const& spec);
 
 }  // namespace det::checkpoint::storage
