@@ -100,7 +100,7 @@ private:
     }
 
     Location location_of(TensorCall const& call) const {
-        // An empty buffer has no location.
+        // An empty or null buffer counts as neither host nor device memory.
         bool const has_in = call.in.count != 0 && call.in.data != nullptr;
         bool const has_out = call.out.count != 0 && call.out.data != nullptr;
         bool const in = has_in && devices_->is_device_memory(call.in.data);

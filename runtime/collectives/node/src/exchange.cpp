@@ -57,7 +57,7 @@ bool Exchange::advance(RankSlot& slot, ExchangePlan& plan) {
         if (!moved) return false;
         slot.wake();
     }
-    // The next operation may give this memory to other ranks.
+    // Other ranks may read this memory in the next operation.
     if (plan.store == Store::streaming) collectives::finish_streaming();
     return !plan.ends_together || have_all(slot, &Rounds::collected, end_);
 }

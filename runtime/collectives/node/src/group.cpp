@@ -12,7 +12,7 @@ namespace {
 
 using collectives::Kind;
 
-constexpr int small_ranks_max = 16;  // each rank reads the data of all others
+constexpr int small_ranks_max = 16;  // not for more ranks, because each rank reads the data of all others
 
 std::size_t small_below_bytes(ControlMemory const& control) {
     if (control.ranks() > small_ranks_max) return 0;
@@ -177,7 +177,7 @@ collectives::Handle NodeGroup::start(collectives::TensorCall const& call, Status
     auto started = std::make_shared<Started>();
     started->operation = std::make_unique<TensorOperation>(call, refused);
     started_.push_back(started);
-    // The handles report an Error that ends the group.
+    // An Error of progress() is ignored here: the handles report it.
     static_cast<void>(progress());
     return collectives::Handle(std::make_unique<PendingOperation>(*this, std::move(started)));
 }

@@ -67,8 +67,7 @@ private:
     /// Completes the first started operation with this result.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// The condition of reduce_small(), the fast path for small data. reduce_small() does without an
-    /// Operation, because every nanosecond counts.
+    /// Whether reduce_small() can do the call. It is the fast path for small data, without an Operation.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
     Status reduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);

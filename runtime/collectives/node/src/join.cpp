@@ -1,4 +1,4 @@
-// How the ranks of a node come to share memory.
+// The ranks of a node find each other and map the same memory.
 #include <det/foundation/unix_socket.hpp>
 
 #include <algorithm>

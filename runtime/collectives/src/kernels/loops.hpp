@@ -145,7 +145,8 @@ inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) 
     return narrow(value, T{});
 }
 
-// If `out` is one of the sources, each element is read before it is written.
+// Lets the compiler vectorise a loop in which `out` is one of the sources: each element is read before it is
+// written.
 #ifdef __clang__
 #define DET_IS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -176,7 +176,7 @@ private:
     bool is_on_one_node() const { return topology_.cross_size == 1; }
     /// Begins an operation among the ranks of this node, and returns their group.
     RankGroup& local_group(Kind kind);
-    /// The values of this node's ranks, gathered through all ranks.
+    /// Returns the values of this node's ranks in rank order, by an allgather among the ranks of all nodes.
     Result<std::vector<std::string>> allgather_on_node(std::string value, Status const& refused);
 
     std::shared_ptr<liveness::WaitRecorder> recorder_;  // null: nothing is recorded

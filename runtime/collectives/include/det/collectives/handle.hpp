@@ -19,7 +19,7 @@ public:
 /// A started operation. The program must not write to its buffers, nor read its output, until it is complete.
 ///
 /// Host memory: there is no progress thread. Operations make progress in the order in which they were
-/// started, inside test() and wait() of any handle and inside any other operation of the context. Other ranks
+/// started, inside test() and wait() of any handle and inside other operations of the context. Other ranks
 /// may therefore wait until this rank makes one of these calls. Device memory: operations make progress by
 /// themselves, in the order of their stream.
 ///

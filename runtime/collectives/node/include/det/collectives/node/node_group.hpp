@@ -16,8 +16,8 @@ enum class Members { processes, threads };
 /// sizes in bytes are multiples of 64.
 struct Geometry {
     /// Up to this size inputs are copied whole into shared buffers, and each rank takes from them what it
-    /// needs (in an allreduce everything). Larger data goes in pieces. Data of at least 4 KiB that is in
-    /// shared memory on all ranks is read there instead.
+    /// needs (in an allreduce everything). Larger data goes in pieces. Data of at least 4 KiB is read in
+    /// place instead if the buffers of all ranks are from allocate().
     std::size_t small_limit_bytes = 8 * 1024;
     /// The limit in place of small_limit_bytes for an allreduce or allgather of two ranks, where dividing the
     /// work saves nothing.
