@@ -5,7 +5,8 @@
 namespace det::queue {
 namespace {
 
-/// The level whose nice is nearest; of several the nearest to the default.
+/// \return The level whose nice is nearest to `nice`; of two that are equally near, the one nearer to the
+/// default level.
 int level_of_nice(std::int64_t nice) {
     int best = default_level;
     for (int level = most_urgent_level; level <= least_urgent_level; ++level) {

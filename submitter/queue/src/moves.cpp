@@ -57,7 +57,8 @@ Result<std::vector<WaitingJob>> wanted_order(std::vector<WaitingJob> order,
     return Error{codes::usage, "what is asked for contradicts itself: no order fulfils all of it"};
 }
 
-/// \return The jobs to consider: the caller's jobs in the affected partitions, and the requested jobs.
+/// \return The jobs that the requests name, and the other jobs in these jobs' partitions that the caller may
+/// change.
 std::vector<WaitingJob> jobs_to_order(std::vector<WaitingJob> const& waiting,
                                       std::vector<Reorder> const& reorders, int tier) {
     std::set<std::string> partitions;
@@ -99,7 +100,8 @@ std::optional<Move> move_to_top(std::vector<WaitingJob> const& waiting, std::vec
     auto const first_own =
         std::find_if(wanted.begin(), wanted.end(), [](auto const& each) { return each.may_change; });
     bool const is_first = first_own != wanted.end() && first_own->job == entry.job;
-    // Jobs that lose no priority must already be below the top one.
+    // `scontrol top` lowers only the peers. Every other job must already be behind the peers' highest
+    // priority.
     bool const is_enough = std::all_of(wanted.begin(), wanted.end(), [&](WaitingJob const& each) {
         return is_peer(each) || is_before(top->priority, entry.job, each.priority, each.job);
     });
@@ -228,7 +230,7 @@ Result<std::vector<Move>> plan_partition(QueueState const& queue, Caller const& 
     if (user && caller.rights == Rights::owner && *user != caller.user)
         return not_yours(request.job, *user, caller);
     if (!has_waiting_task) return require_waiting_job(queue, caller, request.job).error();
-    // A whole array can be changed only if none of its tasks runs: Slurm refuses it otherwise.
+    // Slurm refuses to change the partition of a whole array while one of its tasks runs.
     if (!has_begun_task && !moves.empty())
         return std::vector<Move>{ChangePartition{{request.job, {}}, request.partition}};
     return moves;
@@ -270,11 +272,11 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
                                         : plan_partition(queue, caller, std::get<SetPartition>(request)));
         moves.insert(moves.end(), planned.begin(), planned.end());
     }
-    // Orders apply to the queue after these changes.
+    // Reorder requests apply to the queue after the other changes.
     DET_TRY_ASSIGN(auto const planned, plan_all_orders(after_moves(queue, moves), caller, reorders));
     for (auto const& move : planned) {
         if (auto const* nice = std::get_if<ChangeNice>(&move)) {
-            // One change of nice for a job that changes its level and is also moved.
+            // Replaces the change of nice that was planned for the level of the same job.
             std::erase_if(moves, [&](Move const& before) {
                 auto const* same = std::get_if<ChangeNice>(&before);
                 return same != nullptr && same->job == nice->job;
@@ -316,7 +318,8 @@ std::vector<Request> unfulfilled(QueueState const& queue, std::vector<Request> c
         bool const has_left = !moves && (moves.error().code == codes::no_such_job ||
                                          moves.error().code == codes::job_not_waiting);
         if (has_left) continue;
-        // A priority that Slurm computes is correct by definition.
+        // plan_moves() always returns ComputePriority for level 42, so this move does not show that the
+        // request is unfulfilled.
         bool const is_done = moves && std::all_of(moves->begin(), moves->end(), [](Move const& move) {
                                  return std::holds_alternative<ComputePriority>(move);
                              });

@@ -21,8 +21,8 @@ struct WaitingJob {
     std::int64_t base() const { return priority + nice; }
 };
 
-/// \return The waiting job of that number; the Error says why it cannot be moved: it runs, is held or has
-/// ended.
+/// \return The waiting job of that number. The Error says why the job cannot be moved: it is not in the
+/// queue, does not wait, or is held.
 Result<WaitingJob> require_waiting_job(QueueState const& queue, Caller const& caller, std::uint32_t job);
 
 /// \return All waiting jobs that are not held, in scheduling order.

@@ -65,7 +65,7 @@ std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& sour
 /// The location of a syntax error: the parser's position, the innermost open list or map, or the first tab.
 enum class ErrorLocation { parser_position, innermost_open, first_tab };
 
-/// Replaces the parser's message.
+/// A message and a hint that are shown in place of yaml-cpp's message.
 struct SyntaxMessage {
     std::string_view message;
     std::string_view hint;

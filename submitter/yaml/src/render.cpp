@@ -24,7 +24,7 @@ bool begins_plain(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/' || text.starts_with("./");
 }
 
-/// True only if every parser reads the text without quotes as a string. False for some other such texts too,
+/// True if every YAML parser reads the text without quotes as a string. May also be false for such a text,
 /// because needless quotes do no harm.
 bool is_plain(std::string_view text) {
     constexpr std::string_view harmless =
@@ -221,7 +221,7 @@ std::string render_yaml(Node const& node, std::function<std::string(Node const&)
 }
 
 std::string add_comments(std::string_view text, std::span<Comment const> comments) {
-    constexpr std::size_t column_max = 60;  // the comment of a longer value begins after the value
+    constexpr std::size_t column_max = 60;  // the comment on a longer line follows its text directly
     std::vector<std::size_t> columns;
     std::size_t column = 0;
     std::size_t written = 0;

@@ -105,14 +105,14 @@ struct CoreType {
     TaggedScalar (*resolve)(std::string_view text);
 };
 
-/// In the order in which an unquoted scalar is tried.
+/// The types of YAML's core schema, in the order in which an unquoted scalar is tried as one of them.
 constexpr CoreType core_types[] = {{"null", resolve_null},
                                    {"bool", resolve_boolean},
                                    {"int", resolve_integer},
                                    {"float", resolve_real},
                                    {"str", resolve_text}};
 
-/// True if no null, boolean or number begins with the first character of the text. This holds for most words.
+/// True if no null, boolean or number begins with the first character of the text.
 bool can_only_be_text(std::string_view text) {
     constexpr std::string_view first_of_others = "~nNtTfF+-.0123456789";
     return !text.empty() && first_of_others.find(text.front()) == std::string_view::npos;

@@ -10,8 +10,7 @@ struct TaggedScalar {
     Node::Scalar value = {};
 };
 
-/// Resolves a tagged scalar such as `!!int 5`: the text must be of the tag's type. `type_name` is the last
-/// part of the tag.
+/// Resolves a tagged scalar: for `!!int 5`, `type_name` is "int" and `text` is "5".
 TaggedScalar resolve_tagged(std::string_view type_name, std::string_view text);
 
 }  // namespace det::yaml

@@ -5,7 +5,8 @@
 namespace det::yaml {
 namespace {
 
-/// Excerpts show 120 columns; a line of a minified file in every error would waste memory.
+/// The part of a line that an error keeps. The excerpt shows at most 120 columns, and the line of a minified
+/// file can be very long.
 constexpr std::size_t excerpt_bytes_max = 512;
 
 int characters_in(std::string_view text) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view core_tag_prefix = "tag:yaml.org,2002:";
 
-// The parser's implicit tags: of a plain value, and of a quoted or block value.
+// The tags that yaml-cpp reports for a value without a tag: an unquoted value, and a quoted or block value.
 constexpr std::string_view plain_tag = "?";
 constexpr std::string_view quoted_tag = "!";
 
@@ -53,7 +53,7 @@ TreeBuilder::TreeBuilder(std::shared_ptr<Source const> source, Limits const& lim
     : source_(std::move(source)), limits_(limits) {}
 
 Location TreeBuilder::location(Mark const& mark, std::size_t width) const {
-    // The parser counts from 0, columns in bytes; -1 is an unknown position.
+    // yaml-cpp counts lines and columns from 0, columns in bytes; -1 is an unknown position.
     return Location{source_, static_cast<std::uint32_t>(std::max(mark.line, 0) + 1),
                     static_cast<std::uint32_t>(std::max(mark.column, 0) + 1),
                     static_cast<std::uint32_t>(width)};
@@ -133,7 +133,7 @@ void TreeBuilder::OnScalar(Mark const& mark, std::string const& tag, Anchor anch
     attach({scalar(tag, value, at), size}, anchor, tag == plain_tag);
 }
 
-/// Escapes can produce bytes that the file must not contain.
+/// Reports a string whose escapes produce a NUL byte or invalid UTF-8.
 void TreeBuilder::check_bytes(std::string_view value, Location const& at) {
     if (value.find('\0') != std::string_view::npos) {
         problem(codes::syntax, "a string can't hold a NUL byte", "leave out the \\0", at);
@@ -273,7 +273,8 @@ void TreeBuilder::drop_duplicates(OpenCollection& map) {
     map.entries = std::move(kept);
 }
 
-/// `<<: *base` and `<<: [*a, *b]`: adds the keys that the map does not have itself, the earlier base first.
+/// Adds the keys of `<<: *base` or `<<: [*a, *b]` that the map itself does not have. If several bases have a
+/// key, the first base is used.
 void TreeBuilder::inherit(OpenCollection& map) {
     auto const& merge = *map.inherited;
     auto const bases = merge.value.is_list() ? merge.value.items() : Node::List{merge.value};

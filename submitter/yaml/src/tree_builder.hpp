@@ -6,16 +6,15 @@
 
 namespace det::yaml {
 
-/// Builds the tree from the parser's events and refuses what the parser accepts: a second document, duplicate
+/// Builds a tree of Nodes from yaml-cpp's events. Refuses what yaml-cpp accepts: a second document, duplicate
 /// keys, keys that are not strings, unknown tags, unclosed quotes, anchors within themselves, aliases that
-/// expand beyond the limits. yaml-cpp's own tree accepts duplicate keys, and an anchor inside itself makes it
-/// loop.
+/// expand beyond the limits.
 class TreeBuilder : public YAML::EventHandler {
 public:
     /// Anchors are numbered from 1 in the order in which they appear; 0 is none.
     using Anchor = YAML::anchor_t;
     using Mark = YAML::Mark;
-    /// Thrown to stop the parser; the error is reported before.
+    /// Thrown to stop the parser, after the error has been reported.
     struct ParsingAborted {};
 
     TreeBuilder(std::shared_ptr<Source const> source, Limits const& limits);
@@ -52,7 +51,7 @@ private:
     struct MapKey {
         std::string text;
         Location location;
-        bool is_merge;  // << without quotes
+        bool is_merge;  // the key is <<, written without quotes
     };
     /// A list or map that has begun and not ended yet.
     struct OpenCollection {
@@ -63,7 +62,7 @@ private:
         Node::List items = {};
         std::vector<Node::Entry> entries = {};
         std::optional<MapKey> key = {};
-        std::optional<Node::Entry> inherited = {};  // the value of <<
+        std::optional<Node::Entry> inherited = {};  // the value of the key <<
     };
 
     void attach(SizedNode value, Anchor anchor, bool is_plain_text = false);

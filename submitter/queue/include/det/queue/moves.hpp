@@ -62,14 +62,14 @@ struct ChangePartition {
     slurm::JobRef job;
     std::string partition;
 };
-struct MoveToTop {  // `scontrol top`: other jobs of the same owner, partition, account and QOS lose priority
+struct MoveToTop {  // `scontrol top`: lowers other jobs of the same owner, partition, account and QOS
     std::uint32_t job = 0;
 };
 using Move = std::variant<ChangeNice, ChangePriority, ComputePriority, ChangePartition, MoveToTop>;
 
-/// Plans the fewest moves that the caller is permitted to make and that fulfil all requests. Other jobs of
-/// the caller keep their relative order. A job that needs no change gets no move, except that an operator's
-/// SetLevel of level 42 always lets Slurm compute the priority again. Pure.
+/// Plans moves that fulfil all requests and that the caller is permitted to make. In the affected partitions,
+/// the other jobs that the caller may change keep their relative order. A job that needs no change gets no
+/// move, except that an operator's SetLevel of level 42 always lets Slurm compute the priority again. Pure.
 /// \return The moves, or no_such_job, job_not_waiting, not_yours, no_legal_move, usage (contradictory
 /// requests, two requests for one job, a level out of range).
 Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& caller,

@@ -19,9 +19,8 @@ struct Comment {
     std::size_t line_end;  // the byte of the line's newline
     std::string text;      // empty: no comment
 };
-/// Adds the comments to the text, aligned in one column; after a line of more than 60 characters a comment
-/// follows directly. `comments` must be sorted by line. Escapes control
-/// bytes in the comments.
+/// Adds the comments to the text, aligned in one column. After a line of more than 60 characters, the comment
+/// follows directly. `comments` must be sorted by line. Escapes control bytes in the comments.
 std::string add_comments(std::string_view text, std::span<Comment const> comments);
 
 /// Converts a value to JSON. Infinity and NaN become null, because JSON cannot represent them.

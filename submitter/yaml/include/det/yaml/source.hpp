@@ -27,8 +27,7 @@ private:
     std::vector<std::uint32_t> line_starts_;
 };
 
-/// The location at which a value begins. It is small, because every value has one; span() makes a SourceSpan.
-/// A value without a source is a default.
+/// The location at which a value begins. A default value has no source.
 struct Location {
     std::shared_ptr<Source const> source = {};
     std::uint32_t line = 1;
