@@ -9,7 +9,8 @@
 namespace det::pack {
 namespace {
 
-// 8 MiB: on a busy machine the thread may wait long for a CPU, and the other threads should not wait for it.
+// The buffers of a HashThread, 8 MiB in all. They let the other threads continue while the hash thread waits
+// for a CPU.
 constexpr std::size_t buffers_max = 16;
 
 constexpr std::size_t name_size_max = 100;
@@ -67,8 +68,8 @@ std::string render_block(std::string_view name, char type, unsigned mode, std::u
     return block.finish();
 }
 
-/// GNU's extension for a longer name or target, which is bytes in any encoding. A pax header would declare
-/// them UTF-8.
+/// Renders GNU tar's extension for a name or link target that is too long for the header. Its bytes have no
+/// encoding; those of a pax header are declared UTF-8.
 std::string long_name(char type, std::string_view name) {
     auto const size = name.size() + 1;
     std::string out = render_block("././@LongLink", type, 0644, size, "");
@@ -134,7 +135,7 @@ std::string HashThread::finish(std::string_view rest) {
     return hash_.finish();
 }
 
-/// If the user is at the limit of threads, the caller hashes.
+/// If no thread can be started, hash() computes the hash in the caller's thread.
 void HashThread::start() {
     try {
         thread_ = start_thread("det-hash", [this](auto const&) { run(); });

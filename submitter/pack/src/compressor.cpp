@@ -18,7 +18,8 @@ constexpr int compression_threads = 2;
 // and all wait for one worker at the end. The smaller size makes the file 0.1 % larger.
 constexpr int job_bytes = 2 << 20;
 constexpr std::uint64_t worth_threads_bytes = 2 * job_bytes;
-// Small enough that the disk writes during the compression and little is left for fsync.
+// Writeback starts each time so many bytes are written, so that the disk works during the compression and
+// fsync has little to write.
 constexpr std::uint64_t write_back_bytes = std::uint64_t{4} << 20;
 
 ZSTD_CCtx* zstd(void* context) { return static_cast<ZSTD_CCtx*>(context); }
@@ -39,7 +40,7 @@ Compressor::Compressor(int fd, std::string path, std::uint64_t size_bytes)
     : fd_(fd), path_(std::move(path)), context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize()) {
     ZSTD_CCtx_setParameter(zstd(context_.get()), ZSTD_c_compressionLevel, compression_level);
     ZSTD_CCtx_setParameter(zstd(context_.get()), ZSTD_c_checksumFlag, 1);
-    // Fails if zstd was built without threads; then one thread compresses.
+    // Setting nbWorkers fails if zstd was built without threads. Then one thread compresses.
     if (size_bytes < worth_threads_bytes) return;
     ZSTD_CCtx_setParameter(zstd(context_.get()), ZSTD_c_nbWorkers, compression_threads);
     ZSTD_CCtx_setParameter(zstd(context_.get()), ZSTD_c_jobSize, job_bytes);

@@ -33,7 +33,7 @@ private:
     std::unique_ptr<void, Free> context_;
     std::vector<char> out_;
     std::uint64_t written_bytes_ = 0;
-    std::uint64_t writeback_bytes_ = 0;  // for which writeback was started
+    std::uint64_t writeback_bytes_ = 0;  // bytes for which writeback was started
 };
 
 /// \return The hash of a compressed file's contents; an error if it is damaged.

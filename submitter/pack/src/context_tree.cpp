@@ -66,7 +66,7 @@ enum class LinkTarget {
     outside,  // the target is outside of the source, or absolute
 };
 
-constexpr int hops_max = 40;  // as in Linux
+constexpr int hops_max = 40;  // Linux follows at most 40 links in one path
 
 Member const* find_member(ContextTree const& tree, std::string_view path) {
     auto const found =
@@ -168,7 +168,7 @@ Error too_large(ContextTree const& tree) {
     return error;
 }
 
-/// The sum of the sizes of sparse files can overflow.
+/// \return The sum of the sizes, at most the largest 64-bit number: sparse files can have a larger sum.
 std::uint64_t sum_sizes(std::vector<Member> const& members) {
     std::uint64_t sum = 0;
     for (auto const& member : members) {

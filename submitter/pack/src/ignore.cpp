@@ -11,7 +11,7 @@ constexpr std::string_view default_patterns =
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::string_view special_characters = "*?[\\";
 
-/// Removes spaces at the end that no backslash quotes.
+/// Removes trailing spaces, except those that a backslash quotes.
 std::string_view without_trailing_blanks(std::string_view line) {
     std::size_t end = 0;  // behind the last character to keep
     for (std::size_t i = 0; i < line.size(); ++i) {

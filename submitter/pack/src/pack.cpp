@@ -29,8 +29,8 @@ public:
 
     Result<UniqueFd> open(Member const& member) {
         auto const& source = tree_.sources[member.source];
-        // The path that the user gave may be a link; a file below it that is a link has changed since the
-        // listing.
+        // A source that is a file may be named through a link. A file below a source directory was no link
+        // when it was listed.
         if (!source.is_directory) return check(open_at(AT_FDCWD, source.path.c_str(), 0), member);
         auto const slash = member.path.rfind('/') + 1;  // 0 if there is none
         auto const directory = std::string_view(member.path).substr(0, slash);
@@ -100,8 +100,8 @@ constexpr std::string_view temporary_prefix = ".context.";
 // Packing takes seconds and writes continuously, so an older file is stale.
 constexpr time_t old_s = 24 * 60 * 60;
 
-/// Compares times of the file system's clock, which may differ from the local clock: `fresh` was created just
-/// now.
+/// Removes old temporary files. Their age is compared with the file `fresh`, which was created just now,
+/// because the file server's clock may differ from the local one.
 void remove_stale_files(fs::path const& contexts, int fresh) {
     struct stat now {};
     auto const names = list_directory(contexts);
@@ -119,13 +119,13 @@ bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
     if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
-    // Another release of zstd may have compressed it.
+    // The size differs if another release of zstd has compressed the same contents.
     auto const holds = hash_compressed_file(path);
     return holds && *holds == sha256;
 }
 
-/// An archive that is being written, in the directory of the finished ones. The destructor removes it unless
-/// store_as() gave it its name. Old temporary files of killed processes are removed.
+/// An archive that is being written under a temporary name, in the directory of the finished archives.
+/// create() also removes old temporary files of killed processes. The destructor removes the temporary name.
 class TemporaryArchive {
 public:
     static Result<TemporaryArchive> create(fs::path const& contexts);
@@ -148,7 +148,7 @@ public:
 private:
     TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
 
-    std::string path_;  // empty after it has its name
+    std::string path_;  // the temporary name; empty if there is nothing to remove
     UniqueFd file_;
 };
 

@@ -93,7 +93,7 @@ Status Walk::list(std::string const& directory) {
     return Ok{};
 }
 
-/// `path` is relative to the source; for a source that is a file it is its name.
+/// `path` is the path in the source directory; for a source that is a file, its name in the context.
 Status Walk::visit(int parent, std::string const& name, std::string path) {
     bool const is_source = !root_;
     struct stat info {};

@@ -12,7 +12,7 @@ inline constexpr std::size_t members_max = 500'000;
 // The kernel accepts 4095 bytes, and the path of a directory on the node precedes it.
 inline constexpr std::size_t path_bytes_max = 3800;
 
-/// Collects errors up to a readable number.
+/// Collects errors. Keeps only as many as a user can read, and counts the others.
 class Findings {
 public:
     void report(Error error);

@@ -58,8 +58,8 @@ std::string describe_trials(plan::SubmissionPlan const& plan) {
                            : fmt::format("{} trials at a time with {} each", plan.lanes, slots);
 }
 
-/// Adds the options of the pool besides its partition. They contain the administrator's text, so they are not
-/// in the script.
+/// Adds the pool's options besides its partition, and the plan's time limit and excluded nodes. They are on
+/// sbatch's command line, not in the script, because they can contain text of the administrator.
 void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan const& plan) {
     auto const add = [&](std::string_view name, std::optional<std::string> const& value) {
         if (value && !value->empty()) options.push_back(fmt::format("--{}={}", name, *value));
@@ -126,14 +126,14 @@ std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
         std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs && plan.nice > 0) options.push_back(fmt::format("--nice={}", plan.nice));
     for (auto arg : users) {
-        if (arg.name == "exclusive") continue;  // it is in the script
+        if (arg.name == "exclusive") continue;  // the script has an #SBATCH line for it
         // sbatch uses only the last --gres or --exclude, so the user's must include det-submit's.
         if (arg.name == "gres" && arg.value && plan.node.gpus > 0)
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;
         if (arg.name == "exclude" && arg.value && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
         options.push_back(arg.text());
     }
-    // The last of several is used, so the site's value overrides a --wckey of the user.
+    // sbatch uses the last --wckey, so the site's value overrides one of the user.
     if (!plan.wckey.empty()) options.push_back("--wckey=" + plan.wckey);
     return options;
 }
