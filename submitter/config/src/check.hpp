@@ -41,15 +41,15 @@ public:
     void check(yaml::Node const& value, schema::Type const& type, Path const& path,
                yaml::Location const& owner);
 
-    /// For rules: reports an error of their value. `message` contains the path. `determined` is Determined's
-    /// message, if it is not a part of `message`.
+    /// Reports an error of the value whose rule is running. `message` contains the path. `determined` is
+    /// Determined's message, if it is not a part of `message`.
     void refuse(ErrorCode code, std::string message, std::string hint, yaml::Location const& location,
                 std::string_view determined = {});
     void refuse_value(yaml::Node const& value, std::string message, std::string hint = {},
                       std::string_view determined = {}) {
         refuse(codes::bad_value, std::move(message), std::move(hint), value.location(), determined);
     }
-    /// For rules that report an error of a value below their own.
+    /// Reports an error of a value inside the value whose rule is running.
     void refuse_at(Path const& path, Error error, std::string_view determined = {});
     bool is_final() const { return phase_ != Phase::sanity; }
     bool is_for_creation() const { return phase_ == Phase::creation; }

@@ -86,7 +86,7 @@ std::string hint_for(yaml::Node::Entry const& entry, yaml::Node const& owner, Ty
     return "";
 }
 
-/// JSON Schema's name of a type. Determined reads an integer as a number.
+/// \return JSON Schema's name of the kind; "number" for an integer too, as in Determined's messages.
 std::string_view json_name(Kind kind) {
     switch (kind) {
         case Kind::null:

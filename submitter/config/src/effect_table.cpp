@@ -53,7 +53,8 @@ std::string_view if_all_files_are_kept(Node const& config) {
                : "";
 }
 
-/// Determined promotes trials that pause at a rung. A paused trial would have to wait in Slurm's queue again.
+/// Here a trial that stops at a rung never continues, because it would have to wait in Slurm's queue again.
+/// Determined continues it with stop_once: false.
 std::string_view if_not_once(Node const& config) {
     auto const* once = find(config, "searcher.stop_once");
     bool const is_false = once != nullptr && once->boolean() != nullptr && !*once->boolean();
@@ -79,7 +80,7 @@ std::string_view if_without_hook(Node const& config) {
                : "only the command of slurm.event_hook gets it, which is not set";
 }
 
-/// Whether a word of the entrypoint contains the text. What a script of the user starts is not known.
+/// True if the entrypoint contains the text. A script that the entrypoint starts is not read.
 bool entrypoint_names(Node const& config, std::string_view text) {
     auto const has_text = [&](Node const& word) {
         return word.text() != nullptr && word.text()->find(text) != std::string::npos;

@@ -44,7 +44,7 @@ Node parse_default(std::string_view default_value) {
 
 Node fill(Node const& value, Type const& type);
 
-/// The tables' keys in their order, then all other keys.
+/// \return The map with its defaults: first the keys of the tables in their order, then all other keys.
 Node fill_keys(Node const& value, Type const& type) {
     std::vector<Node::Entry> entries;
     auto const* member = find_member(type, value);

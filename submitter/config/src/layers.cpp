@@ -51,7 +51,8 @@ std::vector<Node::Entry> steps_of(Node const& document, std::vector<std::string>
         steps.push_back(rest.entries()[0]);
         rest = steps.back().value;
     }
-    // The normalised document has no null: only the path tells which value is removed.
+    // An override that removes a value has a null, and normalise() drops nulls. The rest of the path comes
+    // from `path`.
     bool const is_taken_away = steps.size() < path.size() && rest.is_map();
     for (auto i = steps.size(); is_taken_away && i < path.size(); ++i)
         steps.push_back({path[i], document.location(), {}});

@@ -120,7 +120,8 @@ Node union_of(Node const& high, Node const& low) {
     return Node(std::move(items), high.location());
 }
 
-/// An item without the key is identified by its whole value.
+/// \return The higher list, then the lower list's items that it does not have. Items are compared by
+/// `item_key`; an item without this key is compared as a whole.
 Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_key) {
     auto const identity_of = [&](Node const& item) {
         auto const* key = item.find(item_key);
@@ -166,7 +167,8 @@ bool is_atomic(Node const& high, Node const& low, Type const* type) {
     return type->merge == Merge::atomic;
 }
 
-/// The alternative of `either`, unless the type as a whole has a merge rule.
+/// \return The type whose merge rule applies: for `either` without a merge rule, the alternative that accepts
+/// the higher value.
 Type const* merging_type(Type const* type, Node const& high) {
     if (type == nullptr || type->shape != Shape::either || type->merge != Merge::natural) return type;
     return find_alternative(*type, high.kind());

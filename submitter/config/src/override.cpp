@@ -15,7 +15,7 @@ using schema::Type;
 using yaml::Kind;
 using yaml::Node;
 
-constexpr std::size_t path_length_max = 32;  // the walks recurse once per step
+constexpr std::size_t path_length_max = 32;  // the functions recurse once per part of the path
 
 /// The parts of one --config argument.
 struct Assignment {

@@ -82,7 +82,7 @@ private:
         if (auto const* option = choose(options, name)) take(*option, std::move(value));
     }
 
-    /// "-N4", "-N 4", "-vN4"; for "-N" the next item is the value.
+    /// Reads an item of short options: "-N4", "-N 4", "-vN4". After "-N" the next item is the value.
     void read_letters(std::string_view letters) {
         while (!letters.empty()) {
             auto const* option = find_letter(letters[0]);
@@ -113,8 +113,7 @@ private:
         if (option.value == SbatchValue::required && (!value || value->empty()))
             return refuse(fmt::format("--{} needs a value", option.name),
                           fmt::format("write --{}=VALUE", option.name));
-        // With --exclusive=user a job shares nodes with jobs of the same user only. Slurm does not preempt
-        // it.
+        // Slurm does not preempt jobs that have --exclusive=user or --exclusive=mcs.
         if (option.name == "exclusive" && value)
             return refuse(fmt::format("--exclusive takes no value here, found '{}'", *value),
                           "set 'slurm: {exclusive: true}' for whole nodes, or false for shared ones");
@@ -127,7 +126,8 @@ private:
         result_.args.push_back({std::string(option.name), std::move(value)});
     }
 
-    /// An option that a site's plugin may have added. Its value is the next item if that is not an option.
+    /// Adds an option that sbatch_options() does not have; a site's plugin may have added it to sbatch. Its
+    /// value is the next item, unless that begins with '-'.
     void add_unknown(std::string_view name, std::optional<std::string> value) {
         bool const is_followed = at_ + 1 < items_.size() && !items_[at_ + 1].starts_with('-');
         if (!value && is_followed) value = next_item();

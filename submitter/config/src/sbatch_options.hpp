@@ -16,7 +16,7 @@ struct SbatchOption {
     bool is_users() const { return instead.empty(); }
 };
 
-/// \return The options of Slurm 22.05 to 25.05, sorted by name.
+/// \return The options of sbatch that det-submit knows, sorted by name.
 std::span<SbatchOption const> sbatch_options();
 
 }  // namespace det::config

@@ -73,7 +73,8 @@ void add_secrets(std::vector<Node>& secrets, Node const& value, Type const& type
     }
 }
 
-/// Asterisks of the same length keep the columns of the line.
+/// Replaces the secret by asterisks. Their number is the width of the secret, so that the columns of the line
+/// stay.
 void hide_in_excerpt(SourceSpan& where, yaml::Location const& secret) {
     bool const is_there = secret.is_written() && secret.source->name() == where.file &&
                           static_cast<int>(secret.line) == where.line &&
@@ -124,7 +125,8 @@ std::optional<std::size_t> find_value_of(std::string_view name, std::string_view
     return std::nullopt;
 }
 
-/// Replaces what the text repeats of the value. Shorter words stay: they may be words of the message itself.
+/// Masks the words of `value` in the text. Words of fewer than 4 characters stay: they may be words of the
+/// message itself.
 void mask_words(std::string& text, std::string_view value) {
     constexpr std::size_t shortest = 4;
     for (auto word : split(value, ' ')) {

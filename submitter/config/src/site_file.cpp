@@ -17,7 +17,7 @@ namespace {
 using yaml::Node;
 
 constexpr std::int64_t newest_version = 1;
-/// Determined's name of the variable.
+/// Determined's variable that names the network interface between nodes.
 constexpr std::string_view interface_variable = "DET_INTER_NODE_NETWORK_INTERFACE";
 
 /// Masks the secrets of all partial configurations in the file.

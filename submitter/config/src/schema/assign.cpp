@@ -40,7 +40,7 @@ void assign(Length& field, yaml::Node const& value, Type const&) {
 }
 
 void assign(EnvironmentVariable& field, yaml::Node const& value, Type const&) {
-    // Only the first '=' separates; Determined dropped the text after a second one.
+    // Only the first '=' separates the name from the value.
     auto const& written = *value.text();
     auto const end = written.find('=');
     field = {written.substr(0, end), end == std::string::npos ? "" : written.substr(end + 1)};

@@ -28,7 +28,7 @@ void assign(EnvironmentVariable& field, yaml::Node const& value, Type const& typ
 void assign(SbatchArgs& field, yaml::Node const& value, Type const& type);
 void assign(Hyperparameters& field, yaml::Node const& value, Type const& type);
 
-/// A choice: the enumerators are in the order of the choices.
+/// Assigns a choice. The enumerators must be in the order of `type.choices`.
 template <class Enum>
 requires std::is_enum_v<Enum>
 void assign(Enum& field, yaml::Node const& value, Type const& type) {
@@ -37,7 +37,7 @@ void assign(Enum& field, yaml::Node const& value, Type const& type) {
     }
 }
 
-/// A struct whose fields the object's table names.
+/// Assigns the keys of an object to the fields of a struct.
 template <class Struct>
 requires std::is_class_v<Struct>
 void assign(Struct& field, yaml::Node const& value, Type const& type) { assign_object(&field, value, type); }
@@ -47,7 +47,8 @@ void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) 
     assign(field.emplace(), value, type);
 }
 
-/// Assigns with the alternative of `either` that accepts the value. Skips a value that none accepts.
+/// Assigns a value. If `type` is `either`, uses the alternative that accepts the value. Skips a value that no
+/// alternative accepts.
 template <class T>
 void assign_checked(T& field, yaml::Node const& value, Type const& type) {
     if (auto const* alternative = find_alternative(type, value.kind())) assign(field, value, *alternative);
@@ -77,7 +78,7 @@ void into(void* object, yaml::Node const& value, Type const& type) {
     assign_checked(owner.*Field, value, type);
 }
 
-/// For a union: emplaces this alternative of the variant.
+/// Assigns the keys of a union's member: emplaces `Alternative` in the variant `Field` and assigns to it.
 template <auto Field, class Alternative>
 void into_variant(void* object, yaml::Node const& value, std::span<Key const> keys) {
     auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);

@@ -12,7 +12,7 @@ yaml::Node::Entry renamed(yaml::Node::Entry entry) {
     return entry;
 }
 
-/// {gpu: x} becomes {cuda: x}; if both are present, cuda is used.
+/// Renames the key gpu to cuda. If both are present, gpu is dropped.
 yaml::Node gpu_as_cuda(yaml::Node const& value) {
     if (value.find("gpu") == nullptr) return value;
     std::vector<yaml::Node::Entry> entries;
@@ -23,7 +23,7 @@ yaml::Node gpu_as_cuda(yaml::Node const& value) {
     return yaml::Node(std::move(entries), value.location());
 }
 
-/// A single value applies to every slot type.
+/// \return The value as a map from slot type to value. A single value applies to every slot type.
 yaml::Node per_slot_kind(yaml::Node const& value) {
     if (value.is_map()) return gpu_as_cuda(value);
     std::vector<yaml::Node::Entry> entries;

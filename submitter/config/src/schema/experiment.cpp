@@ -27,7 +27,7 @@ yaml::Node labels_as_list(yaml::Node const& value) {
     return yaml::Node(std::move(names), value.location());
 }
 
-/// The command, or the items of a list.
+/// \return The command of a string, or the items of a list.
 std::vector<std::string> entrypoint_items(yaml::Node const& value) {
     std::vector<std::string> items;
     if (value.text() != nullptr) items.push_back(*value.text());

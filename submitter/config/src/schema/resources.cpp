@@ -152,7 +152,7 @@ constinit Type const directory_inside{
     .shape = Shape::text, .rule = require_directory_inside, .normalise = clean_directory};
 constinit Type const directories_inside{
     .shape = Shape::list, .item = &directory_inside, .merge = Merge::as_set};
-// 126 and 127 are a shell's, 128 and more are signals.
+// A shell uses 126 and 127 for a command that it cannot run, and 128 and more for a signal.
 constinit Type const exit_code = integer_between(1, 125);
 constinit Type const exit_codes = list_of(exit_code);
 
@@ -176,7 +176,7 @@ constinit Type const progress_glob{
 // Slurm's range without the negative values, which only operators may use.
 constinit Type const nice = integer_between(0, 2'147'483'645);
 
-/// "7" or "7.3".
+/// True for an experiment ("7") or a trial ("7.3").
 bool is_dependency(std::string_view text) {
     auto const is_number = [](std::string_view digits) {
         return !digits.empty() && digits.size() <= 9 &&
@@ -187,7 +187,7 @@ bool is_dependency(std::string_view text) {
     return is_number(text.substr(0, dot)) && text.front() != '0' && is_number(text.substr(dot + 1));
 }
 
-/// The number as it was written: trial 7.20 would else become 7.2.
+/// \return A number as the text that the user wrote. As a number, trial 7.20 would be 7.2.
 yaml::Node number_as_written(yaml::Node const& value) {
     if (value.integer() != nullptr)
         return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());

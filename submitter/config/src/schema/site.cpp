@@ -69,7 +69,7 @@ yaml::Node minutes_as_text(yaml::Node const& value) {
     return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());
 }
 
-/// The pool is chosen before its defaults are read, so these cannot choose a pool.
+/// Refuses a resource_pool in the defaults of a pool: the pool is chosen before its defaults are read.
 void refuse_pool_of_pool(yaml::Node const& pool, Path const& path, Checker& checker) {
     for (std::string_view const section : {"task_defaults", "invariants"}) {
         auto const* defaults = pool.find(section);

@@ -21,7 +21,7 @@ constexpr Key storage_common_keys[] = {
     {"save_trial_latest", count_from_zero, "1", "number of each trial's latest checkpoints to keep",
      into<&CheckpointStorage::save_trial_latest>},
 };
-// No save_*: TensorBoard files are not retained by number.
+// The keys save_* of checkpoint_storage do not exist here.
 constexpr Key tensorboard_keys[] = {
     {"type", text, "", "shared_fs, directory, s3, gcs or azure"},
 };
@@ -144,7 +144,7 @@ constinit Type const checkpoint_storage{.shape = Shape::tagged_union,
                                         .rule = check_storage,
                                         .inheritable = without_lower_credentials};
 
-// Checked only; nothing is written there.
+// det-submit only checks tensorboard_storage. It writes nothing there.
 constinit Type const tensorboard_storage{.shape = Shape::tagged_union,
                                          .keys = tensorboard_keys,
                                          .members = storage_members,

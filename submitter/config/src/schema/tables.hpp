@@ -12,8 +12,8 @@ extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment
     reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
     slurm, tensorboard_storage;
 
-/// The default policies have no action. A policy of the same name without a pattern and an action switches
-/// one off.
+/// The default policies have no action. A policy of the same name that has neither a pattern nor an action
+/// switches one off.
 inline constexpr std::string_view default_log_policies =
     R"([{"name": "CUDA OOM", "pattern": ".*CUDA out of memory.*"}, )"
     R"({"name": "ECC Error", "pattern": ".*uncorrectable ECC error encountered.*"}])";

@@ -78,7 +78,7 @@ struct Member {
 struct Type {
     Shape shape = Shape::anything;
     std::string_view expected = {};  // for messages; empty: follows from the shape
-    std::string_view hint = {};      // how to write it, for values of another type
+    std::string_view hint = {};      // for a value of a wrong type: how to write it
     std::string_view determined_message =
         {};  // Determined's message for a wrong value; for conformance cases
     std::int64_t minimum = std::numeric_limits<std::int64_t>::min();
@@ -116,7 +116,7 @@ constexpr Type choice_of(std::span<std::string_view const> choices) {
 constexpr Type list_of(Type const& item) { return {.shape = Shape::list, .item = &item}; }
 constexpr Type object_of(std::span<Key const> keys) { return {.shape = Shape::object, .keys = keys}; }
 
-// Marks of a table row.
+// Each returns the table row with one property set.
 constexpr Key required(Key key) {
     key.required = Required::always;
     return key;

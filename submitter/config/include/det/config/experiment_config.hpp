@@ -27,7 +27,7 @@ struct DoubleHyperparameter {
     double maxval = 0;
     std::optional<std::int64_t> count;
 };
-/// base to the power of an exponent between minval and maxval.
+/// The value is `base` to the power of an exponent between minval and maxval.
 struct LogHyperparameter {
     double minval = 0;
     double maxval = 0;
@@ -39,7 +39,7 @@ struct CategoricalHyperparameter {
 };
 
 struct NamedHyperparameter;
-/// In the order of the file.
+/// Hyperparameters in the order of the file.
 using Hyperparameters = std::vector<NamedHyperparameter>;
 
 struct Hyperparameter {
@@ -124,7 +124,7 @@ struct EnvironmentVariable {
 
     friend bool operator==(EnvironmentVariable const&, EnvironmentVariable const&) = default;
 };
-/// In the order in which they are set: of two with the same name the later one is used.
+/// Variables in the order in which they are set. Of two with the same name, the later one is used.
 using EnvironmentVariables = std::vector<EnvironmentVariable>;
 
 struct RegistryAuth {

@@ -69,9 +69,9 @@ std::optional<yaml::Node> find_secrets(yaml::Node const& document);
 yaml::Node mask_secrets(yaml::Node const& document);
 /// Removes the document's secrets from messages and excerpts.
 Diagnostics mask_secrets(Diagnostics const& found, yaml::Node const& document);
-/// Masks secrets in errors about a text that is not a valid document: in the excerpt the rest of the line
-/// after the key of a secret, in the message and the hint the words of that rest with 4 characters and more.
-/// An error without a location has no excerpt and stays as it is.
+/// Masks secrets in errors about a text that is not a valid document. In the excerpt, masks the rest of the
+/// line after a secret's key. In the message and the hint, masks the words of this rest that have at least 4
+/// characters. An error without a location has no excerpt and stays as it is.
 Diagnostics mask_secrets_by_name(Diagnostics const& found);
 
 }  // namespace det::config

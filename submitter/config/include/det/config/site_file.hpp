@@ -23,9 +23,9 @@ struct PoolLimits {
     std::optional<std::string> time_max;  // as Slurm writes it: "2-00:00:00"
 };
 
-/// A pool of the site file. An absent slot type or number of slots comes from the live cluster, an absent
-/// scheduler or container runtime from the site; without qos, account, reservation or constraint jobs name
-/// none.
+/// A pool of the site file. An absent slot type or number of slots comes from the live cluster; an absent
+/// scheduler or container runtime comes from the site. An absent qos, account, reservation or constraint is
+/// not passed to sbatch.
 struct PoolEntry {
     std::string name;
     std::string description;
@@ -43,7 +43,7 @@ struct PoolEntry {
     yaml::Node network_interface;  // text
     yaml::Node sbatch_args;        // a list
     yaml::Node task_defaults;      // a partial configuration
-    yaml::Node invariants;         // the same
+    yaml::Node invariants;         // a partial configuration
     yaml::Location location;
 };
 
@@ -57,7 +57,7 @@ struct SiteFile {
     bool has_pool_per_partition = true;
     std::optional<std::string> job_template;        // absolute
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
-    bool refuses_group_code = false;                // code that a group can write; false: a warning
+    bool refuses_group_code = false;                // refuses code that a group can write; false: warns
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;
