@@ -20,7 +20,7 @@ std::optional<double> to_number(Json const& json) {
     return std::nullopt;
 }
 
-/// The event file of the run whose reports are being written.
+/// The open event file: that of the run whose reports are being written.
 class RunFile {
 public:
     explicit RunFile(std::filesystem::path directory) : directory_(std::move(directory)) {}

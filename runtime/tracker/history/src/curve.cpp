@@ -33,7 +33,8 @@ AxisRange extent_of(std::vector<RunSeries> const& runs, Axis axis) {
 
 }  // namespace
 
-/// The points of a part that follow each other in one pixel, as indices in the part.
+/// The first, last, least and greatest of consecutive points of a SeriesPart that are in the same pixel, as
+/// indices in the part.
 struct CurveReducer::PartOfPixel {
     static constexpr auto no_index = std::numeric_limits<std::size_t>::max();
     std::size_t first = 0, last = 0, least = no_index, greatest = no_index, not_a_number = no_index;

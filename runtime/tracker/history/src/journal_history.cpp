@@ -88,7 +88,7 @@ Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experimen
     auto const layout = ExperimentLayout(root_, experiment.id).at_revision(experiment.revision());
     DET_TRY_ASSIGN(auto trial,
                    read_trial(layout.trial(index), {experiment.id, index}, experiment.is_packed()));
-    // Two processes replaced the same trial: no process runs the replacement with the higher index.
+    // If two processes replaced the same trial, no process runs the replacement with the higher index.
     bool const is_planned = experiment.spec && index < experiment.spec->trial_count;
     if (!is_planned && !experiment.replacements.contains(index)) trial.desired = DesiredState::cancel;
     return trial;
@@ -109,7 +109,7 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
-    auto const& known_runs = experiment.trials[id.index].runs;  // another one may have begun since
+    auto const& known_runs = experiment.trials[id.index].runs;  // a run may have begun since these were read
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
         auto& run = reports.emplace_back();

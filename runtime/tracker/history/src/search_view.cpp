@@ -23,7 +23,8 @@ bool is_invalid(TrialView const& trial) {
     return !runs.empty() && runs.back().ended && runs.back().ended->cause == Cause::invalid_hyperparameters;
 }
 
-/// The number of ended trials of each bracket, without the invalid ones.
+/// \return For each bracket, the number of trials that have ended, not counting trials with invalid
+/// hyperparameters.
 std::vector<std::uint32_t> count_ended(search::AshaSearch const& search, ExperimentView const& view) {
     search::BracketAssignment const assignment(search);
     std::vector<std::uint32_t> ended(search.brackets.size(), 0);

@@ -50,8 +50,8 @@ std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm:
     return *found->second;
 }
 
-/// A task of the experiment's arrays that is not over, which may claim a waiting trial; if there is none, one
-/// that is over; nullopt if Slurm knows none.
+/// \return A task of the experiment's arrays that has not ended, because it may claim a waiting trial; if
+/// there is none, a task that has ended; nullopt if Slurm shows no task of these arrays.
 std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
     slurm::JobStatus const* best = nullptr;
     for (auto const& array : arrays) {
@@ -64,7 +64,7 @@ std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<A
     return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
-/// The earlier one of two times; nullopt is later than every time.
+/// \return The earlier of two times. nullopt counts as later than every time.
 std::optional<UtcTime> earlier(std::optional<UtcTime> a, std::optional<UtcTime> b) {
     return a && (!b || *a < *b) ? a : b;
 }

@@ -15,7 +15,8 @@ std::optional<UtcTime> last_report(history::RunReports const& run) {
     return last;
 }
 
-/// The job in Slurm's queue that is this execution of it.
+/// \return The job that Slurm shows with the job id and the restart count of the allocation; nullptr if there
+/// is none.
 slurm::JobStatus const* find_job(std::vector<slurm::JobStatus> const& jobs, Allocation const& allocation) {
     auto const ref = slurm::parse_job_ref(allocation.job);
     auto const found = std::ranges::find_if(jobs, [&](slurm::JobStatus const& job) {

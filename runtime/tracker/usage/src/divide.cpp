@@ -20,7 +20,7 @@ struct Period {
 
 Period intersection(Period a, Period b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
 
-/// A run with its part of the allocation: the slots that it got there.
+/// A run, the period in which it used the allocation, and the slots that it got.
 struct PlacedRun {
     RunPhases const* run;
     Period period;
@@ -36,7 +36,8 @@ std::int64_t slots_of(std::vector<PlacedRun const*> const& runs) {
                            [](auto sum, auto const* run) { return sum + run->slots; });
 }
 
-/// Places runs in the order of their starts. A run that begins while too few slots are free gets those.
+/// Gives each run its slots, in the order of their starts. A run that begins while fewer slots are free than
+/// it needs gets only the free ones.
 std::vector<PlacedRun> place_runs(Allocation const& allocation) {
     Period const whole{allocation.started.microseconds, allocation.ended.microseconds};
     std::vector<PlacedRun> placed;
@@ -55,7 +56,7 @@ std::vector<PlacedRun> place_runs(Allocation const& allocation) {
     return placed;
 }
 
-/// Adds a period of training: the part before kept_until is kept.
+/// Adds a period of training. The part until kept_until counts as training, the rest as lost.
 void add_training(Usage& usage, PlacedRun const& placed, Period period) {
     auto const& run = *placed.run;
     auto const cut =

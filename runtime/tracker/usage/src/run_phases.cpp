@@ -10,7 +10,8 @@ namespace {
 using history::RunReports;
 using lifecycle::RunView;
 
-/// Whether all training of a run with this end is kept, also if a later run began from an earlier checkpoint.
+/// Whether all training of a run with this cause of its end counts as kept, even if a later run began from an
+/// earlier checkpoint.
 bool keeps_all(Cause cause) {
     switch (cause) {
         case Cause::finished:
@@ -63,7 +64,7 @@ std::vector<Save> saves_of(RunReports const& run) {
     return saves;
 }
 
-/// Where the checkpoints of a trial were made.
+/// The run that made a checkpoint, and when.
 struct CommittedIn {
     std::size_t run;
     UtcTime time;
@@ -118,7 +119,7 @@ std::optional<UtcTime> kept_until(std::size_t index, std::span<RunView const> ru
     if (run.ended && keeps_all(run.ended->cause)) return std::nullopt;
     bool const is_last = index + 1 == runs.size();
     if (!is_last) return used_until(index, runs, reports, checkpoints);
-    if (!run.ended) return std::nullopt;  // it runs
+    if (!run.ended) return std::nullopt;  // a run without a recorded end counts as running
     auto const& own = reports[index].checkpoints;
     return own.empty() ? run.started->time : own.back().time;
 }

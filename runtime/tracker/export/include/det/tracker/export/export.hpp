@@ -15,19 +15,19 @@ struct ExportOptions {
 /// Takes the next part of the text that is exported. An error ends the export.
 using TextSink = std::function<Status(std::string_view text)>;
 
-/// A header and a row for each value: trial, run, group, steps_completed, time, metric, value; with all_runs
-/// also superseded. Texts are quoted as RFC 4180 says. `batch_metrics` are left out.
+/// Writes CSV: a header, and a row for each value with trial, run, group, steps_completed, time, metric,
+/// value; with all_runs also superseded. Texts are quoted as RFC 4180 says. Leaves out `batch_metrics`.
 Status export_csv(history::History& history, std::span<TrialId const> trials, ExportOptions const& options,
                   TextSink const& sink);
 
-/// A JSON object a line for each report: {"trial": "7.0", "run": 0, "group": "training", "steps_completed":
-/// 1, "time": ..., "superseded": false, "metrics": {...}}.
+/// Writes one line of JSON for each report: {"trial": "7.0", "run": 0, "group": "training",
+/// "steps_completed": 1, "time": ..., "superseded": false, "metrics": {...}}.
 Status export_json_lines(history::History& history, std::span<TrialId const> trials,
                          ExportOptions const& options, TextSink const& sink);
 
-/// An event file of TensorBoard for each run with reports: DIRECTORY/<trial>/events.out.tfevents.<run>.det.
-/// The directory is created; the file of a run that was exported before is replaced. Booleans are 0 and 1;
-/// other values that are no numbers are left out.
+/// Writes one event file of TensorBoard for each run with reports:
+/// DIRECTORY/<trial>/events.out.tfevents.<run>.det. Creates the directory; replaces the file of a run that
+/// was exported before. Booleans become 0 and 1; other values that are not numbers are left out.
 Status export_event_files(history::History& history, std::span<TrialId const> trials,
                           ExportOptions const& options, std::filesystem::path const& directory);
 

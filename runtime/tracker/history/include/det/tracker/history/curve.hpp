@@ -40,7 +40,7 @@ struct CurveQuery {
 /// The points that are drawn, in the order of the reports.
 struct Curve {
     std::optional<std::uint32_t> run = {};  // nullopt: of all runs, without superseded reports
-    std::uint64_t points = 0;               // before the reduction, also those outside of the range
+    std::uint64_t points = 0;  // number of points before the reduction, with those outside of the range
     std::vector<std::uint64_t> steps = {};
     std::vector<UtcTime> times = {};
     std::vector<double> values = {};
@@ -62,7 +62,8 @@ public:
     /// \param width pixels, at least 1
     CurveReducer(Axis axis, std::size_t width, AxisRange range);
 
-    /// Takes the next points, whose x may be in any order. "First" means first taken.
+    /// Adds points, whose x may be in any order. The "first" point of a pixel is the one that was added
+    /// first.
     void add(SeriesPart const& part);
     /// At most 5 * width points.
     Curve finish(std::optional<std::uint32_t> run) const;
@@ -70,7 +71,7 @@ public:
 private:
     static constexpr auto none = std::numeric_limits<std::uint64_t>::max();
     struct Point {
-        std::uint64_t number = none;  // how many points were taken before it
+        std::uint64_t number = none;  // number of points that were added before this one
         std::uint64_t step = 0;
         UtcTime time = {};
         double value = 0;
@@ -87,14 +88,15 @@ private:
     Axis axis_;
     AxisRange range_;
     std::vector<Pixel> pixels_;
-    std::uint64_t count_ = 0;  // of the points taken
+    std::uint64_t count_ = 0;  // number of points added
 };
 
 /// The range that a query asks for.
 /// \param extent the range of all points, which replaces a missing end
 AxisRange choose_range(CurveQuery const& query, AxisRange const& extent);
 
-/// The curves of the runs of a trial: one of all, or one of each. Pure.
+/// Reduces the series of a trial's runs: to one curve of all runs, or, if the query asks for all runs, to one
+/// curve for each. Pure.
 std::vector<Curve> reduce_series(std::vector<RunSeries> const& runs, CurveQuery const& query);
 
 }  // namespace det::tracker::history

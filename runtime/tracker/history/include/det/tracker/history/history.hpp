@@ -25,7 +25,7 @@ struct TrialRecord {
     TrialId id;
     DesiredState desired = DesiredState::run;
     std::vector<lifecycle::RunView> runs;     // runs[n] is run n
-    std::optional<slurm::JobRef> claimed_by;  // the array task that runs it, if trials share nodes
+    std::optional<slurm::JobRef> claimed_by;  // the array task that claimed the trial
 };
 
 /// An experiment as recorded in its directory. view.hpp adds the state of Slurm's queue.
@@ -43,7 +43,8 @@ struct ExperimentRecord {
     std::uint32_t revision() const { return spec ? spec->revision() : 0; }
     /// The number of its trials by the specification and the replacements, also if `trials` was not loaded.
     std::uint32_t trial_count() const;
-    /// Whether trials share a job's nodes. The task of a trial is then known once the task has claimed it.
+    /// Whether array tasks claim their trials: several trials share a job, or there are fewer tasks than
+    /// trials. The task of a trial is then known once it has claimed the trial.
     bool is_packed() const { return spec && spec->claims_trials(); }
     /// The planned trial whose array task also runs this trial: the trial itself, unless it is a replacement.
     std::uint32_t planned_trial(std::uint32_t trial) const;
@@ -127,8 +128,8 @@ public:
     /// \param spec of its experiment
     virtual Result<std::optional<journal::BestValidation>> load_best_validation(
         TrialId id, ExperimentSpec const& spec) = 0;
-    /// The same of the first `count` trials of an experiment: one entry per trial, in order. Fails if that of
-    /// one trial fails. The implementation here loads one after the other; an index has a faster one.
+    /// The best validation of each of the first `count` trials of an experiment, in order. Fails if one of
+    /// them cannot be loaded. The implementation here loads one after the other; an index has a faster one.
     virtual Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
         ExperimentId id, std::uint32_t count, ExperimentSpec const& spec);
     /// One metric of a trial: one entry per run, in order. The implementation here uses load_reports(); an
@@ -136,19 +137,20 @@ public:
     virtual Result<std::vector<RunSeries>> load_series(TrialId id, std::string const& group,
                                                        std::string const& metric,
                                                        SupersededReports superseded);
-    /// The same reduced to what a plot can show. The implementation here uses load_series(); an index has a
-    /// faster one.
+    /// The curves of one metric of a trial, reduced to the points that a plot can show. The implementation
+    /// here uses load_series(); an index has a faster one.
     virtual Result<std::vector<Curve>> load_curves(TrialId id, CurveQuery const& query);
-    /// The same for each of the first `count` trials of an experiment, in order; the query must not ask for
-    /// all runs.
+    /// One curve of a metric for each of the first `count` trials of an experiment, in order. The query must
+    /// not ask for all runs.
     virtual Result<std::vector<Curve>> load_trial_curves(ExperimentId id, std::uint32_t count,
                                                          CurveQuery const& query);
-    /// The metrics with numbers that a trial has reported, sorted. Here they are looked for in
-    /// load_reports(); an index has a faster way.
+    /// The metrics of which a trial has reported numbers, sorted. The implementation here uses
+    /// load_reports(); an index has a faster one.
     virtual Result<std::vector<MetricName>> list_metrics(TrialId id);
     /// The metrics of the first `count` trials of an experiment, sorted.
     virtual Result<std::vector<MetricName>> list_metrics(ExperimentId id, std::uint32_t count);
-    /// load_reports() without the metrics. An index has a faster way than to load and drop them.
+    /// What load_reports() returns, without the metrics. The implementation here loads and drops them; an
+    /// index does not load them.
     virtual Result<std::vector<RunReports>> load_reports_without_metrics(TrialId id);
 };
 

@@ -17,7 +17,7 @@ public:
     Result<std::optional<journal::BestValidation>> load_best_validation(TrialId id,
                                                                         ExperimentSpec const& spec) override;
 
-    // The parts of load_experiment(), for a reader that keeps what does not change any more.
+    // The steps of load_experiment(), for a caller that keeps the parts that no longer change.
 
     /// An experiment without its trials.
     Result<ExperimentRecord> load_experiment_head(ExperimentId id);

@@ -16,16 +16,16 @@ Result<TrialRecord> parse_trial_record(Json const& json);
 /// {"experiment": 7, "spec": {...}, "events": [...], "desired": "run", "replacements": [[10, 3]...],
 /// "trials": [...]}; "spec" is absent while the experiment is being created.
 Json to_json(ExperimentRecord const& experiment);
-/// The same without the trials.
+/// The JSON of an experiment without "trials".
 Json to_json_without_trials(ExperimentRecord const& experiment);
-/// Absent trials count as none.
+/// Parses either form; without "trials" the record has no trials.
 Result<ExperimentRecord> parse_experiment_record(Json const& json);
 
 /// {"run": 2, "resumed_from": 100, "first_steps": {"training": 101}, "records": [...]}
 Json to_json(RunReports const& run);
-/// The same without the metrics.
+/// The JSON of a run's reports without the metrics.
 Json to_json_without_metrics(RunReports const& run);
-/// Does not set the cut-off: see find_superseded().
+/// Leaves `cut_off` empty: find_superseded() sets it.
 Result<RunReports> parse_run_reports(Json const& json);
 
 }  // namespace det::tracker::history

@@ -13,9 +13,9 @@ namespace det::tracker::history {
 struct RungView {
     std::uint64_t length = 0;                // the training length at which it compares trials
     std::vector<search::RungEntry> entries;  // best first; failed trials last
-    std::uint32_t kept_trials = 0;           // how many of them would train on if all were compared now
-    std::optional<double> cut_off;           // the worst metric of these; nullopt: no trial has arrived
-    std::uint32_t stopped_trials = 0;        // number of trials that the search has stopped here
+    std::uint32_t kept_trials = 0;     // number of the entries that would train on if all were compared now
+    std::optional<double> cut_off;     // the worst metric of the kept trials; nullopt: no trial has arrived
+    std::uint32_t stopped_trials = 0;  // number of trials that the search has stopped here
 };
 
 struct BracketView {
@@ -34,9 +34,10 @@ struct SearchView {
 /// The entries of all rungs: [bracket][rung].
 using RungEntries = std::vector<std::vector<std::vector<search::RungEntry>>>;
 
-/// Combines the entries of the rungs with the trials. The progress is Determined's: of a bracket, the entries
-/// of its first rung as a part of 1.2 times its trials, or the ended trials as a part of its trials once all
-/// have arrived there, whichever is larger; of the search, the mean over its brackets. Pure.
+/// Combines the entries of the rungs with the trials. The progress is computed as in Determined. A bracket's
+/// progress is the number of entries of its first rung divided by 1.2 times its trials; once all trials have
+/// an entry there, also the ended trials divided by its trials, if that is larger. The search's progress is
+/// the mean over its brackets. Pure.
 SearchView view_search(search::AshaSearch search, RungEntries const& entries, ExperimentView const& view);
 
 /// All decisions of the search about a trial, in order.

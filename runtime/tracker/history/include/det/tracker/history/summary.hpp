@@ -61,7 +61,7 @@ Json to_summary_json(ExperimentView const& view);
 
 /// Whether the state of a trial follows from the records alone, whatever Slurm's queue shows. Pure.
 bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial);
-/// The same for all trials of an experiment.
+/// Whether the states of all trials of an experiment follow from the records alone.
 bool is_decided(ExperimentRecord const& experiment);
 
 /// Whether an experiment passes all parts of the filter but the state. Pure.

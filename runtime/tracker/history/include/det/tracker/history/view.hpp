@@ -31,7 +31,7 @@ struct ExperimentView {
     ExperimentRecord record;
     lifecycle::State state;
     std::vector<TrialView> trials;
-    std::set<std::uint32_t> foreign_jobs = {};  // jobs of others that have the numbers of its arrays now
+    std::set<std::uint32_t> foreign_jobs = {};  // Slurm ids of its arrays that now belong to other jobs
 
     /// The arrays of the record except for those whose numbers other jobs have now.
     std::vector<ArrayJob> own_arrays() const;

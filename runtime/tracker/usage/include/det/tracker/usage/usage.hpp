@@ -22,8 +22,8 @@ enum class Use : std::uint8_t {
     ending,              // from the end of the job's last run until the end of the job
     idle,                // a spare node, or a share of a job without a trial
     redone,              // training of a failed run after the last checkpoint that was used
-    lost_to_preemption,  // the same of a run that Slurm or the user interrupted
-    lost_to_node,        // the same of a run whose node failed or whose supervisor was killed
+    lost_to_preemption,  // as `redone`, of a run that Slurm or the user interrupted
+    lost_to_node,        // as `redone`, of a run whose node failed or whose supervisor was killed
 };
 inline constexpr std::size_t use_count = 9;
 
@@ -48,12 +48,12 @@ struct RunPhases {
     /// Training after this time is lost: see `lost_as`. nullopt: all is kept.
     std::optional<UtcTime> kept_until;
     Use lost_as = Use::redone;
-    std::string cause;                // of its end; empty: no end was recorded
+    std::string cause;                // cause of the run's end; empty: no end was recorded
     std::string start_cause;          // "first", or the cause of the end of the run before, or "unknown"
     std::int64_t waited_slot_us = 0;  // sum over its ranks of the time that they waited for others
 };
 
-/// Where the end of an allocation is known from.
+/// The source of the end of an allocation.
 enum class EndSource : std::uint8_t {
     slurm,    // Slurm showed it
     requeue,  // the time at which Slurm queued the job again
