@@ -48,8 +48,8 @@ Result<AshaOptions, Refusals> parse_options(Json const& json) {
     return options;
 }
 
-/// How often a value can be divided until it is below 1, at most `limit`. In double arithmetic, as in
-/// Determined.
+/// \return How often the value can be divided until it is below 1, at most `limit`. Computes in double
+/// precision, as Determined does.
 std::uint64_t divisions(std::uint64_t value, double divisor, std::uint64_t limit) {
     auto const count = std::floor(std::log(static_cast<double>(value)) / std::log(divisor)) + 1;
     return count < static_cast<double>(limit) ? static_cast<std::uint64_t>(count) : limit;
@@ -155,8 +155,8 @@ Result<std::vector<Bracket>, Refusals> plan_single_bracket(Json const& json, Ash
     return std::vector{bracket};
 }
 
-/// The mean number of trials that train on, of the first `arrivals` trials at a rung. The k-th trial to
-/// arrive has each rank among the first k with the same probability.
+/// \return The mean number of trials that train on, out of the first `arrivals` trials at a rung. The k-th
+/// trial to arrive has each rank among the first k with the same probability.
 double expected_to_advance(double arrivals, double divisor) {
     double advance = 0;
     for (double k = 1; k <= arrivals; ++k) advance += std::max(std::floor(k / divisor), 1.0) / k;

@@ -22,7 +22,7 @@ struct Pick {
     double unit = 0;
 };
 
-/// Takes the random numbers for a hyperparameter, for sample_point and for skip_point.
+/// Draws the random numbers for a hyperparameter. sample_point and skip_point use it.
 struct DrawPick {
     NumpyRandom& random;
 
@@ -150,7 +150,8 @@ Result<std::uint64_t, Refusals> count_grid_points(SearcherSpec const&, Space con
     return points;
 }
 
-/// The last axis varies fastest. Determined takes points from the end of its list.
+/// \return The grid point of a trial. The last axis varies fastest. Trial 0 gets the last point, because
+/// Determined takes points from the end of its list.
 Json grid_point(Space const& space, std::uint32_t trial, std::uint32_t count, NumpyRandom&) {
     std::uint64_t index = count - 1 - trial;
     std::vector<Json> values(space.size());

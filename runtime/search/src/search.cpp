@@ -12,7 +12,8 @@
 namespace det::search {
 namespace {
 
-/// Determined draws a request id for each trial between its hyperparameters and its seed.
+/// The random words of a request id, which Determined draws for each trial between its hyperparameters and
+/// its seed. det-submit skips them.
 constexpr int request_id_words = 4;
 constexpr std::uint64_t trial_seeds = std::uint64_t{1} << 31;
 

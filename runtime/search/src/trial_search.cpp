@@ -67,8 +67,9 @@ Result<std::vector<RungEntry>> load_rung(RungStore const& store, std::uint32_t b
     return parse_rung(names);
 }
 
-/// Returns the entry that counts for the trial of `added`: not the added one if a run that was cut off has
-/// added another. If the listing does not show an entry of the trial yet, inserts the added one.
+/// \return The entry that counts for the trial of `added`. That is an earlier entry if a run of the trial
+/// that was cut off from the network has added one. If the listing has no entry of the trial yet, inserts
+/// `added`.
 RungEntry require_own(std::vector<RungEntry>& entries, RungEntry const& added) {
     if (auto const listed = find_entry(entries, added.trial)) return *listed;
     entries.insert(std::ranges::upper_bound(entries, added.trial, {}, &RungEntry::trial), added);

@@ -15,7 +15,7 @@ namespace {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-// Numbers of fields.
+// Field numbers of the messages.
 namespace event {
 constexpr std::uint32_t wall_time = 1;  // double, seconds since 1970
 constexpr std::uint32_t step = 2;
@@ -49,7 +49,7 @@ std::string begin_event(UtcTime time, std::uint64_t step) {
     return message;
 }
 
-/// TFRecord stores checksums in a changed form, so that a checksum of data with checksums is not degenerate.
+/// TFRecord stores each CRC in this masked form.
 std::uint32_t masked_crc32c(std::string_view bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
 
 void append_record(std::string& out, std::string_view message) {

@@ -63,7 +63,7 @@ void ReportRing::pop_all(std::function<void(std::string_view)> const& take) {
             take({entry + head_size_bytes, size_bytes});
             size_bytes = head_size_bytes + round_up(size_bytes);
         }
-        // Any of these bytes may become the head of an entry.
+        // Later, each of these bytes may be in the state of an entry, which must begin as 0.
         std::memset(entry, 0, size_bytes);
         released_.store(begin + size_bytes, std::memory_order_release);
     }

@@ -22,7 +22,8 @@ Reporter::Reporter(journal::JournalWriter journal, Clock& clock, ReporterOptions
           start_thread("det-reports", [this](std::stop_token const& stop) { write_periodically(stop); })) {}
 
 Reporter::~Reporter() {
-    // The thread exists only in the process that made it, and there it may hold the mutex.
+    // After a fork the thread exists only in the parent, where it may have held the mutex at the time of the
+    // fork.
     if (has_forked()) {
         thread_.detach();
     } else {
@@ -144,7 +145,7 @@ void Reporter::queue_metrics(UtcTime time, std::string_view group, std::uint64_t
     if (options_.event_file) options_.event_file->add(time, group, steps_completed, metrics);
 }
 
-/// Adds the numbers of a report that also has other values.
+/// Adds the numbers of a report to the event file. Such a report has other values too.
 void Reporter::add_to_event_file(EncodedRecord const& record) {
     auto const decoded = decode_record(static_cast<std::uint16_t>(record.type), record.payload);
     if (!decoded || !*decoded) return;

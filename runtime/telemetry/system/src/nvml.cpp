@@ -74,7 +74,7 @@ private:
         std::string uuid;
     };
 
-    /// A GPU of another job cannot be opened.
+    /// Adds the GPU with this index. Skips a GPU that cannot be opened, for example one of another job.
     void add(unsigned index) {
         Device device = nullptr;
         char uuid[uuid_size_max] = "";

@@ -78,7 +78,7 @@ double RankWaitTime::waited_s() const {
 }
 
 Status add_waits(RunWaits& waits, std::string_view journal, int node, UtcTime since) {
-    std::set<std::uint32_t> known_schemas;  // whose ranks have an entry
+    std::set<std::uint32_t> known_schemas;  // ids of schemas whose ranks have an entry in `waits`
     return visit_reports(journal, [&](MetricReportView const& report) {
         bool const is_in_period = report.time > since;
         bool const is_known = !known_schemas.insert(report.schema_id).second;

@@ -6,7 +6,7 @@
 namespace det::telemetry {
 namespace {
 
-/// The rank that a rank has awaited the longest.
+/// The rank for which some rank has waited the longest, and the time.
 struct LongestWait {
     int awaited = 0;
     double seconds = 0;
@@ -22,8 +22,8 @@ std::optional<LongestWait> longest_wait(RunWaits const& waits, int rank) {
     return longest;
 }
 
-/// Follows the wait of a rank to the rank that does not wait for another rank long enough to pass the wait
-/// on. nullopt if the ranks wait in a circle.
+/// Follows the longest waits from rank to rank. Stops at the rank whose own longest wait is less than half of
+/// the first. nullopt if the ranks wait in a circle.
 std::optional<int> end_of_chain(RunWaits const& waits, LongestWait const& first) {
     // A rank that waited half of the time did not cause the larger part of the wait.
     constexpr double passes_on = 0.5;

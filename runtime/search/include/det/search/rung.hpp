@@ -51,7 +51,7 @@ RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& 
 
 /// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.
 std::string render_rung_entry(RungEntry const& entry);
-/// Appends the same name to `text`.
+/// Appends render_rung_entry(entry) to `text`.
 void append_rung_entry(std::string& text, RungEntry const& entry);
 /// nullopt if the name is not that of an entry, for example that of a temporary file.
 std::optional<RungEntry> parse_rung_entry(std::string_view name);
@@ -63,7 +63,8 @@ std::vector<RungEntry> parse_rung(std::span<std::string const> names);
 
 /// Renders a list of trials as ranges: "0-12,15". `trials` is sorted, without duplicates.
 std::string render_trial_ranges(std::span<std::uint32_t const> trials);
-/// Parses such a list. codes::bad_value if the text is no list, or if its trials are not in ascending order.
+/// Parses a list that render_trial_ranges() renders. codes::bad_value if the text is no list, or if its
+/// trials are not in ascending order.
 Result<std::vector<std::uint32_t>> parse_trial_ranges(std::string_view text);
 
 }  // namespace det::search

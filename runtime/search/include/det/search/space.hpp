@@ -27,7 +27,7 @@ struct DoubleRange {
     double minval = 0, maxval = 0;
     std::optional<std::uint64_t> count = {};
 };
-/// Values are base to the power of a number between minval and maxval.
+/// Values are `base` to the power of an exponent between minval and maxval.
 struct LogRange {
     double minval = 0, maxval = 0, base = 10;
     std::optional<std::uint64_t> count = {};

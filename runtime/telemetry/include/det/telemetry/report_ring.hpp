@@ -46,7 +46,8 @@ private:
 
     std::size_t capacity_bytes_;
     std::unique_ptr<EntryState[]> memory_;
-    // Both count bytes since the beginning. On own cache lines, because different threads write them.
+    // Bytes reserved and released since the construction. They are on separate cache lines, because different
+    // threads write them.
     alignas(64) std::atomic<std::uint64_t> reserved_ = 0;
     alignas(64) std::atomic<std::uint64_t> released_ = 0;
 };

@@ -49,7 +49,7 @@ public:
     /// Reports metrics. Never waits, unless the report is larger than a quarter of the queue.
     void report(UtcTime time, std::string_view group, std::uint64_t steps_completed,
                 std::span<Metric const> metrics);
-    /// Reports a record. Never waits, as above.
+    /// Reports a record. Never waits, unless it is larger than a quarter of the queue.
     void report(EncodedRecord const& record);
 
     /// Writes all reports that were made before, and the record.
@@ -94,7 +94,7 @@ private:
     std::vector<Metric> entry_metrics_;  // of one entry; kept to reuse its memory
     std::deque<EncodedRecord> pending_;  // taken from the ring and not written yet
     std::size_t pending_size_bytes_ = 0;
-    std::uint64_t recorded_dropped_ = 0;  // the part of dropped_ that the journal has records of
+    std::uint64_t recorded_dropped_ = 0;  // number of dropped reports that the journal has recorded
     std::chrono::steady_clock::time_point dropped_recorded_at_{};
     std::chrono::steady_clock::time_point synced_at_ = std::chrono::steady_clock::now();
     bool is_dirty_ = false;   // written since the last sync

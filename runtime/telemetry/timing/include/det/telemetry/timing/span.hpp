@@ -23,8 +23,8 @@ inline std::uint64_t now_ticks() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-/// The rate of now_ticks(), measured from the start of the process until now. In the first millisecond of the
-/// process it waits until that has passed.
+/// \return The rate of now_ticks(), measured from the start of the process until now. Waits until the process
+/// is at least one millisecond old.
 double ticks_per_second();
 
 /// The sums of one named span of this process. Thread-safe.
@@ -69,7 +69,7 @@ struct TimingReport {
     double total_s = 0;
     double max_s = 0;
 };
-/// The spans that were passed since the last call.
+/// \return The sums of the spans that were passed since the last call.
 std::vector<TimingReport> take_timings();
 
 /// Adds the time from its construction to its destruction to a Timing.
