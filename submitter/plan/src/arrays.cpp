@@ -8,7 +8,7 @@
 namespace det::plan {
 namespace {
 
-constexpr std::int64_t slurms_maximum = 4'000'001;  // of MaxArraySize
+constexpr std::int64_t slurms_maximum = 4'000'001;  // the largest value of MaxArraySize
 
 /// \return The beginning of the k-th of `parts` nearly equal shares of `whole`.
 std::uint32_t share_begin(std::uint32_t whole, std::uint32_t parts, std::uint32_t k) {

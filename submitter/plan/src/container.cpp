@@ -50,7 +50,7 @@ bool can(ContainerRuntime runtime, std::string_view path) {
     if (path == "bind_mounts" || runtime == ContainerRuntime::podman) return true;
     bool const is_apptainer = runtime == ContainerRuntime::apptainer;
     bool const pulls_anew = is_apptainer || runtime == ContainerRuntime::singularity ||
-                            runtime == ContainerRuntime::pyxis;  // which imports the image for each step
+                            runtime == ContainerRuntime::pyxis;  // pyxis imports the image for each step
     if (path == "environment.force_pull_image") return pulls_anew;
     return is_apptainer && path.starts_with("environment.");
 }

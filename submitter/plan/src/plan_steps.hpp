@@ -18,8 +18,8 @@ struct NodeSelection {
     site::NodeKind kind;   // of the nodes
     std::string gpu_type;  // empty: any
     std::string exclude;   // a host list: nodes of other kinds
-    int nodes_up = 0;      // of the nodes that fit
-    int nodes_max = 0;     // maximum of a job
+    int nodes_up = 0;      // number of nodes that fit and are up
+    int nodes_max = 0;     // maximum number of nodes of a job
 };
 
 /// Selects whole nodes of one kind (of several kinds if the pool allows it) for slots_per_trial. If none fit,
@@ -37,7 +37,7 @@ NodeRequest request_node(SubmissionPlan const& plan, NodeSelection const& select
 /// nodes only, and of an --exclusive without effect. Pure.
 void warn_of_node_use(config::ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found);
 
-/// "pool 'a' has 4 nodes of 8 slots and 2 nodes of 4 slots".
+/// Describes the kinds of nodes of a pool: "pool 'a' has 4 nodes of 8 slots and 2 nodes of 4 slots".
 std::string describe(site::Pool const& pool);
 
 /// Finds requests beyond the limits of the pool: slots, time, another QOS ... Pure.

@@ -120,7 +120,8 @@ Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
     return best;
 }
 
-/// Adds the nodes of another kind. CPUs and memory of a node become the least of both.
+/// Adds the nodes of another kind. The CPUs and the memory of a node become the smaller ones of the two
+/// kinds.
 void add(NodeKind& kind, NodeKind const& other) {
     kind.count += other.count;
     kind.out_count += other.out_count;
@@ -180,7 +181,8 @@ bool is_same(NodeKind const& a, NodeKind const& b) {
            a.has_other_types == b.has_other_types;
 }
 
-/// The GPU type, if the pool has other types too or the user or the site requests it.
+/// \return The GPU type to request: empty unless the pool has other types too, or the user or the site names
+/// the type.
 std::string type_to_ask(ExperimentConfig const& config, Pool const& pool, NodeKind const& chosen) {
     if (chosen.gpu_type.empty()) return "";
     bool const has_others = chosen.has_other_types ||

@@ -135,8 +135,8 @@ void check_allowed_qos(Pool const& pool, Association const& association, std::ve
                                  association.account, *pool.qos)});
 }
 
-/// Compares a trial on one whole node with the limits; if it is within them, also one on all nodes of the
-/// pool.
+/// Compares a trial on one whole node with the limits. If it is within them, also compares a trial on all
+/// nodes of the pool.
 void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner const& owner,
                       std::vector<Finding>& found) {
     if (pool.slot_type == SlotType::cpu) return;

@@ -66,7 +66,8 @@ private:
     }
 
     void judge_clock() {
-        // As doubles: the numbers of a node are foreign, and a difference of integers may overflow.
+        // Computes in double precision, because a difference of integers that a node has reported may
+        // overflow.
         auto const difference_us =
             static_cast<double>(node_.clock_offset_us) - static_cast<double>(login_.clock_offset_us);
         if (std::fabs(difference_us) <= clock_difference_max_us) return;

@@ -13,7 +13,7 @@ namespace det::plan {
 /// What a job requests on each of its nodes.
 struct NodeRequest {
     bool is_exclusive = true;                     // the whole node; false: it is shared with other jobs
-    int slots = 1;                                // that the job holds
+    int slots = 1;                                // number of slots that the job holds on the node
     int gpus = 0;                                 // 0: none are requested
     std::optional<int> cpus = {};                 // empty: all, or as sbatch_args say
     std::optional<std::int64_t> memory_mib = {};  // 0: all; empty: Slurm's default, or as sbatch_args say
@@ -24,8 +24,8 @@ struct SubmissionPlan {
     site::Pool pool;         // slots_per_node is that of the requested nodes
     std::string gpu_type;    // empty: any
     std::string exclude;     // nodes of other kinds, a host list
-    int nodes_up = 0;        // of the nodes that fit
-    int nodes_max = 0;       // maximum number of them in one job
+    int nodes_up = 0;        // number of nodes that fit and are up
+    int nodes_max = 0;       // maximum number of nodes of one job
     std::int64_t nice = 0;   // sbatch --nice
     std::string wckey;       // empty: none
     std::string time_limit;  // empty: from sbatch_args or Slurm

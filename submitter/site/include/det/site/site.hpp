@@ -107,8 +107,9 @@ std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& k
 /// nothing if it has none. Pure.
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool);
 
-/// \return The same, or KillWait if the partition has no GraceTime. Nothing if jobs of the partition are not
-/// preempted, or are preempted by QOS: squeue and scontrol do not show a QOS's GraceTime. Pure.
+/// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime, or
+/// KillWait if it has none. Nothing if jobs of the partition are not preempted, or are preempted by QOS:
+/// squeue and scontrol do not show a QOS's GraceTime. Pure.
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config);
 
 /// GPUs of one type, as in "gpu:a100:4(S:0-1),gpu:v100:2". The type is "" if Slurm names none.
