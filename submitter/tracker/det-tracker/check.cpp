@@ -15,10 +15,11 @@ namespace {
 struct Findings {
     std::size_t experiments = 0;
     std::vector<std::uint32_t> different;  // experiments
-    std::vector<std::string> damage;       // that SQLite found
+    std::vector<std::string> damage;       // errors that SQLite found
 };
 
-/// Reads what is new first, so that a difference is a defect and not a delay.
+/// Compares the index with the journals. First adds new records to the index, so that a difference is a
+/// defect and not a delay.
 Result<Findings> check_index(Tracker const& tracker) {
     auto const& root = tracker.root;
     DET_TRY_ASSIGN(auto writer, index::open_index(tracker.paths.index(), root.path(), index::Access::write));

@@ -93,7 +93,7 @@ private:
             return Error{codes::usage, fmt::format("--idle-limit '{}' is not a time", idle_limit_),
                          "write it like 90s, 15m or 1h"};
         }
-        if (ready_fd_) ::setsid();  // `start` made this process: it outlives the terminal
+        if (ready_fd_) ::setsid();  // a process of `start` outlives the terminal
         DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
         DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
         if (!lock) return runs_already(tracker.paths);
@@ -145,7 +145,7 @@ private:
         return Ok{};
     }
 
-    /// The routes of the web page, and those of the interface from which it gets its data.
+    /// The routes of the web page, and those of the API from which the page gets its data.
     static std::vector<http::Route> all_routes(api::Api& api) {
         auto routes = web::page_routes();
         for (auto& route : api.routes()) routes.push_back(std::move(route));
@@ -166,7 +166,7 @@ private:
         }
     }
 
-    /// Returns after a signal, or when the server has been idle for this long.
+    /// Returns after a signal, or when the server has been idle for `idle_limit`.
     static void wait_for_end(SignalReader const& signals, http::Server const& server,
                              std::chrono::duration<double> idle_limit) {
         auto const limit = std::chrono::duration_cast<SteadyClock::duration>(idle_limit);

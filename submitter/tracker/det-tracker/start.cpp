@@ -90,7 +90,8 @@ private:
         auto const word = read_until(ready.read_end.get(), deadline);
         if (word == "ready\n") return Ok{};
         if (!word) return Error{codes::timed_out, "the tracker did not get ready in time", log_hint(tracker)};
-        // Another process may have started one at the same time: it holds the lock and gets ready.
+        // Another process may have started a tracker at the same time. That tracker holds the lock until it
+        // ends.
         while (SteadyClock::now() < deadline) {
             if (client::find_tracker(tracker.paths)) return Ok{};
             DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));

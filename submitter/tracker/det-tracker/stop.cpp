@@ -24,7 +24,7 @@ public:
         DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
         DET_TRY_ASSIGN(auto const state, client::find_state(tracker.paths));
         auto const process = state ? open_pidfd(state->pid) : UniqueFd();
-        // As long as the lock is held, the pid is that of the tracker.
+        // The pid in the state file is that of a running tracker only while the lock is held.
         DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
         if (lock) {
             session.answer(Json{{"stopped", false}}, "no tracker runs\n");

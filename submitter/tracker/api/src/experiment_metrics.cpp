@@ -17,8 +17,8 @@ using history::Axis;
 using history::Curve;
 using history::CurveQuery;
 
-/// Pixels of all trials together: more trials get fewer each, because their curves cover each other in a plot
-/// and an answer takes time to be made, sent and drawn. A smaller range is sent with more.
+/// The number of pixels that the trials share. With more trials each gets fewer, at least width_min, because
+/// their curves cover each other in a plot and an answer takes time to be made, sent and drawn.
 constexpr std::size_t pixels_max = 40'000;
 constexpr std::size_t width_min = 50;
 
@@ -52,7 +52,7 @@ Result<Json> experiment_metrics(Sources const& sources, Request const& request) 
     return Result<Json>(Json{{"metrics", std::move(list)}, {"searcher", std::move(searcher)}});
 }
 
-/// Curves have many numbers: they are written here, with the precision of a plot.
+/// Appends a number with nine digits, which is enough for a plot.
 void append_value(std::string& text, double value) {
     auto out = std::back_inserter(text);
     if (std::isfinite(value)) {

@@ -190,7 +190,7 @@ Result<LogPiece> read_piece(LogQuery const& query) {
     if (query.is_backwards) return read_earlier_piece(query);
     cli::LogFollower follower(query.trial, query.choice);
     follower.resume_at(query.cursor);
-    // One more: a last line without newline counts, and is not sent.
+    // Asks for one line more, because a last line without newline is counted but not sent.
     if (query.tail) DET_TRY(follower.skip_to_tail(*query.tail + 1));
     // The logs of several nodes together may have more lines than were asked for.
     LastLines lines(query.tail ? *query.tail : std::numeric_limits<std::size_t>::max());

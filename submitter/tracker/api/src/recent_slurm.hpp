@@ -6,9 +6,9 @@
 
 namespace det::tracker::api {
 
-/// Reads from Slurm for many viewers: a query that was answered within the last seconds gets the same answer,
-/// an error too, so that slurmctld has no more to do for fifty viewers than for one. Refuses whatever changes
-/// something. One thread at a time may use it.
+/// Reads from Slurm for many viewers. A query of the queue, the partitions or the nodes gets the answer, or
+/// the error, that Slurm gave to the same query within `age_max`; other queries are sent to Slurm. Refuses
+/// calls that change something. One thread at a time may use it.
 class RecentSlurm final : public slurm::SlurmClient {
 public:
     /// \param age_max how old an answer may be; 0: each query is sent

@@ -26,7 +26,7 @@ inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm) {
             from.slurm_age_max};
 }
 
-/// What the handlers of all routes share.
+/// The objects that the handlers of all routes share.
 class Api::State {
 public:
     explicit State(Sources const& from)
