@@ -67,7 +67,8 @@ Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& sp
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
     DET_TRY(write_configuration(request, layout));
-    // If the file is absent, `run` is desired: the usual creation saves a write that waits for the disk.
+    // Without this file, `run` is desired. Writing it only for a paused experiment saves a write that waits
+    // for the disk.
     if (request.desired != DesiredState::run)
         DET_TRY(journal::write_desired(layout.desired(), request.desired));
     return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);

@@ -59,7 +59,7 @@ std::string start_estimate_in(std::string_view said, UtcTime now) {
     return time && time->microseconds - now.microseconds > year_us ? "" : text;
 }
 
-/// Asks Slurm about the first array. Returns its answer.
+/// Runs `sbatch --test-only` for the first array. Returns the text that sbatch prints.
 Result<std::string> test_first_array(SubmissionRequest const& request, Context& context,
                                      std::vector<std::string> const& more_options) {
     DET_TRY_ASSIGN(auto const script, render_first_script(request));

@@ -12,23 +12,23 @@ namespace det::experiment {
 // The events of slurm.event_hook that no supervisor sees. These functions run the hook on this host, wait for
 // it, at most 10 s, and warn if it fails.
 
-/// Jobs of the experiment were submitted.
+/// Runs the event hook because jobs of the experiment were submitted.
 void tell_submitted(ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays, Context& context);
 
-/// What a command of the user did to trials that no supervisor runs.
+/// The change that a command of the user made to trials that no supervisor runs.
 struct WaitingTrialsEvent {
     std::string_view event;  // see det/events/event_hook.hpp
     std::vector<TrialId> trials;
     std::string_view message;
 };
-/// Does nothing without trials.
+/// Runs the event hook for the trials of `what`. Does nothing if there are none.
 void tell_about_waiting_trials(tracker::history::ExperimentView const& experiment,
                                WaitingTrialsEvent const& what, Context& context);
 
 /// The trials of the experiment that have not ended and that no supervisor runs: those that wait in the
 /// queue, are paused or were interrupted. Pure.
 std::vector<TrialId> waiting_trials(tracker::history::ExperimentView const& experiment);
-/// Those that wait in the queue. Pure.
+/// The trials of the experiment that wait in the queue. Pure.
 std::vector<TrialId> queued_trials(tracker::history::ExperimentView const& experiment);
 
 }  // namespace det::experiment
