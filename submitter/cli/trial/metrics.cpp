@@ -179,7 +179,7 @@ private:
         return text;
     }
 
-    /// Many values, which Determined does not show either.
+    /// These are many values, which Determined does not show either.
     static constexpr std::string_view batch_metrics = "batch_metrics";
 
     std::vector<std::string> ids_;

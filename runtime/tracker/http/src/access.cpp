@@ -101,7 +101,7 @@ bool is_owner(RawRequest const& request, Peer const& peer, AccessRules const& ru
 std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer const& peer,
                                                     AccessRules const& rules, RouteTable const& routes) {
     if (auto refusal = refuse_foreign_site(request, rules)) return *std::move(refusal);
-    // A process of another user has no business here, whatever the route.
+    // Refuses a process of another user on the unix socket, whatever the route.
     bool const is_sent_by_owner = is_owner(request, peer, rules);
     if (!is_sent_by_owner && peer.kind == Peer::Kind::unix_socket) return refuse_stranger(peer);
     auto target = parse_target(request.target);

@@ -18,10 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Responders = std::vector<Responder>;
 
-/// All answers that are kept have this many bytes together at most.
+/// The maximum number of bytes of all kept answers together.
 constexpr std::size_t kept_bytes_max = std::size_t{32} << 20;
 
-/// Equal for requests with the same answer.
+/// \return The key under which the answer to the request is kept: its path and query.
 std::string key_of(Request const& request) {
     std::string key;
     for (auto const& segment : request.target.segments) key += "/" + percent_encode(segment);
@@ -71,13 +71,14 @@ public:
     }
 
 private:
-    /// What is known of an answer. It is of the time and the change number at which its making began.
+    /// An answer that is kept or being made. `begun` and `number` are the time and the change number at which
+    /// the handler was called.
     struct Entry {
         Clock::time_point begun;
         std::int64_t number = 0;
         std::shared_ptr<Response const> response = {};  // null while it is made
-        Responders waiting = {};                        // for the answer that is made
-        Responders late = {};  // that came after a change: the answer that is made may lack it
+        Responders waiting = {};                        // clients that wait for the answer that is being made
+        Responders late = {};  // clients that came after a change, which that answer may lack
     };
 
     /// Takes the answer of the route's own handler.

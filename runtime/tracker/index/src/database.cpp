@@ -41,8 +41,9 @@ constexpr char common_settings[] =
     "PRAGMA cache_size=-8000; PRAGMA secure_delete=OFF;";
 
 /// The settings of each kind of access. Readers never write a checkpoint: SQLite before 3.51.3 can damage a
-/// file if two connections do so at the same time. They keep few pages: most are read once for an answer, the
-/// page cache of the kernel has them too, and touching new memory for them took 6 ms of a first answer.
+/// file if two connections do so at the same time. Readers keep few pages in memory: most pages are read once
+/// for an answer, and the page cache of the kernel has them too. Touching new memory for them took 6 ms of a
+/// first answer.
 std::string settings_of(Access access) {
     switch (access) {
         case Access::read:

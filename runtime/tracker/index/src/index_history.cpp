@@ -105,7 +105,7 @@ Result<history::ExperimentRecord> IndexHistory::load_experiment(ExperimentId id)
     return std::move(found->record);
 }
 
-/// Inside a transaction.
+/// Must be called inside a transaction.
 Result<IndexHistory::OpenTrial> IndexHistory::open_trial(TrialId id) {
     DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
     if (!experiment) return history::no_such_experiment(id.experiment, root_);

@@ -233,7 +233,7 @@ Result<FollowResult> ExperimentFollower::follow() {
     DET_TRY(load_stored());
     auto head = history_.load_experiment_head(id_);
     if (!head && head.error().code == codes::no_such_experiment) {
-        // Its directory stays, so it is looked at again and again.
+        // The directory of a deleted experiment stays, so it is read again after its removal from the index.
         if (experiment_.record.id.value == 0) return FollowResult{false, true, changed_ns};
         DET_TRY(index::remove_experiment(database_, id_));
         return FollowResult{true, true, changed_ns};

@@ -5,7 +5,7 @@
 namespace det::tracker::ingest {
 
 /// Adds the experiments of the index and of the root to the schedule, with one listing of a directory. A
-/// deleted one keeps its directory; its follower finds out.
+/// deleted experiment still has a directory; its follower removes it from the index.
 Status Ingester::list_new(TimePoint now) {
     if (!knows_index_) {
         DET_TRY(index_.for_each("SELECT experiment, is_settled, changed_ns FROM experiments",
@@ -33,10 +33,10 @@ Result<FollowResult> Ingester::follow_in_transaction(ExperimentId id) {
 }
 
 Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
-    change_times_->forget(id);  // readers ask for it until it has been read
+    change_times_->forget(id);  // readers ask for the experiment until it has been read
     auto const result = follow_in_transaction(id);
     if (!result) {
-        followers_.erase(id);  // it is ahead of the index
+        followers_.erase(id);  // the follower is ahead of the index
         unwritten_.insert(id);
         return result.error();
     }

@@ -32,7 +32,7 @@ struct LiveIndex::State {
     void publish(Result<bool> const& result);
     /// Waits until the records of the experiment are not too old, or for the patience.
     void wait_for(ExperimentId id);
-    /// The same for all experiments.
+    /// Waits until the records of all experiments are not too old, or for the patience.
     void wait_for_all();
 
     Settings settings;
@@ -199,7 +199,7 @@ auto LiveIndex::read(Read&& read_from) -> decltype(read_from(std::declval<histor
 }
 
 Result<std::vector<ExperimentId>> LiveIndex::list_experiments() {
-    state_->wait_for({0});  // which no experiment has: only looks for new ones
+    state_->wait_for({0});  // no experiment has the id 0, so the thread only looks for new ones
     return read([](history::History& history) { return history.list_experiments(); });
 }
 

@@ -74,7 +74,7 @@ public:
 
 private:
     std::vector<Route> routes_;
-    std::vector<std::vector<std::string>> patterns_;  // their segments
+    std::vector<std::vector<std::string>> patterns_;  // the segments of the patterns
 };
 
 }  // namespace det::tracker::http

@@ -41,7 +41,7 @@ struct JournalRow {
     std::int64_t id = 0;
     JournalKey key;
     std::uint64_t offset_bytes = 0;          // of the next frame; 0: the header has not been read
-    std::uint64_t reports = 0;               // that were read
+    std::uint64_t reports = 0;               // number of reports that have been read
     history::RunReports records;             // without the metrics
     std::vector<std::string> frame_schemas;  // payloads of the metric-schema frames, in order
     std::optional<Error> error;              // why it can't be read beyond the offset
@@ -52,7 +52,7 @@ Status put_experiment(Database& index, ExperimentRow const& experiment);
 Result<std::optional<ExperimentRow>> find_experiment(Database& index, ExperimentId id);
 /// The ids of all experiments, ascending.
 Result<std::vector<ExperimentId>> list_experiments(Database& index);
-/// Removes it with all that belongs to it.
+/// Removes an experiment with its trials, journals, rungs and summary.
 Status remove_experiment(Database& index, ExperimentId id);
 
 /// What lists show of an experiment beside its records.

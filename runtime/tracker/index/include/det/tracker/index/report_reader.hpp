@@ -43,8 +43,8 @@ Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journa
 /// the journal has none of this name.
 Result<Series> load_series(Database& index, std::int64_t journal, SeriesName const& name,
                            StepRange const& range = {});
-/// Visits the same by parts of up to reports_per_block points, without holding them all in memory. If the
-/// points come from several schemas or from other_reports, all of them are one part.
+/// Visits the numbers of a metric in parts of up to reports_per_block points, without holding all of them in
+/// memory. If the points come from several schemas or from other_reports, all of them are one part.
 Status visit_series(Database& index, std::int64_t journal, SeriesName const& name,
                     std::function<void(history::SeriesPart const&)> const& visit);
 /// The lowest and the highest step of a metric; nullopt if it has no points. Reads these numbers of each

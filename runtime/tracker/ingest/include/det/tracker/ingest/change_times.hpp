@@ -11,9 +11,10 @@ namespace det::tracker::ingest {
 /// its `events`, so two modification times show whether the index is up to date. Thread-safe.
 class ChangeTimes {
 public:
-    /// The later one of both modification times, in nanoseconds since 1970; 0 if there is no experiment.
+    /// The later of the two modification times, in nanoseconds since 1970; 0 if there is no experiment.
     static std::int64_t read(ExperimentLayout const& experiment);
-    /// The same, but 0 if it is less than two seconds ago: a later change may then have the same time.
+    /// Returns read(), but 0 if that time is less than two seconds ago: a later change may then have the same
+    /// time.
     static std::int64_t read_if_past(ExperimentLayout const& experiment);
 
     /// Notes that the index has a settled experiment as of this time. 0: the time is not known.

@@ -13,7 +13,7 @@ namespace det::tracker::ingest {
 /// Keeps an index up to date with the journals below a root. The only writer of its index. Not thread-safe.
 class Ingester {
 public:
-    /// \param change_times those of the settled experiments of the index
+    /// \param change_times when the settled experiments of the index changed last
     Ingester(index::Database index, RootLayout root,
              std::shared_ptr<ChangeTimes> change_times = std::make_shared<ChangeTimes>())
         : index_(std::move(index)), root_(std::move(root)), change_times_(std::move(change_times)) {}

@@ -13,7 +13,7 @@ namespace det::tracker::ingest {
 /// Copies a journal into the index while another process writes it.
 class JournalFollower {
 public:
-    /// \param row as far as the index has the journal
+    /// \param row the state of the journal in the index
     JournalFollower(index::Database& database, index::JournalRow row);
     JournalFollower(JournalFollower const&) = delete;
 

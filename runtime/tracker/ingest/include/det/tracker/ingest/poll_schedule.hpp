@@ -10,9 +10,9 @@ namespace det::tracker::ingest {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// Decides when which experiment is looked at again. One that changes is looked at every second; one that
-/// does not, at intervals that double up to a minute; a settled one, in turn with the other settled ones.
-/// Pure: times are arguments.
+/// Decides when each experiment is read again. An experiment that changes is read every second. An experiment
+/// that does not is read at intervals that double up to a minute. Settled experiments are read in turn. Pure:
+/// times are arguments.
 class PollSchedule {
 public:
     static constexpr std::chrono::seconds interval_min{1};
