@@ -1,9 +1,11 @@
 #include <det/checkpoint/shared_fs_store.hpp>
+#include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <map>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -73,6 +75,23 @@ BOOST_AUTO_TEST_CASE(every_kind_of_damage_is_detected_and_named) {
     BOOST_TEST((must_fail(store.verify_on_disk(uuid)).code == codes::checkpoint_damaged));
     must(write_file(store.path_of(uuid) / "manifest", "{"));
     BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::checkpoint_damaged));
+}
+
+BOOST_AUTO_TEST_CASE(files_of_every_size_are_read_to_their_end) {
+    auto const path = must(store.create_directory(uuid));
+    constexpr std::size_t page = 4096, read = std::size_t{4} << 20;
+    std::map<std::string, std::string> contents;
+    for (auto const size : {std::size_t{0}, page - 1, page, page + 1, read - 1, read, read + 1})
+        contents[std::to_string(size)] = std::string(size, 'a');
+    for (auto const& [name, bytes] : contents) must(write_file(path / name, bytes));
+    auto const manifest = must(store.commit(description(), yes));
+    for (auto const& file : manifest.files) {
+        if (!contents.contains(file.path)) continue;  // metadata.json
+        BOOST_TEST(file.size_bytes == contents[file.path].size());
+        BOOST_TEST(file.crc32c == crc32c(contents[file.path]));
+    }
+    BOOST_TEST((must(store.verify_on_disk(uuid)) == manifest));
+    BOOST_TEST((must(store.fetch_and_verify(uuid)).manifest == manifest));
 }
 
 BOOST_AUTO_TEST_CASE(a_manifest_that_points_outside_is_refused) {
