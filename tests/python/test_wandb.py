@@ -331,6 +331,44 @@ except wandb.CommError as problem:
         (alert,) = self.records(kind="alert")
         self.assertEqual((alert["title"], alert["description"], alert["level"]), ("loss", "diverges", "warn"))
 
+    def test_parts_of_classes_that_are_missing_warn_once(self):
+        err = self.messages(
+            """
+            import wandb
+            run = wandb.init()
+            model = torch = object()
+            assert wandb.watch(model, torch, log="all") == [] == run.watch(model)
+            artifact = wandb.Artifact("notes", type="text")
+            table = wandb.Table(columns=["x", "y"], data=[[1, 2], [3, 4]])
+            for _ in range(2):
+                artifact.add(table, "table")
+                artifact.add_reference("s3://bucket/file")
+                artifact.manifest.entries["a"].download()
+                table.add_computed_columns(lambda index, row: {})
+                wandb.Image(object()).to_data_array()
+                for artifact_of_run in run.logged_artifacts():
+                    raise SystemExit("there is none")
+            with artifact.new_file("report.txt") as file:
+                file.write("text")
+            with artifact.new_file("report.bin", mode="wb") as file:
+                file.write(b"bytes")
+            wandb.log_artifact(artifact, aliases=["best"]).wait()
+            assert not hasattr(artifact, "_private") and artifact.aliases == []
+            directory = run.use_artifact("notes:best").download()
+            assert open(directory + "/report.txt").read() == "text"
+            assert open(directory + "/report.bin", "rb").read() == b"bytes"
+            assert table.get_column("y") == [2, 4] and list(table.iterrows()) == [(0, [1, 2]), (1, [3, 4])]
+            run.link_model("weights.pt", "registry/model")
+            run.log({"matrix": wandb.plot.confusion_matrix(y_true=[1], preds=[1]), "artifact": artifact})
+            """
+        )
+        names = ["watch", "Artifact.add_reference", "Artifact.manifest.entries['a'].download", "Table.add_computed_columns"]
+        names += ["Image.to_data_array", "run.logged_artifacts", "run.link_model", "plot.confusion_matrix"]
+        for name in names:
+            self.assertEqual(err.count(f"wandb: {name}() has no effect here"), 1, err)
+        self.assertEqual(err.count("a Table in an artifact is not stored"), 1, err)
+        self.assertEqual(err.count("has no effect here"), len(names), err)
+
     def test_wrong_calls_are_errors(self):
         (out,) = self.run_script(
             """

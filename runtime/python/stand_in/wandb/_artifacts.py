@@ -1,12 +1,15 @@
 """Files that a script gives to wandb: they are copied below the trial's own files."""
 
+import contextlib
 import glob
 import os
 import re
 import shutil
-from typing import Any, List, Optional, Tuple
+import tempfile
+from typing import IO, Any, Iterator, List, Optional, Tuple
 
 from determined._script_reports import trial_files
+from wandb._notes import Partial, warn_once
 from wandb.errors import CommError
 
 
@@ -15,15 +18,18 @@ def _place_of(name: str) -> str:
     return trial_files("wandb", "artifacts", re.sub(r"[^\w.-]+", "_", name.split(":")[0]).lstrip(".") or "artifact")
 
 
-class Artifact:
-    """Files under a name."""
+class Artifact(Partial):
+    """Files under a name. The newest version is kept, without aliases."""
 
     def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None, **_: Any) -> None:
         self.name = name
         self.type = type
         self.description = description
         self.metadata = metadata or {}
+        self.aliases: List[str] = []
+        self.version = "latest"
         self._files: List[Tuple[str, str]] = []
+        self._written: Optional["tempfile.TemporaryDirectory[str]"] = None  # what new_file() has written
 
     def add_file(self, local_path: str, name: Optional[str] = None, **_: Any) -> None:
         if not os.path.isfile(local_path):
@@ -38,8 +44,31 @@ class Artifact:
                 path = os.path.join(directory, file)
                 self._files.append((path, os.path.join(name or "", os.path.relpath(path, local_path))))
 
+    @contextlib.contextmanager
+    def new_file(self, name: str, mode: str = "w", encoding: Optional[str] = None, **_: Any) -> Iterator[IO[Any]]:
+        """Opens a new file of the artifact for writing."""
+        if self._written is None:
+            self._written = tempfile.TemporaryDirectory(prefix="wandb-artifact-")
+        path = os.path.join(self._written.name, str(len(self._files)))
+        with open(path, mode, encoding=None if "b" in mode else encoding or "utf-8") as file:
+            yield file
+        self._files.append((path, name))
+
+    def add(self, obj: Any, name: str, **_: Any) -> None:
+        """An object of wandb, for example a Table. It is not stored."""
+        warn_once(f"Artifact.add {type(obj).__name__}", f"a {type(obj).__name__} in an artifact is not stored: add a file")
+
+    def save(self, *_: Any, **__: Any) -> None:
+        """Stores the artifact with the current run."""
+        import wandb
+
+        wandb.log_artifact(self)
+
     def wait(self, *_: Any, **__: Any) -> "Artifact":
         return self
+
+    def __repr__(self) -> str:
+        return f"Artifact '{self.name}'"
 
     def download(self, root: Optional[str] = None, **_: Any) -> str:
         """The directory with the files; a copy of it if a root is given."""

@@ -1,7 +1,8 @@
 """What wandb shows and a journal of metrics does not hold: a note says that it was logged."""
 
+import importlib
 import logging
-from typing import Any, List, Optional, Set
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
 logger = logging.getLogger("wandb")
 
@@ -15,7 +16,16 @@ def warn_once(name: str, message: str) -> None:
         logger.warning("wandb: %s", message)
 
 
-class Media:
+class Partial:
+    """A class of wandb of which this module has a part. Its other methods and attributes are Unknown."""
+
+    def __getattr__(self, name: str) -> "Unknown":
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Unknown(f"{type(self).__name__}.{name}")
+
+
+class Media(Partial):
     """An image, table or the like. Its note has the caption."""
 
     def __init__(self, *arguments: Any, caption: Optional[str] = None, **_: Any) -> None:
@@ -76,12 +86,29 @@ class Table(Media):
         for row, value in zip(self.data or [[] for _ in data], data):
             row.append(value)
 
+    def get_column(self, name: Any, convert_to: Optional[str] = None) -> Any:
+        """The values of a column; with convert_to="numpy" an array."""
+        index = self.columns.index(name)
+        values = [row[index] for row in self.data]
+        if convert_to != "numpy":
+            return values
+        import numpy
+
+        return numpy.array(values)
+
+    def iterrows(self) -> Iterator[Tuple[int, List[Any]]]:
+        return iter(enumerate(self.data))
+
+    def get_dataframe(self) -> Any:
+        return importlib.import_module("pandas").DataFrame(self.data, columns=self.columns)
+
     def __repr__(self) -> str:
         return f"Table of {len(self.data)} rows: {', '.join(map(str, self.columns))}"
 
 
 class Unknown:
-    """A name of wandb that this module lacks. A call of it warns once and has no effect. It can be logged, as a note."""
+    """A name of wandb that this module lacks. A call of it warns once and has no effect. It can be logged, as a note, and as a
+    list it is empty."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -94,6 +121,18 @@ class Unknown:
     def __call__(self, *arguments: Any, **named: Any) -> "Unknown":
         warn_once(self._name, f"{self._name}() has no effect here: det-submit records metrics only")
         return Unknown(f"{self._name}()")
+
+    def __getitem__(self, key: Any) -> "Unknown":
+        return Unknown(f"{self._name}[{key!r}]")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
 
     def __enter__(self) -> "Unknown":
         return self
@@ -109,6 +148,8 @@ def to_metric(value: Any) -> Any:
     """A number, text or list of numbers as it is in a report; None for what is noted instead."""
     if isinstance(value, (bool, int, float, str)) or value is None:
         return value
+    if isinstance(value, (Partial, Unknown)):
+        return None
     size = getattr(value, "size", 1)
     count = value.numel() if hasattr(value, "numel") else size if isinstance(size, int) else 2
     if hasattr(value, "item") and count == 1:
@@ -121,9 +162,9 @@ def to_metric(value: Any) -> Any:
 def describe(value: Any) -> str:
     """The note for a value that is no metric."""
     if isinstance(value, (list, tuple)):
-        kinds = sorted({repr(each) if isinstance(each, (Media, Unknown)) else type(each).__name__ for each in value})
+        kinds = sorted({repr(each) if isinstance(each, (Partial, Unknown)) else type(each).__name__ for each in value})
         return f"{len(value)} of {', '.join(kinds)}"[:500]
-    if isinstance(value, (Media, Unknown)):
+    if isinstance(value, (Partial, Unknown)):
         return repr(value)[:500]
     shape = getattr(value, "shape", None)
     return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
