@@ -148,6 +148,26 @@ class Local(LocalCase):
             self.fit(Stops, max_length=pytorch.Batch(100), reporting_period=pytorch.Batch(5))
         self.assertEqual([steps for _, steps, _ in reports], [5])
 
+    def test_a_callback_of_any_step_of_the_loop_can_stop_the_trial(self):
+        for hook in ("on_training_workload_end", "on_validation_end", "on_checkpoint_upload_end"):
+
+            class Stops(Line):
+                def build_callbacks(self):
+                    callback = pytorch.PyTorchCallback()
+                    setattr(callback, hook, lambda *_: self.context.set_stop_requested(True))
+                    return {"stops": callback}
+
+            with self.subTest(hook), self.reports() as reports:
+                self.fit(
+                    Stops,
+                    max_length=pytorch.Batch(100),
+                    reporting_period=pytorch.Batch(5),
+                    validation_period=pytorch.Batch(5),
+                    checkpoint_period=pytorch.Batch(5),
+                    checkpoint_policy="none",
+                )
+                self.assertEqual({steps for _, steps, _ in reports}, {5})
+
     def test_test_mode_trains_and_validates_one_batch(self):
         with self.reports() as reports:
             self.fit(test_mode=True, max_length=None)

@@ -186,6 +186,8 @@ class PyTorchTrialContext(TrialValues):
 
     def _batch_context(self, batch_idx: int) -> Any:
         """Around train_batch()."""
+        if not self.experimental._uses_amp:
+            return self._steps.batch_context(batch_idx, self.models)
         stack = contextlib.ExitStack()
         stack.enter_context(self._steps.batch_context(batch_idx, self.models))
         stack.enter_context(self.experimental._autocast())

@@ -103,16 +103,19 @@ class TrainingLoop:
             self._validate()
         elif batches > 0 and not self._is_validated and self._needs_validation():
             self._validate_and_save()  # it was due when an earlier run was preempted
-        while not self._is_done():
+        is_done = self._is_done()
+        while not is_done:
             self._train_window()
             if self._preempted:
                 break
             if self._needs_validation():
                 self._validate_and_save()
-            if self._is_done():
+            is_done = self._is_done()
+            if is_done:
                 break
             if _plan.is_due(self._plan.checkpoint_period, self._progress.batches_trained, self._epoch_length):
                 self._save_if_needed()
+                is_done = self._is_done()  # a callback of the checkpoint may ask to stop
             self._report_progress()
         if not self._preempted and not self._is_validated and self._progress.batches_trained >= self._target:
             self._validate_and_save()
