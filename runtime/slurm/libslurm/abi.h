@@ -63,8 +63,8 @@ struct det_libslurm_partition {
     uint32_t nodes_max;    /* of one job; UINT32_MAX: no limit */
     uint32_t time_max_min; /* of one job; UINT32_MAX: no limit */
     uint32_t priority_tier;
-    uint64_t memory_per_node_max_mib; /* 0: no limit */
-    uint64_t memory_per_cpu_max_mib;  /* 0: no limit */
+    uint64_t memory_per_node_max_mib; /* of one job; 0: the partition sets no limit */
+    uint64_t memory_per_cpu_max_mib;  /* of one job; 0: the partition sets no limit */
     int is_default;
     int is_up;
     int has_default_memory;

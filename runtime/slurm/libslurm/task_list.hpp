@@ -7,7 +7,7 @@
 
 namespace det::libslurm {
 
-/// The largest MaxArraySize that Slurm allows.
+/// The largest index of an array task: Slurm allows a MaxArraySize of at most 4000001.
 inline constexpr std::uint32_t task_index_max = 4'000'000;
 
 /// A range of array tasks: "3", "0-3" or "0-8:2".

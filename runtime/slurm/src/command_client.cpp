@@ -10,7 +10,7 @@
 namespace det::slurm {
 namespace {
 
-// In a federation the bits above this number are the cluster's.
+// In a federation, the higher bits of a job number hold the number of the cluster.
 constexpr std::uint32_t largest_local_job = 0x03FFFFFF;
 
 /// The error message of a command that failed.
@@ -65,7 +65,7 @@ constexpr char const* policy_variables[] = {
     "SBATCH_RESERVATION",  // on which reserved nodes
 };
 
-// Variables of the surrounding job, and those that sbatch would take for the new job's shape or files.
+// Prefixes of the variables of the surrounding job, and of those that would set the new job's shape or files.
 constexpr char const* job_variables[] = {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_",
                                          "SPANK_", "PMI_",    "PMI2_",   "PMIX_"};
 
@@ -336,7 +336,7 @@ Result<Accounting> CommandClient::query_accounting(std::string const& user, std:
         words.insert(words.begin(), {"sacctmgr", "--noheader", "--parsable2", "--readonly", "show"});
         return words;
     };
-    // Two questions about associations: PrivateData may hide those of other users, never one's own.
+    // Associations are queried twice, because PrivateData may hide those of other users, but never one's own.
     auto answers =
         call_all({show({"associations", "cluster=" + cluster, "users=" + user, association_format()}),
                   show({"associations", "cluster=" + cluster, "users=", association_format()}),

@@ -32,7 +32,7 @@ std::optional<std::int64_t> parse_limit(std::string_view text) {
     return number && *number > 0 ? number : std::nullopt;
 }
 
-/// "8+" is at least 8, for a group of different nodes: each of them has that much.
+/// The 8 in "8+", which sinfo prints for a group of different nodes: each node has at least 8.
 template <class T>
 T parse_at_least(std::string_view text) {
     return parse_integer<T>(text.substr(0, text.find('+'))).value_or(T{});
@@ -61,7 +61,7 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     return partition;
 }
 
-/// The nodes of a partition as "TotalCPUs=16 TotalNodes=2 Nodes=n[0-1]" tell them.
+/// The nodes of a partition from "TotalCPUs=16 TotalNodes=2 Nodes=n[0-1]", with average CPUs.
 NodeGroup average_nodes(std::map<std::string_view, std::string_view> const& pairs) {
     NodeGroup group;
     group.count = parse_integer<int>(value_of(pairs, "TotalNodes")).value_or(0);

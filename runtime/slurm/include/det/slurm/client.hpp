@@ -40,16 +40,17 @@ struct JobChange {
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
-/// answer; Slurm's message is a note of the error. By default (CallTimeouts) a request blocks for 20 s
-/// and a submission for 150 s at most. A query that slurmctld does not answer is repeated, for about half a
-/// minute at most. submit(): codes::submission_unclear if sbatch timed out, so that the job may exist.
+/// answer; Slurm's message is a note of the error. By default (CallTimeouts) each command of Slurm takes at
+/// most 20 s, and sbatch 150 s. A query that fails within 5 s because slurmctld does not answer is repeated,
+/// for about half a minute at most; query_accounting() is not. submit(): codes::submission_unclear if sbatch
+/// timed out, so that the job may exist.
 /// query_partitions() and query_nodes() return less where slurmctld hides its nodes from the user
 /// (PrivateData=nodes).
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;
 
-    /// Whether Slurm would accept the job, and its estimate of the start ("" if it gives none).
+    /// Fails if Slurm would refuse the job. Returns sbatch's text with the estimated start; may be empty.
     virtual Result<std::string> test_submission(Submission const& submission) = 0;
     virtual Result<std::uint32_t> submit(Submission const& submission) = 0;
     virtual Status hold(JobRef const& job) = 0;
@@ -67,10 +68,10 @@ public:
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 
     virtual Result<std::vector<JobStatus>> query_queue(QueueFilter const& filter) = 0;
-    /// Empty if Slurm does not know the job (any more).
+    /// Empty if slurmctld has no record of the job: it keeps the record of an ended job for MinJobAge.
     virtual Result<std::optional<JobStatus>> query_job(JobRef const& job) = 0;
-    /// The number that SLURM_JOB_ID has in that job: of an array task a number of its own. no_such_job if it
-    /// does not run.
+    /// The value of SLURM_JOB_ID in the job; each task of an array has a number of its own. no_such_job if
+    /// the job does not run.
     virtual Result<std::uint32_t> query_running_job_number(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> query_partitions() = 0;
     /// Each node once for each of its partitions.

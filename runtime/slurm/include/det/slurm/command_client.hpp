@@ -12,7 +12,8 @@ struct CallTimeouts {
     std::chrono::milliseconds other = std::chrono::seconds(20);
 };
 
-/// Reads DET_SBATCH_TIMEOUT_S and DET_SLURM_TIMEOUT_S; codes::usage if a value is no number of seconds. Pure.
+/// Reads DET_SBATCH_TIMEOUT_S and DET_SLURM_TIMEOUT_S; codes::usage if a value is not an integer from 1
+/// to 3600. Pure.
 Result<CallTimeouts> parse_call_timeouts(Environment const& environment);
 
 /// A SlurmClient that runs Slurm's commands. It works with every release, and the site's filters and defaults

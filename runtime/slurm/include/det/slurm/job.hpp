@@ -40,7 +40,7 @@ enum class JobState {
 };
 
 JobState parse_job_state(std::string_view text);
-/// Whether a job in this state will never run again.
+/// Whether a job in this state has ended. It runs again only if it is requeued.
 bool is_over(JobState state);
 
 /// The status of a job, with the values that squeue prints.
@@ -50,12 +50,13 @@ struct JobStatus {
     std::string state_text;  // the state as Slurm prints it
     std::string reason;      // "None", "Resources", "JobHeldUser" ...
     std::optional<UtcTime> preempt_time;
-    // nullopt if Slurm does not know it, after a requeue, and for a running job without a time limit
+    // nullopt if Slurm shows none, after a requeue, and for a running job without a time limit
     std::optional<UtcTime> end_time;
     std::optional<UtcTime> start_time;
     std::optional<UtcTime> submit_time;
     std::uint32_t restarts = 0;
-    std::string batch_host;  // of a batch job; "" before it starts
+    // The node of the batch script, "" before the job starts; for other jobs the host that requested the job
+    std::string batch_host;
     int nodes = 0;
     int cpus = 0;
     std::int64_t nice = 0;
@@ -78,8 +79,8 @@ std::optional<JobStatus> pick_job(std::vector<JobStatus> jobs, JobRef const& ref
 /// GPUs per node in "gres/gpu:tesla:4", "gpu:4(S:0-1)"; 0 if it names none.
 int parse_gpu_count(std::string_view gres);
 
-/// The argument of squeue --Format. `separator` ends each field whose text users choose. It must be
-/// unpredictable, so that no user can put it into a field.
+/// The value of SQUEUE_FORMAT2, in the syntax of squeue --Format. `separator` ends each field whose text
+/// users choose. It must be unpredictable, so that no user can put it into a field.
 std::string squeue_format(std::string_view separator);
 /// Parses the output of squeue with that format and SLURM_TIME_FORMAT=%s.
 Result<std::vector<JobStatus>> parse_squeue(std::string_view output, std::string_view separator);

@@ -16,9 +16,9 @@ struct LibslurmOptions {
     CallTimeouts timeouts = {};
 };
 
-/// A SlurmClient that queries the queue, the nodes and the configuration with libslurm, which is faster. It
-/// makes changes with commands, so that the site's filters apply. Errors of queries are those of
-/// CommandClient, and slurm_backend if libslurm is required but unusable.
+/// A SlurmClient that queries the queue, the partitions, the nodes and the configuration with libslurm, which
+/// is faster. All other requests are commands, so that the site's filters apply to changes. Errors are those
+/// of CommandClient, and slurm_backend if libslurm is required but unusable.
 class LibslurmClient final : public SlurmClient {
 public:
     LibslurmClient(ProcessRunner& runner, Environment environment, Clock& clock, LibslurmOptions options);

@@ -20,11 +20,11 @@ struct StepRequest {
     Mpi mpi = Mpi::none;
     int cpus_per_node = 1;
     std::vector<std::string> command;
-    std::vector<std::string> options = {};  // options of other plugins
+    std::vector<std::string> options = {};  // further options of srun, which override those of the step
     std::string name = {};                  // of the step; empty: the name of the command
     std::optional<StepShare> share = {};    // empty: whole nodes
     std::string hosts = {};  // some of the job's nodes, as a compressed host list; empty: all of them
-    bool has_gres = true;    // false: Slurm does not know the GPUs, and refuses requests for them
+    bool has_gres = true;    // false: Slurm does not manage the GPUs, and refuses requests for them
 };
 
 /// The srun command line.
@@ -51,7 +51,7 @@ struct CommandInJob {
 };
 std::vector<std::string> render_srun(CommandInJob const& request);
 
-/// The commands of Slurm that jobs start on their nodes.
+/// The commands of Slurm that every node of a job must have. Jobs also start sinfo, and work without it.
 std::vector<std::string> commands_in_jobs();
 
 }  // namespace det::slurm

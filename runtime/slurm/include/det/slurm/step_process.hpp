@@ -30,8 +30,8 @@ public:
     /// The exit code of srun (128 + signal); empty while srun runs.
     std::optional<int> poll_exit();
     int wait();
-    /// Sends a signal to srun, which forwards it to all tasks of its step. TERM makes srun end the step; KILL
-    /// ends only srun.
+    /// Sends a signal to srun, which forwards it to all tasks of its step. TERM makes srun end the step; but
+    /// srun of Slurm 26.05 ignores a TERM that start() has blocked. KILL ends only srun.
     void signal(int number);
 
 private:
