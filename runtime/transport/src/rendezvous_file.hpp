@@ -10,7 +10,8 @@ namespace det::transport {
 
 Result<RendezvousFile> load_rendezvous_file(std::filesystem::path const& path);
 
-/// The address of this process, the chief, in a rendezvous file. The destructor withdraws it.
+/// The address of this process, the chief, in a rendezvous file. The destructor removes the address or the
+/// file.
 class PublishedAddress {
 public:
     /// Adds the address to a file that has the secret already.
@@ -33,7 +34,7 @@ private:
 
     std::filesystem::path path_;
     std::string content_;
-    std::optional<std::string> without_;  // the content without the address; nullopt: no file
+    std::optional<std::string> without_;  // the content without the address; nullopt: remove the file
 };
 
 /// Connects to the chief at the address in the file. Retries until the deadline, because the file may have no

@@ -175,7 +175,7 @@ public:
     TcpBootstrap(Rank rank, int size, OpenStore store, FrameClient client, BootstrapOptions options)
         : Bootstrap(rank, size), store_(std::move(store)), client_(std::move(client)), options_(options) {}
 
-    /// Withdraws the chief's address from the rendezvous file.
+    /// Ends the chief's PublishedAddress before the destructor does. Does nothing on other ranks.
     void withdraw_address() { store_.published.reset(); }
 
 private:

@@ -11,9 +11,9 @@ namespace det::transport::mpi {
 /// Makes the Error "cannot <what>: " with MPI's text for the error code.
 Error mpi_error(std::string const& what, int code);
 
-/// A duplicate of a communicator, so that our messages never match receives of the program. Initialises MPI
-/// if the program has not done it, and then finalises it in the destructor. If open() fails, it may leave MPI
-/// initialised.
+/// A duplicate of a communicator, so that messages of det-submit never match receives of the program.
+/// Initialises MPI if the program has not done it, and then finalises it in the destructor. If open() fails,
+/// it may leave MPI initialised.
 class Communicator {
 public:
     /// Collective over the ranks of `parent`.

@@ -113,8 +113,8 @@ ssize_t MessageReader::read(UniqueFd const& socket) {
 
 bool Mailbox::may_buffer(Rank from, std::uint64_t size_bytes) const {
     auto const& peer = at(from);
-    // A message that matches a posted receive may arrive behind this one. A message of this rank to itself
-    // has no other place where it could wait.
+    // A message that matches a posted receive may arrive behind this message. A message of this rank to
+    // itself can be stored nowhere else.
     return peer.posted > 0 || from == own_ || peer.unexpected_bytes + size_bytes <= unexpected_limit_bytes_;
 }
 

@@ -104,7 +104,7 @@ public:
 
     /// Returns the posted receive for an arriving message, or a new one that buffers it. Returns nullptr if
     /// the buffered messages of the peer would exceed the limit. There is no limit for this rank's messages
-    /// to itself, nor while a receive from the peer is posted: its message may arrive behind this one.
+    /// to itself, nor while a receive from the peer is posted, whose message may arrive behind this message.
     std::shared_ptr<RecvRequest> match(Rank from, MessageHead const& head);
     /// Posts a receive. Its message may have arrived already.
     std::shared_ptr<RecvRequest> post_receive(Rank from, Tag tag, MutableBytes into);

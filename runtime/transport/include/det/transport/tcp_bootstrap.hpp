@@ -36,8 +36,8 @@ Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, std::
 ///
 /// \param rendezvous the path of the file, in a private directory that all ranks see. Programs that connect
 ///     at the same time need different files.
-/// \return codes::name_taken if the ranks of another program with the same number of ranks are connecting by
-///     this file, or if the rank is connected already; codes::permission if the chief has another number of
+/// \return codes::name_taken on the chief if another chief is connecting its ranks by this file, and on any
+///     other rank if the rank is connected already; codes::permission if the chief has another number of
 ///     ranks; codes::timed_out if not all ranks have connected within the time limit; codes::bad_value on the
 ///     chief for a chief_address that is not numeric.
 Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap_with_new_secret(Rank rank, int size,

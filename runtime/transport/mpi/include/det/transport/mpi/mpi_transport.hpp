@@ -31,7 +31,8 @@ struct Options {
 ///
 /// Collective over the ranks of the communicator; blocks until all have called it.
 /// \return codes::not_supported if det_mpi.so or MPI can't be loaded or the process uses another MPI;
-///   codes::misuse for wrong options, a null communicator, or MPI that was finalised;
+///   codes::misuse for wrong options, a null communicator, a communicator before MPI was initialised, or MPI
+///   that was finalised;
 ///   codes::transport if MPI fails or provides a lower thread level.
 Result<std::unique_ptr<Transport>> open_transport(Options options = {});
 
