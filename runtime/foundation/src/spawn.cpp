@@ -84,7 +84,7 @@ UniqueFd watch_exit_with_thread(pid_t pid) {
         }
         (void)!::write(end->get(), "", 1);
     };
-    // The thread ends with the process that it watches, or with this one.
+    // The thread ends with the process that it watches, or with this process.
     start_thread("det-pidwatch", [watch](std::stop_token const&) { watch(); }).detach();
     return std::move(pipe->read_end);
 }

@@ -14,7 +14,7 @@ struct ErrorCode {
     friend constexpr bool operator==(ErrorCode const& a, ErrorCode const& b) { return a.name == b.name; }
 };
 
-/// All error codes. The meaning of a published name never changes.
+/// The error codes; det::slurm adds slurm_backend. The meaning of a published name never changes.
 namespace codes {
 
 // The command line.
@@ -88,7 +88,8 @@ inline constexpr ErrorCode internal{"internal", ExitCode::internal};
 
 }  // namespace codes
 
-/// The code of this name, for an error that another process has reported.
+/// The code of this name, for an error that another process has reported. nullopt for other names, and for
+/// codes that are not defined in this file.
 std::optional<ErrorCode> find_error_code(std::string_view name);
 
 }  // namespace det

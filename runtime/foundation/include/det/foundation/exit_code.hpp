@@ -2,8 +2,9 @@
 
 namespace det {
 
-/// The exit codes of all programs of det-submit; a program that runs another one (det-wrap-rank) may also
-/// exit with that one's code. Scripts rely on the numbers: values may be added but never changed.
+/// The exit codes of all programs of det-submit; a program that runs another program (det-wrap-rank) may also
+/// exit with the code of the other program. Scripts rely on the numbers: values may be added but never
+/// changed.
 enum class ExitCode : int {
     done = 0,
     could_not = 1,

@@ -40,7 +40,7 @@ public:
 /// Which signals are blocked in a started program.
 enum class ChildSignals {
     none_blocked,     // as in programs that a shell starts
-    blocked_as_ours,  // for programs that must survive a signal to the whole job
+    blocked_as_ours,  // as in the calling thread: for programs that must survive a signal to the whole job
 };
 
 class SystemProcessRunner final : public ProcessRunner {
