@@ -9,7 +9,8 @@ namespace {
 
 constexpr double ns_per_second = 1e9;
 
-/// A number that has become smaller began anew: the rank took the entry from another one.
+/// The increase of a number since the last report. A smaller number has started again at zero, because the
+/// WaitPage had left out the awaited rank in between (RankWaits::waited_for).
 std::uint64_t increase(std::uint64_t before, std::uint64_t now) { return now < before ? now : now - before; }
 
 std::uint64_t waited_ns_for(liveness::RankWaits const& waits, int rank) {

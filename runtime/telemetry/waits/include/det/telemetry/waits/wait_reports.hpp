@@ -9,7 +9,7 @@
 
 namespace det::telemetry {
 
-/// The group of metrics that tell how long ranks wait for each other in collective operations.
+/// The group of the metrics of how long ranks wait for each other in collective operations.
 inline constexpr char waits_group[] = "waits";
 
 /// How long one rank has waited since its last report. A name is that of the table, a space and the rank that
