@@ -13,7 +13,8 @@ struct Method {
     /// Whether a trial whose hyperparameters the program calls invalid is replaced by another draw.
     bool replaces_invalid_trials;
     Result<std::uint64_t, Refusals> (*count_trials)(SearcherSpec const& searcher, Space const& space);
-    /// The point of trial `index`. next_point and skip_point take the same numbers from `random`.
+    /// The point of trial `index`; `count` is the number of planned trials. next_point and skip_point take
+    /// the same numbers from `random`.
     Json (*next_point)(Space const& space, std::uint32_t index, std::uint32_t count, NumpyRandom& random);
     void (*skip_point)(Space const& space, NumpyRandom& random);
 };

@@ -49,7 +49,7 @@ double to_unit(std::uint64_t steps_completed, LengthUnit unit, BatchSize const& 
 /// conversion needs is unknown, returns `length`. At most the maximum of 64 bits.
 std::uint64_t to_batches(std::uint64_t length, LengthUnit unit, BatchSize const& batch_size);
 
-/// Whether to_unit() and to_batches() know what the conversion needs.
+/// Whether `batch_size` has the numbers that to_unit() and to_batches() need for the conversion.
 bool can_convert(LengthUnit unit, BatchSize const& batch_size);
 
 }  // namespace det::search

@@ -10,14 +10,14 @@
 
 namespace det::search {
 
-/// A validation as the search sees it.
+/// The parts of a validation report that a search uses.
 struct SearchReport {
     std::uint64_t steps_completed = 0;
     double time = 0;    // the training length so far, in the unit of the searcher
     double metric = 0;  // NaN: worse than every number
 };
 
-/// What read_report() needs to know of the experiment.
+/// The settings of the experiment that read_report() needs.
 struct ReportFormat {
     std::string metric;  // searcher.metric
     TrainingLength length;
@@ -45,8 +45,8 @@ public:
 
 /// The search from the view of one trial: records the trial's arrival at each rung and decides whether the
 /// trial trains on. Needs no server: the entry is written first and the rung is listed then. So if the store
-/// shows entries at once, of two trials that arrive at the same time at least one sees the other. If it lags,
-/// both may decide without the other, and each records the list that it decided from.
+/// shows entries at once, of two trials that arrive at the same time at least one finds the other's entry. If
+/// the store lags, both may decide without the other, and each records the list that it decided from.
 class TrialSearch {
 public:
     /// \param is_resumed an earlier process may have added an entry without recording its decision.
