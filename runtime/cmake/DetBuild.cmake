@@ -32,7 +32,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
-# The sources of a module share their headers. Names of file scope must not clash within a module.
+# A unity build compiles up to 12 sources of a module together, so their names of file scope must not clash.
 set(CMAKE_UNITY_BUILD "${DET_UNITY}")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
@@ -48,14 +48,14 @@ endif()
 add_library(det_compile_options INTERFACE)
 target_compile_options(det_compile_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>  # gcc takes an empty std::optional for one (bug 80635)
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # gcc 12 takes "literal" + std::string for an overlap (bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>  # gcc warns wrongly about an empty std::optional (bug 80635)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # gcc 12 warns wrongly about "literal" + std::string (bug 105651)
   $<$<BOOL:${DET_WARNINGS_AS_ERRORS}>:-Werror>
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 
 # libgcc stays shared: its unwinder needs glibc 2.35 when it is linked statically, and every Linux has libgcc_s.
-# Without --exclude-libs, libraries would export all of libstdc++ and keep it whole.
+# Without --exclude-libs, shared libraries would contain and export all of libstdc++.
 if(DET_STATIC_LIBSTDCXX)
   target_link_options(det_compile_options INTERFACE -static-libstdc++ -Wl,--exclude-libs,ALL)
 endif()

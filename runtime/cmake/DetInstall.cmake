@@ -43,7 +43,8 @@ function(det_install_packages)
   endforeach()
   install(TARGETS ${modules} EXPORT det-submit-core ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT devel ${DET_HEADER_SET})
   det_install_headers(${modules})
-  # A program that links det::core needs the same {fmt} and JSON library. Not a part of the packages: those of the system are.
+  # A program that links det::core needs the same {fmt} and JSON library. The .deb and .rpm packages do not contain them, but
+  # depend on the packages of the system.
   foreach(name fmt nlohmann_json)
     if(name IN_LIST DET_DEPENDENCIES_BUILT)
       string(REGEX REPLACE "_.*" "" folder "${name}")

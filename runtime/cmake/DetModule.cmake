@@ -1,5 +1,5 @@
-# The standard headers and {fmt} that most sources use, compiled once for all modules. The preset `headers` does not use
-# it: it finds a source that does not include what it uses.
+# The standard headers and {fmt} that most sources use, compiled once for all modules. The preset `headers` turns this off,
+# so that a source that does not include a header which it uses does not compile.
 if(DET_PRECOMPILE)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/precompiled.cpp" CONTENT "")
   add_library(det_precompiled OBJECT "${PROJECT_BINARY_DIR}/precompiled.cpp")
@@ -23,8 +23,8 @@ function(det_precompile target)
   endif()
 endfunction()
 
-# Declares the public headers of a target, which are below its folder include/. CMake 3.23 and newer know sets of headers: they
-# install them with the target, and the preset `headers` checks each of them.
+# Declares the public headers of a target, which are below its folder include/. CMake 3.23 and newer have header sets (FILE_SET):
+# CMake installs the headers with the target, and the preset `headers` compiles each header alone.
 set(DET_HEADER_SET "")
 if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.23)
   set(DET_HEADER_SET FILE_SET HEADERS COMPONENT devel)
@@ -83,7 +83,7 @@ function(det_program name)
 endfunction()
 
 # Writes the manual pages of commands into a source file: det_embed_pages(SOURCE NAMESPACE det::cli HEADER pages.hpp
-# PAGES dump.md job/list.md FOLDER .). A page is found by its path below FOLDER ("job/list"), else by its name ("list").
+# PAGES dump.md job/list.md FOLDER .). A page is found by its path below FOLDER ("job/list"), or without FOLDER by its name ("list").
 set(DET_EMBED_PAGES "${CMAKE_CURRENT_LIST_DIR}/embed_pages.cmake")
 function(det_embed_pages variable)
   cmake_parse_arguments(ARG "" "NAMESPACE;HEADER;FOLDER" "PAGES" ${ARGN})
@@ -129,7 +129,7 @@ function(det_man_pages program)
     return()
   endif()
   set(directory "${PROJECT_BINARY_DIR}/share/man/man1")
-  string(TIMESTAMP date "%Y-%m-%d" UTC)  # that of SOURCE_DATE_EPOCH where it is set
+  string(TIMESTAMP date "%Y-%m-%d" UTC)  # the date of SOURCE_DATE_EPOCH if that variable is set
   file(MAKE_DIRECTORY "${directory}")
   set(made "")
   foreach(page IN LISTS ARG_PAGES)

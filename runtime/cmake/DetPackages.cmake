@@ -5,7 +5,8 @@
 set(DET_PACKAGE_CONTACT "the maintainers of det-submit <maintainers@det-submit.example>" CACHE STRING
   "Who maintains the packages that are made here: name and address")
 
-# 22.05 of <slurm/slurm_version.h>: 0x160508 is 22.05.8. Empty where Slurm's headers were not found.
+# Sets `result` to the release of <slurm/slurm_version.h>, for example 22.05, where the header has 0x160508 for 22.05.8. Empty if
+# Slurm's headers were not found.
 function(det_slurm_release result)
   set(${result} "" PARENT_SCOPE)
   set(header "${DET_SLURM_INCLUDE}/slurm/slurm_version.h")

@@ -1,13 +1,13 @@
 # Makes a manual page of section 1 (roff) from the Markdown page of a command:
 #   awk -v version=0.1.0 -v date=2026-11-25 -v program=det-submit -v name=det-submit-dump -f man_page.awk dump.md
-# Knows what these pages use: headings, paragraphs, lists, indented blocks, tables, `code`, **bold**, links.
+# Supports the Markdown of these pages: headings, paragraphs, lists, code blocks, tables, `code`, **bold**, links.
 
 function flush_paragraph() {
   if (paragraph != "") print spans(paragraph)
   paragraph = ""
 }
 
-# A quotation mark, a point or an apostrophe at the beginning of a line would be a request.
+# roff would read a point or an apostrophe at the beginning of a line as a request.
 function protect(line) {
   if (line ~ /^[.']/) line = "\\&" line
   return line
@@ -70,7 +70,7 @@ BEGIN { title_line = 1; wants_summary = 1 }
 }
 /^# / && title_line { page = FILENAME; sub(/^.*\//, "", page); start_page(); title_line = 0; next }
 
-# The first paragraph: its first sentence is the summary of NAME, all of it the beginning of DESCRIPTION.
+# The first paragraph: its first sentence is the summary of NAME, and the whole paragraph begins DESCRIPTION.
 wants_summary == 1 && /^$/ { if (first == "") next; print_summary(); next }
 wants_summary == 1 { first = first (first == "" ? "" : " ") $0; next }
 

@@ -1,7 +1,7 @@
 # det_dependency() declares a row of table.cmake, det_is_wanted() says whether it must be built, det_build_dependency() builds it.
 set(DET_DEPENDENCIES "")
 set(DET_DEBIAN_POOLS "https://deb.debian.org/debian/pool/main"
-  "https://snapshot.debian.org/archive/debian/20250520T000000Z/pool/main")  # has files that the other has no more
+  "https://snapshot.debian.org/archive/debian/20250520T000000Z/pool/main")  # also has files that the first one no longer has
 
 function(det_dependency name)
   cmake_parse_arguments(ROW "OVERLAY" "ARCHIVE;SHA256;SUBDIRECTORY" "PROBE;EXTRACT;ADD;OPTIONS" ${ARGN})
@@ -11,7 +11,7 @@ function(det_dependency name)
   set(DET_DEPENDENCIES ${DET_DEPENDENCIES} ${name} PARENT_SCOPE)
 endfunction()
 
-# Searches the machine, not what an earlier configuration has built.
+# Sets `result` to whether the library is found on the machine.
 function(det_is_on_machine name result)
   set(${result} FALSE PARENT_SCOPE)
   cmake_parse_arguments(ASK "" "HEADER;LIBRARY" "PACKAGE" ${DET_ROW_${name}_PROBE})
@@ -36,7 +36,8 @@ function(det_is_on_machine name result)
   set(${result} TRUE PARENT_SCOPE)
 endfunction()
 
-# The choice of the first configuration is kept: what is built is not found missing again.
+# Sets `result` to whether `name` must be built. The choice of the first configuration is kept, so that a later configuration
+# does not take a library that was built here for one of the machine.
 function(det_is_wanted name result)
   if(DET_FETCH_DEPENDENCIES STREQUAL "ALL")
     set(DET_BUILD_${name} ON)

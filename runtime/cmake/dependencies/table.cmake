@@ -1,6 +1,6 @@
 # The pinned libraries: the upstream archives of source packages of Debian 12, in the order in which they are built. A row:
 #   det_dependency(NAME ARCHIVE folder-of-Debian's-pool/file SHA256 sum
-#     PROBE what is asked whether the machine has the library: a CMake package with a version, or HEADER and LIBRARY
+#     PROBE how to find the library on the machine: a CMake package with a minimum version, or HEADER and LIBRARY
 #     SUBDIRECTORY of the archive with its CMakeLists.txt; OVERLAY: dependencies/NAME/CMakeLists.txt is used instead
 #     EXTRACT only these files of the archive       ADD an archive of this folder, and where in the sources it is unpacked
 #     OPTIONS for its CMake)
@@ -34,7 +34,7 @@ if(NOT DET_ONLY_SLURM_PARTS)
       -DENABLE_MBEDTLS=OFF -DENABLE_ZLIB=OFF -DENABLE_BZip2=OFF -DENABLE_LZMA=OFF -DENABLE_LZO=OFF -DENABLE_LZ4=OFF
       -DENABLE_ZSTD=OFF -DENABLE_LIBB2=OFF -DENABLE_LIBXML2=OFF -DENABLE_EXPAT=OFF -DENABLE_PCREPOSIX=OFF -DENABLE_ICONV=OFF
       -DENABLE_ACL=OFF -DENABLE_XATTR=OFF -DENABLE_WERROR=OFF)
-  det_dependency(re2 ARCHIVE r/re2/re2_20220601+dfsg.orig.tar.xz  # the last year's without Abseil
+  det_dependency(re2 ARCHIVE r/re2/re2_20220601+dfsg.orig.tar.xz  # releases since June 2023 need Abseil
     SHA256 3bc61251da3b0b97be40a8a127818c517c62516e4eda11fc901d29496663df54
     ADD re2/tables.tar.xz re2 PROBE HEADER re2/re2.h LIBRARY re2 OPTIONS -DRE2_BUILD_TESTING=OFF)
   # SQLite 3.39.4: the amalgamation, as this archive has it. SQLite's own archive needs Tcl to make it.
