@@ -45,12 +45,13 @@ struct JobChange {
 /// for about half a minute at most; query_accounting() is not. submit(): codes::submission_unclear if sbatch
 /// timed out, so that the job may exist.
 /// query_partitions() and query_nodes() return less where slurmctld hides its nodes from the user
-/// (PrivateData=nodes).
+/// (PrivateData=nodes). One thread at a time.
 class SlurmClient {
 public:
     virtual ~SlurmClient() = default;
 
-    /// Fails if Slurm would refuse the job. Returns sbatch's text with the estimated start; may be empty.
+    /// Runs `sbatch --test-only`. It also refuses a job that sbatch accepts, but that must wait for nodes
+    /// that are down or drained. Returns sbatch's text with the estimated start; may be empty.
     virtual Result<std::string> test_submission(Submission const& submission) = 0;
     virtual Result<std::uint32_t> submit(Submission const& submission) = 0;
     virtual Status hold(JobRef const& job) = 0;

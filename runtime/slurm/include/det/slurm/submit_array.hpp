@@ -10,14 +10,14 @@
 
 namespace det::slurm {
 
-/// Tasks of an experiment's job array that a new job is to run, because their job is gone or Slurm does not
-/// requeue it.
+/// Tasks of an experiment's job array that a new job is to run in place of their job, which is gone, can't be
+/// requeued, or has lost a node.
 struct ArrayTasks {
     ArrayJob array;                   // the array they belong to; array.tasks selects them, empty selects all
     std::string excluded_nodes = {};  // replaces the list given at creation; empty: the list stays
 };
 
-/// Who submits, with which environment, and the clock for the event.
+/// The author and the time of the event, and the environment of the new job.
 struct SubmitContext {
     std::string author;       // user@host, for the event log
     Environment environment;  // of the new job, see Submission::environment
