@@ -65,8 +65,8 @@ void clear_requeue_delay(tracker::history::ExperimentView const& view, Context& 
     }
 }
 
-/// Returns true if the `created` event is on disk. The event that open_experiment adds in memory
-/// has no author.
+/// Returns true if the `created` event is on disk. The event that open_experiment adds in memory has no
+/// author.
 bool is_recorded(tracker::history::ExperimentRecord const& record) {
     for (auto const& event : record.events) {
         if (event.kind == event_kinds::created) return !event.by.empty();

@@ -15,8 +15,8 @@ bool has_accounting(slurm::ClusterConfig const& config) {
     return config.find("AccountingStorageType").value_or("").ends_with("slurmdbd");
 }
 
-/// The value that sbatch uses: of the option in sbatch_args, else of the pool, else of the environment
-/// variable.
+/// The value that sbatch uses: that of the option in sbatch_args, else that of the pool, else that of the
+/// environment variable.
 std::string option_or_variable(plan::SubmissionPlan const& plan, std::string_view option,
                                std::optional<std::string> const& of_pool, char const* variable,
                                Environment const& environment) {

@@ -26,8 +26,8 @@ std::vector<std::int64_t> sizes_around(std::int64_t slots) {
     return sizes;
 }
 
-/// The pool's time limit, if it applies, and usual ones that the partition allows; without any, the
-/// partition's limit.
+/// The time limit of the plan, if it has one, and usual limits that the partition allows. If there are none,
+/// the limit of the partition.
 std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
     std::vector<std::int64_t> limits;
     if (auto const own = config::parse_time_limit(plan.time_limit)) limits.push_back(*own);

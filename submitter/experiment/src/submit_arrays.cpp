@@ -47,7 +47,8 @@ private:
 };
 
 /// Returns the time in "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ..."; empty if the text
-/// has none, or one that is more than a year away: behind jobs without a time limit, Slurm says centuries.
+/// has none, or one that is more than a year away: Slurm estimates centuries if the job must wait for jobs
+/// without a time limit.
 std::string start_estimate_in(std::string_view said, UtcTime now) {
     constexpr std::string_view before = " to start at ";
     auto const found = said.find(before);
@@ -89,8 +90,9 @@ std::uint32_t count_tasks(std::vector<ArrayJob> const& arrays) {
 
 bool has_fewer_tasks_left(std::vector<ArrayJob> const& arrays) { return count_tasks(arrays) > 1; }
 
-/// A smaller tasks_max to try. Any smaller value first gives one array of as many tasks as run at once, which
-/// costs no time; then halves the number.
+/// Returns a smaller tasks_max to try. The first step is tasks - 1: any limit below the number of tasks gives
+/// one array with as many tasks as run at the same time, so the experiment takes no longer. Further steps
+/// halve the number of tasks.
 std::uint32_t next_fewer_tasks(std::vector<ArrayJob> const& arrays) {
     auto const tasks = count_tasks(arrays);
     bool const are_claimed = arrays.front().task_count > 0;

@@ -8,8 +8,8 @@
 namespace det::experiment {
 
 /// Warns if a limit of the account or QOS can never admit a trial: Slurm accepts such a job, and it waits for
-/// ever. Asks the accounting database only if slurmctld enforces limits. If the database does not answer,
-/// says nothing.
+/// ever. Asks the accounting database only if slurmctld enforces limits. If slurmctld or the database does
+/// not answer, does not warn.
 void warn_about_limits(plan::SubmissionPlan const& plan, Context& context);
 
 /// Checks the pools of the site against the associations, QOSs and limits of this user. Without accounting

@@ -9,11 +9,11 @@
 
 namespace det::experiment {
 
-/// Users other than its owner who can write a file.
+/// Users other than the user of this process who can write a file of this user.
 enum class Writers {
-    none,    // also if the owner is alone in the group of the file
-    group,   // the members of a group that the owner belongs to
-    others,  // all users, or the members of a group that the owner does not belong to
+    none,    // also if only members of the user's private group can write the file
+    group,   // the members of another group that the user belongs to
+    others,  // all users, or the members of a group that the user does not belong to
 };
 
 /// The owner, group and mode of a file.
@@ -31,7 +31,8 @@ struct UserIdentity {
     std::vector<gid_t> groups = {};
 };
 
-/// A group with the user's own name counts as one without other members, as many systems make it. Pure.
+/// Returns who can write a file that belongs to the user. A group with the user's name counts as the user's
+/// private group, which has no other members on most systems. Pure.
 Writers writers_of(FileAccess const& access, UserIdentity const& user);
 
 /// What happens with code that a group can write.

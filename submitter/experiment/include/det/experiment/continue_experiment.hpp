@@ -17,10 +17,10 @@ struct ContinueOptions {
 };
 
 struct ContinuedExperiment {
-    OpenExperiment experiment;  // its state before the continuation
+    OpenExperiment experiment;  // its state before the call
     std::uint32_t revision = 0;
-    std::vector<ConfigChange> changes;
-    std::vector<std::uint32_t> trials;  // the trials that run again
+    std::vector<ConfigChange> changes;  // empty if the call only finished an earlier continuation
+    std::vector<std::uint32_t> trials;  // the trials that this revision runs
     std::vector<ArrayJob> arrays;
 };
 

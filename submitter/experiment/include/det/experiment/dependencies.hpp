@@ -9,8 +9,8 @@
 namespace det::experiment {
 
 /// Finds the jobs of the experiments and trials in slurm.after and slurm.after_any that have not ended yet.
-/// \return the value of sbatch --dependency; empty if nothing is waited for. Errors with the place of the key
-/// for one that does not exist, and for one in slurm.after that has ended badly.
+/// \return the value of sbatch --dependency; empty if there are no such jobs. Errors with the location of the
+/// key if an experiment or trial does not exist, or if one of slurm.after did not end well.
 Result<std::string, Diagnostics> find_dependency(config::ExperimentConfig const& config,
                                                  RootLayout const& root, Context& context);
 

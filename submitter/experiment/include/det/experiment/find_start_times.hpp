@@ -22,9 +22,9 @@ struct StartTime {
 };
 
 /// Asks Slurm (`sbatch --test-only`) when the first trial of an experiment would start with other sizes, time
-/// limits and pools, in at most start_probes_max questions. What Slurm refuses is left out.
-/// \return The answers, the earliest start first, and of equal starts the most slots. An error if not even
-/// the configuration as it is written can be submitted.
+/// limits and pools, at most start_probes_max times. Leaves out combinations that Slurm refuses.
+/// \return The answers, the earliest start first, and of equal starts the most slots. An error if the
+/// configuration as it is written can't be submitted, or if Slurm does not answer.
 Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions const& options,
                                                              Context& context);
 

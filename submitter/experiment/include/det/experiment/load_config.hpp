@@ -13,7 +13,7 @@
 
 namespace det::experiment {
 
-/// A configuration that is larger is refused.
+/// A file of a configuration that is larger is refused.
 inline constexpr std::size_t config_limit_bytes = std::size_t{1} << 20;
 
 /// The layers of a configuration, as the command line names them.

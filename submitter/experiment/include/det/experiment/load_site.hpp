@@ -9,8 +9,9 @@
 
 namespace det::experiment {
 
-/// Loads the site file: DET_SITE, else /etc/det/site.yaml, else an empty one. codes::unsafe_owner if a user
-/// other than root and this one can change it, because it names directories to write and programs to run.
+/// Loads the site file: DET_SITE, else /etc/det/site.yaml, else an empty one. codes::unsafe_owner if users
+/// other than root and the user of this process can change it, because it names directories to write and
+/// programs to run.
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment);
 
 /// Loads the template of the batch script: the site's template if the site file names one, else the shipped

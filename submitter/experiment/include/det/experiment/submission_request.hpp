@@ -9,7 +9,7 @@
 
 namespace det::experiment {
 
-/// What `experiment create`, `fork` and `continue` ask for.
+/// The input of `experiment create` (also with --when), `fork` and `continue`.
 struct SubmissionOptions {
     ConfigSources sources;
     pack::ContextSources code;
@@ -28,7 +28,7 @@ struct SubmissionRequest {
     RootLayout root;
     std::string job_template;
     std::filesystem::path det_launch;
-    std::uint32_t array_size_max = 1001;          // Slurm's MaxArraySize
+    std::uint32_t array_size_max = 1001;          // Slurm's MaxArraySize; 1 for a single trial
     std::optional<std::uint32_t> tasks_max = {};  // of the experiment's array, because of a limit on jobs
     std::optional<std::uint32_t> notice_s = {};   // seconds from Slurm's notice to SIGKILL, if known
     DesiredState desired = DesiredState::run;     // pause: the jobs stay held until `experiment activate`

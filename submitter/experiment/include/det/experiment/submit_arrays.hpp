@@ -13,8 +13,9 @@ std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request);
 Result<std::string> render_first_script(SubmissionRequest const& request, ExperimentId id = {});
 
 /// Asks Slurm whether it would accept the first array. Returns the expected start in local time, as Slurm
-/// writes it; empty if Slurm gives none, or if it was not asked because the job must wait for nodes that are
-/// drained or down. If Slurm refuses that many jobs, lowers the request's tasks_max until it accepts them.
+/// writes it; empty if Slurm gives none or one more than a year away, or if Slurm was not asked because the
+/// job must wait for nodes that are drained or down. If Slurm refuses that many jobs, lowers the request's
+/// tasks_max until Slurm accepts them.
 /// \param more_options Added to sbatch's command line, after all others.
 Result<std::string> check_with_slurm(SubmissionRequest& request, Context& context,
                                      std::vector<std::string> const& more_options = {});
@@ -25,8 +26,8 @@ Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& req
 /// Writes the configuration as the user wrote it, the effective configuration, and the secrets.
 Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout);
 
-/// Writes the scripts and submits the arrays, held. If Slurm refuses one, cancels those submitted before and
-/// returns the error; its notes name the arrays that could not be cancelled.
+/// Writes the scripts and submits the arrays, held. If a submission fails, cancels the arrays that were
+/// submitted before it and returns the error; its notes name the arrays that could not be cancelled.
 Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, ExperimentLayout const& layout,
                                             ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
                                             Context& context);

@@ -55,11 +55,12 @@ public:
     /// Replaces one of the user's own templates, atomically. codes::no_such_template if there is none of this
     /// name; codes::not_yours if it is not the user's own.
     Result<TemplateFile> replace(std::string const& name, std::string_view text) const;
-    /// Removes one of the user's own templates. codes::not_yours for another one.
+    /// Removes one of the user's own templates. codes::not_yours if only a shared or shipped template has
+    /// this name; codes::no_such_template if none has it.
     Result<TemplateFile> remove(std::string const& name) const;
 
 private:
-    /// The files that a template of this name may be in, the first one first.
+    /// The files that may hold a template of this name, in the order in which load() tries them.
     std::vector<TemplateFile> candidates(std::string const& name) const;
     Error not_own(TemplateFile const& file) const;
     std::filesystem::path own_path(std::string const& name) const;

@@ -22,9 +22,9 @@ struct JobUpdate {
     friend bool operator==(JobUpdate const&, JobUpdate const&) = default;
 };
 
-/// Returns the calls that end an experiment: one call for each array of which all remaining tasks are
-/// cancelled, else one for each task. If trials share jobs: one for each array, and one for each running task
-/// that may save its work. Waiting tasks have nothing to save and are always cancelled. Pure.
+/// Returns the calls that end an experiment: one call for each array of which all remaining tasks (at least
+/// two) are cancelled, else one for each task. If trials share jobs: one for each array, and one for each
+/// running task that may save its work. Waiting tasks have nothing to save and are always cancelled. Pure.
 std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, DesiredState desired);
 
 /// Returns the calls that end one trial at once. If the trial shares its job with others, the job's
