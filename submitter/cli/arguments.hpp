@@ -11,8 +11,8 @@ struct Invocation {
     Diagnostics warnings = {};  // about options before the command
 };
 
-/// Parses the command line. A group without a command means its command `list`. codes::usage if a command or
-/// option is unknown; the hint names the most similar one.
+/// Parses the command line. A group without a command means its command `list`, if it has one. codes::usage
+/// if a command is missing, or if a command or option is unknown; the hint names the most similar one.
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments);
 
 }  // namespace det::cli

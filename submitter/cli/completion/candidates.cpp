@@ -77,7 +77,8 @@ std::vector<Candidate> complete_first_word(std::string const& begun) {
     return found;
 }
 
-/// The commands of a group that `done`, the words behind the group, begin: the next word of each.
+/// Returns the next word of each command of the group whose name begins with `done`, the words after the
+/// group.
 std::vector<Candidate> complete_command(std::string_view group, std::string const& done,
                                         std::string const& begun) {
     std::vector<Candidate> found;
@@ -118,7 +119,7 @@ std::pair<CommandEntry const*, std::size_t> find_named(std::vector<std::string> 
     return found;
 }
 
-/// Completes the words behind the name of a command.
+/// Completes the words after the name of a command.
 class CommandCompletion {
 public:
     CommandCompletion(CommandEntry const& entry, NameSource& names)
@@ -195,7 +196,7 @@ private:
     bool flag_ = false;
 };
 
-/// bash separates "--template=mpi" into three words, and replaces only what is behind the "=".
+/// bash separates "--template=mpi" into three words, and replaces only the word after the "=".
 void join_separated_value(std::vector<std::string>& words) {
     auto const count = words.size();
     if (count >= 2 && words[count - 1] == "=" && is_option(words[count - 2])) {

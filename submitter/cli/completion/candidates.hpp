@@ -22,9 +22,9 @@ public:
     virtual std::vector<Candidate> find_names(ValueKind kind, std::string const& begun) = 0;
 };
 
-/// Returns the words that can complete the last of `words`, which are those of a command line behind
-/// det-submit. The last one may be empty. If it is a value behind "=" ("--template=m"), the candidates
-/// contain the option. Empty if a file name is expected or nothing fits.
+/// Returns the words that can complete the last of `words`, the words of a command line after det-submit. The
+/// last word may be empty. If it has a value after "=" ("--template=m"), the candidates contain the option.
+/// Empty if a file name is expected or nothing fits.
 std::vector<Candidate> find_candidates(std::vector<std::string> words, NameSource& names);
 
 }  // namespace det::cli

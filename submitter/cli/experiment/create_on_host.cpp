@@ -61,8 +61,8 @@ std::vector<std::string> ssh_words(Environment const& environment) {
     return words.empty() ? std::vector<std::string>{"ssh"} : words;
 }
 
-/// A program whose standard input this process writes. A socket, because a pipe would end this process by
-/// SIGPIPE if the program ends early.
+/// A program whose standard input this process writes. The input is a socket, because a pipe would end this
+/// process by SIGPIPE if the program ends early.
 class FedProgram {
 public:
     static Result<FedProgram> start(std::vector<std::string> const& argv, Environment const& environment) {
@@ -87,7 +87,7 @@ public:
         return true;
     }
 
-    /// Ends its input and waits for its end.
+    /// Closes the program's input, waits until the program ends and returns its exit code.
     int finish() {
         input_.reset();
         int status = 0;

@@ -12,7 +12,7 @@ namespace det::cli {
 /// login node by ssh (or by the command in DET_SSH), and sends both to its standard input. The output of
 /// det-submit there goes to the standard output and error of this process.
 /// \param options The options for det-submit there.
-/// \return The exit code of det-submit there.
+/// \return The exit code of det-submit there; codes::process if ssh fails or the host has no det-submit.
 Outcome create_on_host(std::string const& host, experiment::SubmissionOptions const& submission,
                        std::vector<std::string> const& options, Session& session);
 

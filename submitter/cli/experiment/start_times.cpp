@@ -13,7 +13,7 @@ namespace {
 
 using experiment::StartTime;
 
-constexpr std::int64_t soon_us = 60'000'000;  // sbatch --test-only says a time of a few seconds ahead
+constexpr std::int64_t soon_us = 60'000'000;  // sbatch --test-only adds a few seconds to the present time
 
 bool is_now(StartTime const& answer, UtcTime now) {
     return answer.start && answer.start->microseconds <= now.microseconds + soon_us;

@@ -314,7 +314,7 @@ void print_answer(Update const& update, std::vector<Request> const& requests, st
     }
 }
 
-/// Says, before anything is changed, which jobs fall back although no request names them.
+/// Prints, before anything is changed, which jobs fall back although no request names them.
 void announce_lowered(std::vector<Move> const& moves, std::vector<Request> const& requests,
                       Session const& session) {
     for (auto const& move : moves) {

@@ -53,7 +53,7 @@ Status WatchTerminal::enter() {
     raw.c_iflag &= ~static_cast<tcflag_t>(IXON);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // no Ctrl-Z: the shell would get this screen
+    raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // after Ctrl-Z the shell would use the alternate screen
     if (::tcsetattr(input_fd_, TCSAFLUSH, &raw) != 0)
         return os_error("change the terminal's settings", errno);
     return write_all(output_fd_, enter_screen, "the terminal");

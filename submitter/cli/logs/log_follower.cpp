@@ -70,7 +70,7 @@ Result<std::optional<LogFollower::EarlierLogs>> LogFollower::find_earlier(std::s
     DET_TRY_ASSIGN(auto runs, list_runs());
     std::reverse(runs.begin(), runs.end());
     for (auto const run : runs) {
-        // The positions are of one run: later runs come after them, earlier ones before them as a whole.
+        // All positions belong to one run. Skips later runs; searches earlier runs as a whole.
         if (!resumed_.empty() && run > resumed_.rbegin()->first.first) continue;
         bool const is_whole = resumed_.empty() || run < resumed_.begin()->first.first;
         DET_TRY_ASSIGN(auto logs, find_logs(run));

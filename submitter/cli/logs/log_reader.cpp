@@ -144,7 +144,7 @@ Result<std::size_t> find_time(std::filesystem::path const& path, std::string_vie
     while (high - low > near_bytes) {
         auto const middle = low + (high - low) / 2;
         LogReader reader(path, middle, near_bytes, all, TornLine::leave, high);
-        // The first line found begins within another one.
+        // The reader starts in the middle of a line, so the first line that it finds is incomplete.
         DET_TRY_ASSIGN(bool has_line, reader.next());
         do {
             DET_TRY_ASSIGN(has_line, reader.next());

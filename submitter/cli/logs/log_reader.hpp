@@ -17,6 +17,7 @@ enum class TornLine { leave, show };
 
 /// Reads the lines of a log that match a filter, from an offset to `end` or the present end of the file.
 /// Holds one buffer and no open file: it opens the file for each piece, because NFS revalidates on open.
+/// `filter` must outlive the reader.
 class LogReader {
 public:
     LogReader(std::filesystem::path path, std::size_t from, std::size_t buffer_size, LogFilter const& filter,

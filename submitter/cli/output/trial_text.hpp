@@ -23,7 +23,8 @@ std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& tria
 /// Returns the line "Ends: 2 failed, 1 preempted"; an empty text if no run has ended.
 std::string ends_text(tracker::history::TrialView const& trial);
 
-/// Describes the first rank that failed in a run: its last output and the path of its log.
+/// Describes the first rank that failed in a run: how it ended, its last output, and the command that prints
+/// its whole log.
 std::string failure_text(RunId run, RankEnd const& failure);
 
 /// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.

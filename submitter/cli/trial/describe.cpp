@@ -16,8 +16,8 @@
 namespace det::cli {
 namespace {
 
-/// What the program has said about the trial: by report_progress(), set_status() and set_metadata() last, by
-/// alert() each time.
+/// What the trial's program has reported: the last values of report_progress(), set_status() and
+/// set_metadata(), and all calls of alert(). `dropped` counts reports that were not recorded.
 struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;

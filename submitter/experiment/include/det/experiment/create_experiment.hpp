@@ -20,11 +20,11 @@ struct CreatedExperiment {
 /// 2. submit the jobs, held;
 /// 3. append the `created` event with the jobs' numbers;
 /// 4. release the jobs, unless the request asks for a paused experiment.
-/// If step 1 or 2 fails, cancels the submitted jobs and removes the experiment's directory. If sbatch does not
-/// answer in step 2 (codes::submission_unclear), keeps the directory, because Slurm may have the jobs. A crash
-/// after step 2 leaves held jobs, and before the event is written the experiment is listed as SUBMITTING;
-/// `experiment activate` completes the creation. The archive of the code always stays: another experiment may
-/// refer to it, and the next attempt uses it.
+/// If step 1 or 2 fails, cancels the submitted jobs and removes the experiment's directory. If sbatch does
+/// not answer in step 2 (codes::submission_unclear), keeps the directory, because Slurm may have the jobs. A
+/// crash after step 2 leaves held jobs, and before the event is written the experiment is listed as
+/// SUBMITTING; `experiment activate` completes the creation. The archive of the code always stays: another
+/// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
 /// Checks the code as create_experiment() does, but code that a group can write is always a warning. Packs
