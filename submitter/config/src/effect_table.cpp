@@ -53,7 +53,7 @@ std::string_view if_all_files_are_kept(Node const& config) {
                : "";
 }
 
-/// Here a trial that stops at a rung never continues, because it would have to wait in Slurm's queue again.
+/// In det-submit a trial that stops at a rung never continues, because it would wait in Slurm's queue again.
 /// Determined continues it with stop_once: false.
 std::string_view if_not_once(Node const& config) {
     auto const* once = find(config, "searcher.stop_once");
@@ -150,8 +150,9 @@ constexpr std::string_view no_proxy =
 constexpr std::string_view horovod = "launch/horovodrun_gets_the_configurations_optimizations";
 constexpr std::string_view throttled = "plan/trials_are_one_array_throttled_as_the_searcher_says";
 
-// For each key of the configuration: who reads it, for what, and the test that shows it. If a row ends with a
-// function, that gives the reason why the key has no effect in an experiment, or an empty text.
+// Each row names a key of the configuration, its consumer, its effect, and the test that shows the effect. A
+// function at the end of a row returns the reason why the key has no effect in an experiment, or an empty
+// text.
 constexpr KeyEffect rows[] = {
     {"name", us, "the name in lists and reports", shown},
     {"description", us, "shown by experiment describe", shown},

@@ -117,7 +117,7 @@ Failure check_round_trip(Node const& value, schema::Type const& type) {
     return std::nullopt;
 }
 
-/// Adds the values that only the creation of an experiment knows. Cases write "*" for them.
+/// Adds the values that only the creation of an experiment sets. Cases write "*" for them.
 Node with_runtime_defaults(Node const& value, schema::Type const& type) {
     constexpr std::string_view written =
         "name: '*'\n"

@@ -13,7 +13,7 @@ namespace det::config {
 /// One of the documents that are merged into a configuration. Each value carries its location.
 struct Layer {
     yaml::Node document;
-    /// For an override: the path whose value replaces that of all lower layers.
+    /// For an override or a change of a continuation: the path whose value replaces that of all lower layers.
     std::vector<std::string> replaces = {};
 };
 
@@ -26,8 +26,7 @@ Result<yaml::Node, Diagnostics> parse_layer(std::string_view text, std::string o
 Result<Layer> parse_override(std::string_view assignment);
 
 /// Finds the errors of one layer that do not depend on the other layers: unknown keys, wrong types, bad
-/// values. Missing keys are not errors yet. Keys that the key tables mark as ignored
-/// are warnings.
+/// values. Missing keys are not errors yet. Keys that the key tables mark as ignored are warnings.
 Diagnostics check_sanity(yaml::Node const& written);
 
 /// Finds a scalar of the top level or of a section, as the merge of the layers has it.

@@ -32,8 +32,8 @@ struct SbatchArgs {
 };
 
 /// Parses slurm.sbatch_args as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
-/// #SBATCH lines. Refuses options and values that det-submit sets itself or does not support, and
-/// items that are no valid options. Pure.
+/// #SBATCH lines. Refuses options and values that det-submit sets itself or does not support, and items that
+/// are no valid options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items);
 
 }  // namespace det::config
