@@ -30,7 +30,7 @@ int shared_cpus(Share const& share, site::NodeKind const& kind, std::uint32_t la
     return static_cast<int>(std::max(least, share.of_amount(kind.cpus)));
 }
 
-/// The memory of a job that shares a node, in MiB; nothing if Slurm does not tell how much the node has.
+/// The memory of a job that shares a node, in MiB; nothing if Slurm does not report the node's memory.
 std::optional<std::int64_t> shared_memory_mib(Share const& share, site::NodeKind const& kind,
                                               slurm::MemoryLimit const& limit, int cpus) {
     if (kind.memory_mib <= 1) return std::nullopt;  // 1 is Slurm's default of RealMemory

@@ -153,7 +153,7 @@ Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan c
     auto const& shape = plan.shape;
     bool const is_small = shape.nodes == 1 && shape.slots_per_node > 0;
     auto const fitting = is_small ? std::max(1, plan.pool.slots_per_node / shape.slots_per_node) : 1;
-    // Trials on shared nodes are jobs of their own, which Slurm places where there is room.
+    // Trials on shared nodes are jobs of their own, which Slurm places on any nodes with free slots.
     if (!wanted) return static_cast<std::uint32_t>(plan.node.is_exclusive ? fitting : 1);
     bool const fits = *wanted <= fitting || (shape.slots_per_node == 0 && *wanted <= lanes_limit);
     if (fits) return static_cast<std::uint32_t>(*wanted);

@@ -42,7 +42,7 @@ void warn_of_length(config::ExperimentConfig const& config, search::Search const
     auto const batch_size = search::find_batch_size(Json{{"records_per_epoch", config.records_per_epoch}},
                                                     search.draw(0).hyperparameters);
     if (search::can_convert(length->unit, batch_size)) return;
-    // A trial class knows the length of an epoch from its data loader, and reports epochs.
+    // A trial class takes the length of an epoch from its data loader, and reports epochs.
     if (length->unit == LengthUnit::epochs && starts_trial_class(config.entrypoint)) return;
     auto const missing = find_missing(length->unit, batch_size);
     auto const unit = search::to_string(length->unit);

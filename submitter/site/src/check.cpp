@@ -127,7 +127,7 @@ void check_memory(PoolCheck const& each, Findings& found) {
                                   each.partition_line("DefMemPerCPU=4000")));
 }
 
-/// Tells which part of a node's memory its whole-node jobs get.
+/// Reports that a memory limit gives whole-node jobs only a part of a node's memory.
 void check_memory_limit(PoolCheck const& each, Findings& found) {
     if (!each.pool.has_whole_memory) return;
     auto pool = each.pool;

@@ -29,7 +29,7 @@ bool satisfies(std::string_view features, std::string_view constraint) {
 
 /// \return The groups of GPU type `type`; without a type, all.
 std::vector<GpuGroup> choose_gpus(std::vector<GpuGroup> groups, std::optional<std::string> const& type) {
-    // Slurm may know the GPUs but not their type.
+    // Slurm may report the GPUs without their type.
     bool const is_untyped = groups.size() == 1 && groups[0].type.empty();
     if (type && !is_untyped) std::erase_if(groups, [&](auto const& group) { return group.type != *type; });
     return groups;
@@ -49,7 +49,7 @@ std::vector<NodeKind> kinds_of(slurm::NodeGroup const& group, config::PoolEntry 
         kind.slots_per_node = static_cast<int>(wanted.value_or(std::max(1, group.cpus)));
         return {kind};
     }
-    if (!has_gpus) {  // only the site file knows the GPUs
+    if (!has_gpus) {  // Slurm reports no GPUs: only the site file names them
         kind.slots_per_node = static_cast<int>(wanted.value_or(1));
         if (entry != nullptr) kind.gpu_type = entry->gpu_type.value_or("");
         return {kind};
@@ -144,7 +144,7 @@ void set_from_partition(Pool& pool, Partition const& partition, config::PoolEntr
     pool.has_only_whole_nodes = partition.oversubscribe == "EXCLUSIVE";
     pool.memory_max = partition.memory_max;
     pool.partition_time_max = partition.time_max;
-    // Where Slurm hides its nodes, the site file tells whether they have GPUs.
+    // If slurmctld hides its nodes, assumes that jobs can request the GPUs that the site file names.
     pool.has_gres = !partition.has_node_facts ||
                     std::any_of(partition.nodes.begin(), partition.nodes.end(),
                                 [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });

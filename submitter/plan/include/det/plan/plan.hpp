@@ -23,7 +23,7 @@ struct NodeRequest {
 struct SubmissionPlan {
     site::Pool pool;         // slots_per_node is that of the requested nodes
     std::string gpu_type;    // empty: any
-    std::string exclude;     // nodes of other kinds, a host list
+    std::string exclude;     // a host list: nodes of other kinds, and nodes on which runs failed
     int nodes_up = 0;        // number of nodes that fit and are up
     int nodes_max = 0;       // maximum number of nodes of one job
     std::int64_t nice = 0;   // sbatch --nice
@@ -41,7 +41,7 @@ struct SubmissionPlan {
 
     /// True if fewer nodes are up than a job needs.
     bool must_wait_for_nodes() const { return nodes_up < nodes(); }
-    /// Nodes of other kinds and the nodes that the user excludes: a host list.
+    /// The nodes in `exclude` and those that the user excludes: a host list.
     std::string excluded_nodes() const;
     /// \return The number of nodes of a job.
     int nodes() const { return shape.nodes + static_cast<int>(spare_nodes); }

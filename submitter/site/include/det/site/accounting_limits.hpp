@@ -8,7 +8,7 @@
 
 namespace det::site {
 
-/// Whose limits a job has to keep. An empty account or QOS is the user's default.
+/// The owner of a job, whose limits apply to it. An empty account or QOS is the user's default.
 struct JobOwner {
     std::string user, account, partition, qos;
 };

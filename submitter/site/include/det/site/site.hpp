@@ -100,7 +100,7 @@ Result<Pool> require_pool(Site const& site, PoolRequest const& request);
 void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config);
 
 /// \return The maximum memory of a job on a node of this kind, in MiB; nothing if there is no limit, or if
-/// the node has no more memory or an unknown amount. Pure.
+/// the node's memory is unknown or not above the limit. Pure.
 std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind);
 
 /// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
