@@ -13,7 +13,7 @@ constexpr std::string_view special_characters = "*?[\\";
 
 /// Removes trailing spaces, except those that a backslash quotes.
 std::string_view without_trailing_blanks(std::string_view line) {
-    std::size_t end = 0;  // behind the last character to keep
+    std::size_t end = 0;  // after the last character to keep
     for (std::size_t i = 0; i < line.size(); ++i) {
         if (line[i] == ' ') continue;
         if (line[i] == '\\') ++i;

@@ -129,8 +129,8 @@ void add(NodeKind& kind, NodeKind const& other) {
     kind.memory_mib = std::min(kind.memory_mib, other.memory_mib);
 }
 
-/// Candidates for pools that may mix kinds: for each kind the nodes of this kind and of all larger kinds, with
-/// as many slots on each node as this kind has.
+/// Candidates for pools that may mix kinds: for each kind the nodes of this kind and of all larger kinds,
+/// with as many slots on each node as this kind has.
 Candidates mixed(Candidates const& candidates, Pool const& pool) {
     Candidates all;
     for (auto const& smallest : candidates) {

@@ -13,8 +13,8 @@ std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
     return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
-/// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type,
-/// which is a plain word.
+/// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type, which is a plain
+/// word.
 std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };

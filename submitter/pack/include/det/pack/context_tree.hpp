@@ -50,9 +50,9 @@ struct ContextTree {
 };
 
 /// Lists all files except those that a .detignore or the default patterns exclude. Reads names, sizes and
-/// links, but no contents except those of .detignore. Links that stay inside are kept; those that dangle
-/// are also warnings. A link that leads outside, a special file, an unreadable file, two members of one name,
-/// more than 95 MiB, or too many files are errors.
+/// links, but no contents except those of .detignore. Keeps links that lead to members, and dangling links
+/// with a warning. A link that leads outside, a special file, an unreadable file, two members of one name,
+/// more than 95 MiB, too many files or too long a path are errors.
 Result<ContextTree, Diagnostics> list_context(ContextSources const& sources);
 
 }  // namespace det::pack

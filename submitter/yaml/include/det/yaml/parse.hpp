@@ -5,8 +5,8 @@
 
 namespace det::yaml {
 
-/// Size limits of a document. Each use of an alias counts as a copy of its value, because nine
-/// lines with aliases can expand to a billion values.
+/// Size limits of a document. Each use of an alias counts as a copy of its value, because nine lines with
+/// aliases can expand to a billion values.
 struct Limits {
     std::size_t document_bytes = 1 << 20;
     std::size_t depth = 64;
