@@ -23,7 +23,7 @@ JobsByNode find_jobs_on_nodes(experiment::JobsSnapshot const& snapshot,
     for (auto const& job : snapshot.queue.jobs) {
         if (!queue::has_nodes(job)) continue;
         auto const hosts = expand_host_list(job.node_list);
-        if (!hosts) continue;  // a form that a newer Slurm has
+        if (!hosts) continue;  // a newer Slurm may write host lists in another form
         auto const own = queue::experiment_of(job, owner);
         for (auto const& host : *hosts) {
             auto& jobs = found.try_emplace(host, Json::array()).first->second;
