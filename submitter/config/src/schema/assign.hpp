@@ -13,8 +13,7 @@ namespace det::config::schema {
 /// Copies each key of the YAML map `value` that is present and not null into the field of the struct `object`
 /// that the key's entry in `keys` names.
 void assign_keys(void* object, yaml::Node const& value, std::span<Key const> keys);
-/// Assigns the keys of an object; for a union the keys of all members, then those of the member that `value`
-/// names.
+/// Assigns the keys of an object; for a union its common keys, then those of the member that `value` names.
 void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);

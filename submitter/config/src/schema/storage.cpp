@@ -122,8 +122,8 @@ void check_storage(yaml::Node const& value, Path const& path, Checker& checker) 
     if (member != nullptr && member->name == "azure") require_azure_credentials(value, path, checker);
 }
 
-/// Azure's credentials belong together: a layer with a connection string or a URL inherits no
-/// credentials from a lower layer.
+/// Azure's credentials belong together: a layer with a connection string or a URL inherits no credentials
+/// from a lower layer.
 yaml::Node without_lower_credentials(yaml::Node const& high, yaml::Node const& low) {
     constexpr std::string_view block[] = {"connection_string", "account_url", "credential"};
     if (text_of(high, "connection_string") == nullptr && text_of(high, "account_url") == nullptr) return low;
