@@ -29,7 +29,8 @@ function(det_collect_links target)
   set_property(GLOBAL APPEND PROPERTY DET_CORE_MODULES "${target}")
 endfunction()
 
-# Installs det_core with the modules that it consists of, and both packages. Called when all modules are declared.
+# Installs det_core with the modules that it links, and the CMake and pkg-config packages. Must be called when all modules
+# are declared.
 function(det_install_packages)
   det_collect_links(det_core)
   get_property(modules GLOBAL PROPERTY DET_CORE_MODULES)

@@ -14,7 +14,7 @@ if(NOT DET_ONLY_SLURM_PARTS)
   det_dependency(yaml-cpp ARCHIVE y/yaml-cpp/yaml-cpp_0.7.0+dfsg.orig.tar.xz
     SHA256 dc63708605404e0b963e0ca3a9619d1c8270eda2839603e6fa0384e5e51e5312
     PROBE PACKAGE yaml-cpp OPTIONS -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_CPP_BUILD_CONTRIB=OFF
-      "-DCMAKE_CXX_FLAGS=-include cstdint")  # which gcc 15 does not include by itself
+      "-DCMAKE_CXX_FLAGS=-include cstdint")  # yaml-cpp 0.7 does not include it, and gcc 15 needs it
   det_dependency(CLI11 ARCHIVE c/cli11/cli11_2.1.2+ds.orig.tar.xz
     SHA256 8143d20b688e98ccce8e24562d3b68e5f47c12e896c42c7ca8553dbde5bed55d
     PROBE PACKAGE CLI11 2 OPTIONS -DCLI11_BUILD_TESTS=OFF -DCLI11_BUILD_EXAMPLES=OFF -DCLI11_BUILD_DOCS=OFF
@@ -37,7 +37,7 @@ if(NOT DET_ONLY_SLURM_PARTS)
   det_dependency(re2 ARCHIVE r/re2/re2_20220601+dfsg.orig.tar.xz  # releases since June 2023 need Abseil
     SHA256 3bc61251da3b0b97be40a8a127818c517c62516e4eda11fc901d29496663df54
     ADD re2/tables.tar.xz re2 PROBE HEADER re2/re2.h LIBRARY re2 OPTIONS -DRE2_BUILD_TESTING=OFF)
-  # SQLite 3.39.4: the amalgamation, as this archive has it. SQLite's own archive needs Tcl to make it.
+  # This archive has the amalgamation of SQLite 3.39.4. SQLite's own archive needs Tcl to make the amalgamation.
   det_dependency(sqlite3 ARCHIVE libd/libdbd-sqlite3-perl/libdbd-sqlite3-perl_1.72.orig.tar.gz
     SHA256 5ca41e61eb52b52bd862a3088b912a75fe70910ac789b9a9983e0a449e94f551
     PROBE HEADER sqlite3.h LIBRARY sqlite3 OVERLAY EXTRACT "*/sqlite3*")
@@ -45,7 +45,7 @@ if(NOT DET_ONLY_SLURM_PARTS)
     SHA256 192f5df504d282cb81288f88232d8af45b64a9ab531e1c7cf8ae955f16f6bb28
     PROBE HEADER boost/beast.hpp OVERLAY EXTRACT "*/libs/*/include/*")
 endif()
-# For its SHA-256, where OpenSSL is missing.
+# foundation uses its SHA-256 if OpenSSL is missing.
 det_dependency(libmd ARCHIVE libm/libmd/libmd_1.0.4.orig.tar.xz
   SHA256 f51c921042e34beddeded4b75557656559cf5b1f2448033b4c1eec11c07e530f
   PROBE HEADER openssl/sha.h LIBRARY crypto OVERLAY EXTRACT "*/src/*" "*/include/*")

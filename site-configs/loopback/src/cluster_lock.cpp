@@ -14,7 +14,7 @@
 namespace det::loopback {
 namespace {
 
-constexpr std::chrono::seconds time_limit{90};  // longer than the 60 s in which 'up' must succeed
+constexpr std::chrono::seconds time_limit{90};  // longer than the 60 s that 'up' waits for idle nodes
 
 /// Returns false if the previous holder removed the file after we opened it: our lock then protects nothing.
 bool is_still_linked(int fd, std::filesystem::path const& path) {
@@ -24,7 +24,7 @@ bool is_still_linked(int fd, std::filesystem::path const& path) {
            ours.st_dev == named.st_dev;
 }
 
-/// Returns nullopt if another process holds the lock.
+/// Returns nullopt if another process holds the lock, or removed the lock file or its directory meanwhile.
 Result<std::optional<UniqueFd>> try_lock(ClusterPaths const& paths) {
     DET_TRY(make_directories(paths.base(), 0755));
     UniqueFd fd(::open(paths.lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

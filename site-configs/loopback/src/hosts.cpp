@@ -150,7 +150,7 @@ bool is_in_network(ino_t network, std::string const& pid) {
     return ::stat(fmt::format("/proc/{}/ns/net", pid).c_str(), &info) == 0 && info.st_ino == network;
 }
 
-/// Kills the processes in the network namespace except this one. Returns how many there were.
+/// Kills the processes in the network namespace except the calling process. Returns how many there were.
 int kill_all_in_network(ino_t network) {
     int found = 0;
     for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {

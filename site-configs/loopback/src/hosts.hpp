@@ -12,7 +12,8 @@ namespace det::loopback {
 /// node; the host machine's network is not touched.
 class Hosts {
 public:
-    /// Makes the hosts and moves the calling process, the first of a PID namespace, to the controller's.
+    /// Makes the hosts and moves the calling process to the controller's host. The caller must be the first
+    /// process of a PID namespace.
     static Result<Hosts> make(InitOptions const& options);
 
     HostNamespaces const& controller() const { return controller_; }
@@ -21,7 +22,7 @@ public:
     // The functions below must be called on the controller's host.
     static Status disconnect(int node);
     static Status reconnect(int node);
-    /// Kills every process on this node and waits up to 2 s until they have ended.
+    /// Kills every process on the node and waits up to 2 s until all of them have ended.
     void kill_processes_on(int node) const;
 
 private:

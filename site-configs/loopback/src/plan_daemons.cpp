@@ -47,7 +47,8 @@ DaemonSpec plan_munged(ClusterPaths const& paths) {
         .is_ready = [socket](pid_t) { return path_exists(socket); }};
 }
 
-/// The database of slurmdbd. It has no users: only processes on the controller's host reach it.
+/// The database of slurmdbd. It checks no password (--skip-grant-tables): only processes on the controller's
+/// host can connect.
 DaemonSpec plan_mariadbd(ClusterPaths const& paths) {
     auto const data = paths.database().string();
     auto const install = fmt::format(

@@ -36,7 +36,7 @@ Status enter_root(fs::path const& root, fs::path const& state) {
         DET_TRY(bind_mount(fs::path("/") / directory, root / directory));
     }
     DET_TRY(mount_file_system("tmpfs", root / "run", "mode=755"));
-    // The directory that holds the state directories of all clusters shows this one only.
+    // Hides the state directories of other clusters: in the new root, the parent directory has only `state`.
     DET_TRY(mount_file_system("tmpfs", state_inside.parent_path(), "mode=755"));
     DET_TRY(make_directories(state_inside, 0755));
     DET_TRY(bind_mount(state, state_inside));

@@ -35,7 +35,7 @@ std::vector<ConfigLine> control_lines(ClusterPaths const& paths) {
         {"StateSaveLocation", paths.ctld().string()},
         {"SlurmctldLogFile", (paths.log() / "slurmctld.log").string()},
         {"SlurmdLogFile", (paths.log() / "slurmd.%n.log").string()},
-        // Writes a line at each end of a job, also if the job is queued again.
+        // Writes a line whenever a run of a job ends, also when Slurm requeues the job.
         {"JobCompType", "jobcomp/filetxt"},
         {"JobCompLoc", (paths.log() / "jobcomp").string()},
         // Without these two lines the daemons write to the syslog of the host machine.

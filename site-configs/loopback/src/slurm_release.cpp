@@ -20,7 +20,7 @@ constexpr Release known_releases[] = {{"22.05", "bookworm"}, {"24.11", "trixie"}
 constexpr int cannot_make = 77;  // of the script slurm-release
 constexpr std::chrono::minutes making_limit{15};
 
-/// "bookworm", or empty if this machine is not a Debian.
+/// Returns VERSION_CODENAME of /etc/os-release, for example "bookworm"; empty if there is none.
 std::string debian_release_of_this_machine() {
     constexpr std::string_view key = "VERSION_CODENAME=";
     auto const text = read_file("/etc/os-release").value_or("");

@@ -41,9 +41,10 @@ struct SlurmInstallation {
     bool has_program(std::string_view name) const;
 };
 
-/// Finds the Slurm that `wanted`, a value of --slurm, names. Makes the root file system of a Debian release
-/// if this machine has another one. Fails with codes::no_slurm_release if this machine can't make one,
-/// and with codes::process if that fails otherwise.
+/// Finds the Slurm that `wanted`, a value of --slurm, names. If that is the Slurm of another Debian release
+/// than this machine's, makes a root file system of that release, which may take minutes. Fails with
+/// codes::usage if `wanted` is unknown, with codes::no_slurm_release if this machine can't make the root file
+/// system, and with codes::process if making it fails for another reason.
 ///
 /// \param packages  Debian packages that the root file system must contain, in addition to Slurm's
 /// \param software  the build tree; the plugin and the module for the release are built below it
