@@ -21,13 +21,13 @@ function(det_test name)
     math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
-  if(DET_SANITIZE STREQUAL "thread")  # which crashes where UCX intercepts madvise as a thread starts
+  if(DET_SANITIZE STREQUAL "thread")  # it crashes if UCX intercepts madvise when a thread starts
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "UCX_MEM_MMAP_HOOK_MODE=none;UCX_MEM_EVENTS=no")
   endif()
 endfunction()
 
 # add_mpi_test(transport_mpi SOURCES transport_mpi_test.cpp LINKS det::transport_mpi RANKS 1 2 4)
-# One run of the program for each number of ranks. OWN_MAIN: the program is no Boost.Test one.
+# One run of the program for each number of ranks. OWN_MAIN: the program has its own main() and does not use Boost.Test.
 function(add_mpi_test name)
   cmake_parse_arguments(ARG "OWN_MAIN" "TIMEOUT" "SOURCES;LINKS;RANKS" ${ARGN})
   set(program test_${name})
@@ -46,7 +46,7 @@ function(add_mpi_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 180)
   endif()
-  math(EXPR mpiexec_timeout "${ARG_TIMEOUT} - 5")  # before ctest, which would leave the ranks behind
+  math(EXPR mpiexec_timeout "${ARG_TIMEOUT} - 5")  # mpiexec ends first: ctest's timeout would leave the ranks running
   set(environment MPIEXEC_TIMEOUT=${mpiexec_timeout})
   if(DET_SANITIZE MATCHES "address")  # Open MPI does not free all its memory
     list(APPEND environment ASAN_OPTIONS=detect_leaks=0)
@@ -61,7 +61,7 @@ function(add_mpi_test name)
 endfunction()
 
 # det_cluster_test(loopback_site SOURCES loopback_site_test.cpp) : tests that start a Slurm of their own.
-# Each has a cluster of its own, so ctest may run several at a time. 77 says "skipped", and why.
+# Each has a cluster of its own, so ctest may run several at a time. Exit code 77: the test was skipped; its output says why.
 function(det_cluster_test name)
   if(NOT TARGET det-loopback)
     return()
@@ -76,8 +76,8 @@ function(det_cluster_test name)
 endfunction()
 
 # det_site_test(main_job SLURM 24.11 PROFILE memory LABEL sites) : the program of the test main_job with another release of
-# Slurm, another profile of the loopback site, or both. The test's name is main_job_24.11_memory. EXCEPT suite/case ...: not
-# these cases.
+# Slurm, another profile of the loopback site, or both. The test's name is main_job_24.11_memory. EXCEPT suite/case ... leaves
+# out these cases.
 function(det_site_test program)
   cmake_parse_arguments(ARG "" "SLURM;PROFILE;LABEL" "EXCEPT" ${ARGN})
   if(NOT TARGET test_${program})
@@ -92,7 +92,7 @@ function(det_site_test program)
     FIXTURES_REQUIRED digits_data ENVIRONMENT "DET_TEST_SLURM=${ARG_SLURM};DET_TEST_PROFILE=${ARG_PROFILE}")
 endfunction()
 
-# det_digits_test(main_job SOURCES main_job_test.cpp) : with the digits example at hand.
+# det_digits_test(main_job SOURCES main_job_test.cpp) : a det_cluster_test that needs the programs and the digits data set.
 function(det_digits_test name)
   det_cluster_test(${name} ${ARGN})
   if(TARGET test_${name})
