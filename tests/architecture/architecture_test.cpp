@@ -1,4 +1,4 @@
-// "Only X knows Y": the rules about the modules that a compiler can't check.
+// The rules about modules that a compiler can't check, for example that only one module includes mpi.h.
 #include <det/foundation/error_codes.hpp>
 
 #include <algorithm>
@@ -69,12 +69,12 @@ std::vector<OnlyThere> const rules{
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 
-// Values in, values out.
+// Functions of these modules take values and return values; they have no side effects.
 Folders const pure_modules{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
                            "submitter/yaml/",   "submitter/config/", "submitter/site/",
                            "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
 
-// What has to do with files, sockets, the clock, other processes.
+// Matches code that uses files, sockets, the clock or other processes.
 std::regex const impure(
     R"(#include <(fstream|unistd\.h|fcntl\.h|sys/.*|netdb\.h|thread|iostream|cstdio|cstdlib|)"
     R"(det/foundation/(files|process|environment)\.hpp|det/slurm/(client|step_process)\.hpp)>)"

@@ -15,7 +15,8 @@ struct SourceFile {
 /// All C++ of the product: runtime, submitter, spank-plugin, templates.
 std::vector<SourceFile> const& product_sources();
 
-/// Paths of all sources, scripts and pages of product and tests, from the top.
+/// Paths, from the top, of README.md, CMakeLists.txt, and the C, C++, Python, CMake, Markdown and text files
+/// and files without an extension of product and tests. Leaves out docs/, golden files and fuzz corpora.
 std::vector<std::string> texts_of_the_project();
 
 /// The identifiers in a text, each once.

@@ -100,7 +100,8 @@ SearchDecision decision_from(nlohmann::json const& json) {
     return std::get<SearchDecision>(must(decode_record(type, json.dump())).value());
 }
 
-/// Derives each decision from its list: the entries that the rung has now, of the trials that it names.
+/// Repeats each decision with the rung's present entries of the trials that the decision lists, and compares
+/// the results.
 void check_decisions(Site const& site, int experiment, double divisor) {
     auto const description = site.search(experiment);
     std::map<int, std::vector<std::string>> decisions_of_trials;

@@ -22,8 +22,8 @@ class ContainerCluster : public LoopbackCluster {
 public:
     ContainerCluster(LoopbackOptions const& options, std::string const& runtime, std::string const& image)
         : LoopbackCluster(options) {
-        // Made on the login node, of that Debian's own programs: the libraries of a host need its glibc or a
-        // newer one.
+        // The image is made on the login node, from the programs of its Debian release: the libraries of that
+        // release, which jobs mount into the container, need its glibc or a newer one.
         shell("set -- tiny.tar\n" + must(read_file(det::test::source_path("tests/support/tiny-image"))));
         shell(
             fmt::format("cat > site.yaml <<'EOF'\nversion: 1\nname: loopback\ncontainer_runtime: {}\n"

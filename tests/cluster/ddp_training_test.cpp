@@ -54,7 +54,7 @@ struct Program {
 Program const script{script_config, "python3 train-{}.py"};
 Program const trial{trial_config, "python3 -m determined.exec.harness trial_{}:"};
 
-/// Room for trainings of one, two and four ranks.
+/// Nodes for trainings of one, two and four ranks at the same time.
 LoopbackOptions four_nodes() {
     LoopbackOptions options;
     options.nodes = 4;
@@ -70,7 +70,7 @@ struct Training {
 
 struct Site : LoopbackCluster {
     Site() : LoopbackCluster(four_nodes()) {
-        // A directory of researcher; the names tell the processes of the trainings apart.
+        // The tests find the processes of a training by the name of its program.
         add_program("ddp_training.py", "train-{}.py");
         add_program("pytorch_trial.py", "trial_{}.py");
         must(write_file(home() / "compare.py", compare, 0644));

@@ -1,4 +1,4 @@
-// The books of `experiment report` against the times that slurmctld writes for each end of a job.
+// Compares the accounting of `experiment report` with the times that slurmctld writes for each end of a job.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -70,7 +70,7 @@ struct Site {
                                  &time) != nullptr);
         return ::timegm(&time);
     }
-    /// Compares a report with what slurmctld has recorded: to one second a job and slot.
+    /// Compares a report with what slurmctld has recorded. They may differ by one second per job and slot.
     nlohmann::json check_books(int experiment) const {
         auto const report = ask(fmt::format("experiment report {}", experiment));
         auto const recorded = recorded_s(experiment);

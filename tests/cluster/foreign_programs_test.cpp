@@ -1,4 +1,4 @@
-// Programs that know nothing of det-submit are preempted: none ends early, none is queued twice, none loses
+// Programs that do not use det-submit's API are preempted: none ends early, none is queued twice, none loses
 // its checkpoint. Each has a node of its own, and one job preempts them all.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>

@@ -1,4 +1,4 @@
-/* Each rank says where it is, once all have met. */
+/* Each rank prints its host and the number of ranks that an allreduce has counted. */
 #include <mpi.h>
 #include <stdio.h>
 

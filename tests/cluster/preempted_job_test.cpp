@@ -60,8 +60,8 @@ private:
     nlohmann::json runs_of(int experiment) const {
         return cluster_.ask(fmt::format("experiment describe {}", experiment))["trials"][0]["runs"];
     }
-    /// The requeue of the predecessor has let the jobs start, and they have gone back into the queue for a
-    /// minute.
+    /// Lets all pending jobs start now. The requeue of the predecessor fulfilled their dependencies in Slurm;
+    /// they started too early, and requeued themselves with a start time a minute later. Returns false.
     bool hasten() const {
         cluster_.shell(
             "for job in $(squeue --noheader --states=PENDING --format=%F | sort -u); do "

@@ -50,8 +50,8 @@ struct Site {
     }
 };
 
-/// A node whose two GPUs only the site file knows. Limits of the login shell reach jobs, as Slurm does by
-/// default.
+/// A node whose two GPUs are in the site file but not in slurm.conf. Slurm passes the resource limits of the
+/// login shell to jobs, as it does by default.
 struct SiteWithUnknownGpus : Site {
     SiteWithUnknownGpus() : Site(options()) {
         must(write_file(cluster.home() / "site.yaml",

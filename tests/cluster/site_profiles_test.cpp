@@ -128,14 +128,14 @@ BOOST_AUTO_TEST_CASE(limits_of_the_accounting_database_hold_for_experiments) {
         site.shell("sacctmgr --noheader --parsable2 show associations user=researcher format=account") ==
         "lab");
     site.train();
-    // slurmctld tells slurmdbd of a job's end later than it tells the user.
+    // slurmctld reports a job's end to slurmdbd later than to the user.
     site.wait_until(
         [&] {
             return contains(site.shell("sacct --noheader --parsable2 --allocations --format=jobname,state"),
                             "exp-1|COMPLETED");
         },
         30s, "accounting has the job's end");
-    // A user may have 10 jobs: 12 trials are done by fewer tasks, which take the trials by claims.
+    // A user may have 10 jobs: fewer than 12 array tasks run the 12 trials, and each task claims trials.
     auto const by_sbatch = site.refusal("sbatch --array=0-11 --wrap true");
     BOOST_TEST(contains(by_sbatch, "limit"), by_sbatch);
     site.shell(

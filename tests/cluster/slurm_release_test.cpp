@@ -25,7 +25,7 @@ struct Site : DigitsCluster {
 
 }  // namespace slurm_release
 
-// All cases use one cluster: each start takes seconds.
+// One case checks everything on one cluster: each start of a cluster takes seconds.
 BOOST_AUTO_TEST_SUITE(slurm_release)
 
 BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ranks, Site) {

@@ -1,5 +1,5 @@
-// slurm.setup, slurm.working_directory and slurm.persist, with programs that know nothing of det-submit, on a
-// real Slurm.
+// slurm.setup, slurm.working_directory and slurm.persist, with programs that do not use det-submit's API, on
+// a real Slurm.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(the_next_run_avoids_a_bad_node_with_a_spare_node_or_by_requ
     BOOST_TEST(in_place.at(1).at("hosts") != in_place.at(0).at("hosts"));
     BOOST_TEST(in_place.at(1).at("restart_count") == 0);
 
-    // Of the two nodes one would be left out from the beginning.
+    // bad_node_memory=0: otherwise this experiment would exclude the bad node from the beginning.
     auto const no_spare = create_with_ecc_error("--config slurm.bad_node_memory=0");
     finish(no_spare);
     auto const requeued = trial(no_spare).at("runs");

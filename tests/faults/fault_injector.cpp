@@ -127,7 +127,7 @@ Injector& injector() {
 
 using Lock = std::lock_guard<std::mutex>;
 
-/// A call with a file descriptor.
+/// Runs `call` on a file descriptor, or injects the fault. After a success `then` updates the unsynced files.
 template <class Call, class Then>
 auto on_file(int fd, Call call, Then then) -> decltype(call(false)) {
     auto& state = injector();

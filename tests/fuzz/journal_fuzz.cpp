@@ -1,6 +1,6 @@
-// Fuzzes what reads journals, the waits in them, and the index's columns. The first byte of the input: 0 if
-// the rest is a journal, else the type of a record whose payload the rest is, after a metric-schema record
-// with two columns.
+// Fuzzes the readers of journals, of the waits in journals, and of the index's columns. If the first byte of
+// the input is 0, the rest is a journal. Otherwise the byte is the type of a record and the rest its payload;
+// the record follows a metric-schema record with two columns.
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>

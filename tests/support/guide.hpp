@@ -22,7 +22,7 @@ struct GuideBlock {
     Kind kind = Kind::other;
     int line = 0;                             // of the fence, from 1
     std::string name = {};                    // of a file
-    std::string text = {};                    // of a file, or of a block of another kind
+    std::string text = {};                    // the lines between the fences
     std::vector<GuideCommand> commands = {};  // one for each line that begins in the first column
 };
 

@@ -19,7 +19,7 @@
 namespace det {
 namespace {
 
-constexpr int skipped = 77;  // SKIP_RETURN_CODE in tests/CMakeLists.txt
+constexpr int skipped = 77;  // SKIP_RETURN_CODE in tests/cmake/DetTest.cmake
 constexpr std::size_t log_lines_shown = 8;
 
 /// DET_TEST_SOFTWARE names another installation whose programs jobs use.
@@ -61,8 +61,9 @@ void add_choice(std::vector<std::string>& arguments, std::string_view option, st
     if (!chosen.empty()) arguments.push_back(fmt::format("{}={}", option, chosen));
 }
 
-/// Ends the program if 'cluster up' has said that a Slurm release can't be had here. This is only possible in
-/// the first test of a program, so no failure is hidden: the release is the same for all.
+/// Ends the program if 'cluster up' has reported that the Slurm release can't be prepared on this machine.
+/// All tests of a program use the same release, so this happens in the first test or never and hides no
+/// failure.
 void skip_without_release(ProcessOutput const& output) {
     if (output.err.find("[no-slurm-release]") == std::string::npos) return;
     skip(split_lines(output.err).front());

@@ -1,6 +1,6 @@
-"""A batch inference that tests interrupt, as pytorch_trial.py: each batch becomes a file with its samples.
+"""A batch inference that tests interrupt like pytorch_trial.py: it writes the samples of each batch into a file.
 
-With the hyperparameter pause_s each batch takes so long.
+The hyperparameter pause_s is the duration of a batch in seconds.
 """
 
 import json

@@ -1,6 +1,7 @@
 """A PyTorchTrial with a learning rate scheduler, dropout, a custom reducer and a callback, which tests interrupt.
 
-TEST_EXIT_AT=BATCH lets the last rank end there without a word; TEST_PREEMPT_AT=BATCH lets the chief run TEST_PREEMPT_COMMAND.
+TEST_EXIT_AT=BATCH: the last rank exits at that batch and reports nothing; TEST_PREEMPT_AT=BATCH: the chief runs
+TEST_PREEMPT_COMMAND at that batch.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A training with torch.distributed that saves and ends when it gets TERM; it knows nothing of det-submit.
+"""A training with torch.distributed that saves and ends when it gets TERM. It does not use det-submit.
 
 usage: save_on_term.py FILE. The first run trains until it is preempted, a resumed one for 20 steps more.
 """

@@ -1,4 +1,4 @@
-"""A script as it is published for wandb: it saves its state in the trial's own directory, and ends when it is told to."""
+"""A script like those published for wandb: it saves its state in the trial's directory, and ends after SIGTERM."""
 
 import importlib.metadata
 import json

@@ -15,7 +15,7 @@ namespace {
 using namespace det;
 using namespace det::faults;
 
-constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/CMakeLists.txt
+constexpr int skipped = 77;         // SKIP_RETURN_CODE in tests/faults/CMakeLists.txt
 constexpr int nodes_of_a_lane = 3;  // a training needs two; the third replaces a node that is down
 
 struct Options {

@@ -44,8 +44,8 @@ Status kill_srun(Training const& training, std::mt19937& random) {
 }
 Status kill_supervisor(Training const& training, std::mt19937&) { return kill_all(training.supervisors()); }
 
-/// Kills a slurmstepd that is the parent of one of `children`. A slurmstepd itself is not recognisable by its
-/// command line.
+/// Kills a slurmstepd that is the parent of one of `children`. The command line of a slurmstepd does not show
+/// to which training it belongs.
 Status kill_parent(std::vector<Process> const& children, std::mt19937& random) {
     auto const is_child = [](Process const& parent) {
         return [&parent](Process const& child) { return child.parent == parent.pid; };
@@ -84,7 +84,7 @@ Status kill_slurmd(Training const& training, std::mt19937& random) {
                              {"daemon", "start", "slurmd." + host}, duration);
 }
 
-/// The durations: unnoticed, noticed by the ranks, noticed by Slurm.
+/// A cut of 2 s remains unnoticed, the ranks notice one of 14 s, and Slurm notices one of 35 s.
 Status cut_node(Training const& training, std::mt19937& random) {
     constexpr std::chrono::seconds durations[] = {2s, 14s, 35s};
     auto const host = any_host(training, random);
@@ -99,7 +99,7 @@ std::string urgent_job(Training const& training) {
                        compress_host_list(hosts));
 }
 
-/// 150 s, because Slurm may wait a minute for a trainer that has not started yet.
+/// Runs a script within 150 s, because Slurm may wait a minute for a training that has not started yet.
 Status run_in_shell(Training const& training, std::string const& script) {
     DET_TRY(training.site().shell(script, 150s));
     return Ok{};

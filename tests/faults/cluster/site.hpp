@@ -17,7 +17,7 @@ struct Process {
     std::string command_line;
 };
 
-/// A private loopback Slurm; the destructor removes it. Thread-safe.
+/// A private loopback Slurm; the destructor removes it. Thread-safe except start() and keep_files().
 class Site {
 public:
     /// Returns why no cluster can be started here (not root, no Slurm), or "".

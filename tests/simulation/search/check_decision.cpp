@@ -39,7 +39,7 @@ std::string digest_of(std::vector<std::string> const& names) {
     return hash.finish();
 }
 
-/// Finds the entries with the digest: one for each trial. Changes the trials that have several candidates.
+/// Finds one entry of each trial, so that the entries have the digest. Tries all candidates of each trial.
 bool find_names(std::vector<std::string>& names, std::vector<std::uint32_t> const& trials,
                 Candidates const& candidates, std::string const& digest, std::size_t begin = 0) {
     for (auto i = begin; i < trials.size(); ++i) {

@@ -7,7 +7,7 @@
 
 namespace det::simulation {
 
-/// Derives recorded decisions from their recorded lists and the entries of the rungs.
+/// Repeats recorded decisions from their recorded lists of trials and the entries of the rungs.
 class DecisionChecker {
 public:
     DecisionChecker(SharedRungs const& rungs, search::AshaSearch const& search)

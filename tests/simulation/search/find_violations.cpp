@@ -12,8 +12,8 @@ namespace {
 
 using Decided = SimulatedRun::Decided;
 
-/// The decisions that a run knew when it began, or that all runs have made if they were not superseded:
-/// those that the last run found or made. By rung, the last run's.
+/// Returns, by rung, the decisions that earlier runs had recorded when run `run` opened. A decision of a
+/// later run replaces those of earlier runs at its rung and at higher ones.
 std::map<std::uint32_t, SearchDecision> decisions_known_to(SimulatedTrial const& trial, std::size_t run) {
     std::map<std::uint32_t, SearchDecision> known;
     for (std::size_t earlier = 0; earlier < run; ++earlier) {
@@ -110,7 +110,8 @@ private:
         if (!trial.replacement) check_order(trial);
     }
 
-    /// The trial was let train on at each rung before its last one, and its end is what the search decided.
+    /// The search let the trial train on at each rung before its last one, and the trial ended as the search
+    /// decided there.
     void check_order(SimulatedTrial const& trial) {
         auto const known = decisions_of(trial);
         std::uint32_t expected = 0;
@@ -127,7 +128,8 @@ private:
                 fmt::format("its run ends with {}, the search with '{}'", static_cast<int>(end), decided));
     }
 
-    /// Entries are those of the decisions, and that of a failure. Invalid trials leave none.
+    /// The trial has an entry at each rung of its decisions, and one more if it failed. Invalid trials have
+    /// none.
     void check_entries(SimulatedTrial const& trial) {
         auto const bracket = search::BracketAssignment(simulated_.search()).bracket_of(trial.planned);
         std::set<std::uint32_t> with_entry, expected;
@@ -180,7 +182,7 @@ private:
                             rung));
     }
 
-    /// Of two trials, at least one has seen the other.
+    /// Of each two trials that decided at a rung, at least one has seen the other's entry.
     void check_pairs(std::uint32_t bracket, std::uint32_t rung) {
         if (!has_no_late_writers()) return;
         std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> lists;

@@ -42,7 +42,8 @@ private:
 
 /// The hyperparameters of the benchmark, as in an experiment configuration.
 Json search_space();
-/// The trials of a search in the order of their draws. \param count with draws that replace invalid trials
+/// The trials of a search in the order of their draws.
+/// \param count the number of trials, including those that replace invalid ones
 std::vector<LearningCurve> draw_curves(std::uint32_t seed, std::uint32_t count, FaultRates const& rates);
 
 }  // namespace det::simulation

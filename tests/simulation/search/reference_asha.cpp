@@ -13,7 +13,7 @@ double rung_length(double max_length, double divisor, std::uint32_t divisions) {
     return std::max(std::floor(max_length / std::pow(divisor, divisions)), 1.0);
 }
 
-/// How often `value` can be divided, and one.
+/// How many times `value` can be divided by `divisor` and stay at least 1, plus one.
 std::uint32_t levels(double value, double divisor) {
     return static_cast<std::uint32_t>(std::floor(std::log(value) / std::log(divisor))) + 1;
 }

@@ -18,7 +18,7 @@ namespace det::simulation {
 class Judge {
 public:
     virtual ~Judge() = default;
-    /// \param planned the planned trial that this one is, or replaces
+    /// \param planned the planned trial that `trial` is, or that it replaces
     virtual void on_start(std::uint32_t trial, std::uint32_t planned) = 0;
     /// A supervisor has read a report. Returns true if the search ends the trial.
     virtual bool on_report(std::uint32_t trial, std::uint64_t report, double loss, double now_s) = 0;

@@ -102,7 +102,8 @@ void SupervisedSearch::act(Supervisor& supervisor) {
     if (!supervisor.has_ended) plan(uniform(report_interval_max_s), &supervisor, supervisor.job);
 }
 
-/// The time until the next report, and the report.
+/// Opens the run, or lets the program report once; then reads reports, decides, and ends the run if it is
+/// over.
 void SupervisedSearch::work(Supervisor& supervisor) {
     if (!supervisor.is_open) {
         open(supervisor);
@@ -225,7 +226,7 @@ void SupervisedSearch::reach(Step step) {
     if (step == Step::before_list) let_others_act();
 }
 
-/// Other supervisors act between the entry and the list of one.
+/// Lets other supervisors act after a supervisor has added its entry and before it lists the rung.
 void SupervisedSearch::let_others_act() {
     if (depth_ >= depth_max || !happens(conditions_.same_moment_probability)) return;
     ++depth_;

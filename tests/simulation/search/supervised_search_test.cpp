@@ -1,4 +1,5 @@
-// Searches whose supervisors are killed at each step, restarted and cut off, on a file system that lags.
+// Searches whose supervisors are killed at each step, restarted and cut off, on a file system where changes
+// become visible late.
 #include "supervised_search.hpp"
 
 #include <det/protocol/json.hpp>
@@ -15,7 +16,7 @@ namespace supervised_search_test {
 
 constexpr FaultRates some_faults{0.2, 0.2};
 
-/// A search simulates seed mod 6 of them.
+/// The search with seed S runs under the conditions at index S mod 6.
 constexpr Conditions conditions[] = {
     {"crashes", 0.02, 0, 0, 0, some_faults},
     {"crashes and arrivals at the same moment", 0.01, 0, 0.5, 0, some_faults},

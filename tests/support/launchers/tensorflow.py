@@ -1,4 +1,4 @@
-"""A stand-in of TensorFlow, which is not in Debian: what DistributedContext.from_tf_config() calls."""
+"""A fake of TensorFlow, which is not in Debian: only what DistributedContext.from_tf_config() calls."""
 
 
 class distribute:
