@@ -5,7 +5,7 @@ cluster_name=bench-$$
 cluster() { "$DET_BUILD_DIR/bin/det-loopback" "$@"; }
 
 stop_cluster() {
-  trap '' HUP INT TERM  # whoever wants us to end waits for that
+  trap '' HUP INT TERM  # a second signal must not interrupt the removal of the cluster
   cluster down --name "$cluster_name" >&2
 }
 

@@ -1,5 +1,6 @@
-# Sourced by the benchmarks of the Python package: `python NAME` measures in a run of an experiment on this machine.
-python=/usr/bin/python3  # Debian's, for which Debian's packages are
+# Sourced by the benchmarks of the Python package. `measure_in_run NAME` runs benchmark NAME of python_rows.py as in a run of an
+# experiment, on this machine.
+python=/usr/bin/python3  # Debian's packages of torch and mpi4py are for this Python
 work=$(mktemp -d "${TMPDIR:-/tmp}/det-bench-python.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 export PYTHONPATH=$DET_BUILD_DIR/lib/det-submit/python-path

@@ -1,5 +1,5 @@
-// bench-checkpoint DIRECTORY ROW...: compares saving and loading of tensors with memcpy, direct I/O and
-// torch.save.
+// bench-checkpoint DIRECTORY MIB QUESTION...: compares saving and loading of tensors with memcpy, direct I/O
+// and torch.save. MIB is the size of the state of a rank.
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>

@@ -1,5 +1,5 @@
-// bench-pack make TREE             creates 20,000 files with 90 MiB: half like source code, half
-// incompressible bench-pack store TREE CONTEXTS   packs TREE as det-submit does
+// bench-pack make TREE: creates 20,000 files with 90 MiB, half like source code, half incompressible.
+// bench-pack store TREE CONTEXTS: packs TREE as det-submit does.
 #include <det/foundation/files.hpp>
 #include <det/pack/pack.hpp>
 

@@ -12,8 +12,7 @@ namespace det::bench {
 class Team {
 public:
     /// \param command starts all ranks (a launcher). With `once_per_rank` it starts one rank and gets the
-    /// further arguments
-    ///     DIRECTORY RANK SIZE.
+    ///     further arguments DIRECTORY RANK SIZE.
     Team(std::string name, int ranks, std::vector<std::string> command, bool once_per_rank,
          std::string directory);
     ~Team();
