@@ -82,7 +82,7 @@ const char* case_options_of_other_versions(void) {
     return NULL;
 }
 
-/* Programs that were compiled before rely on it: members are added at the end. */
+/* Programs that were compiled earlier rely on these offsets: new members are added at the end. */
 const char* case_layouts(void) {
     CHECK(sizeof(void*) == 8);
     CHECK(offsetof(det_context_options, checkpoint_path) == 8);

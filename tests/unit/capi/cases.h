@@ -1,5 +1,5 @@
-/* What a C program does with libdet, as one rank. NULL: all was well; else what was not, until the next call.
- */
+/* Each case does what a C program does with libdet, as one rank. It returns NULL if all checks hold, else a
+ * description of the failed check, which is valid until the next call. */
 #ifndef DET_TESTS_CAPI_CASES_H
 #define DET_TESTS_CAPI_CASES_H
 
@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* As one of several ranks that are threads, whose memory all counts as that of devices. */
+/* Runs as one of several ranks that are threads. All their memory counts as device memory. */
 const char* case_device_memory(det_context* context);
 
-/* As one of two ranks that are threads, with memory of a device that only copy() reads and writes. */
+/* For one of two ranks that are threads: device memory that only copy() can read and write. */
 struct device {
     void* memory;
     void (*copy)(const struct device* device, void* to, const void* from, size_t size_bytes);

@@ -1,4 +1,4 @@
-/* Ends a case at the first thing that is not as it should be. */
+/* The macros end a case at the first check that does not hold. */
 #ifndef DET_TESTS_CAPI_CHECK_H
 #define DET_TESTS_CAPI_CHECK_H
 
@@ -12,7 +12,7 @@ const char* complaint(const char* file, int line, const char* what);
     } while (0)
 #define CHECK_OK(call) CHECK((call) == DET_OK)
 
-/* Whether the last error is of this code and says this. */
+/* Whether the last error has this code and a message that contains this text. */
 int failed_with(const char* code, const char* part_of_message);
 
 #endif

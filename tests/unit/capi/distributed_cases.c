@@ -82,7 +82,7 @@ const char* case_started_operations(void) {
     return NULL;
 }
 
-/* Rank r has r + 1 times its letter. */
+/* Whether the string is that of the rank: its letter, rank + 1 times. */
 static int is_string_of(const det_strings* strings, size_t index, int32_t rank) {
     size_t size_bytes = 0;
     const char* bytes = det_strings_get(strings, index, &size_bytes);
@@ -152,7 +152,7 @@ const char* case_ranks_that_differ(void) {
     return NULL;
 }
 
-/* The others hear of it and don't wait. */
+/* The other ranks get an error too and do not wait. */
 const char* case_what_one_rank_refuses(void) {
     det_context* context = NULL;
     typedef det_status (*gather)(det_context*, const void*, size_t, det_strings**);
@@ -269,7 +269,7 @@ const char* case_no_such_devices(void) {
     return NULL;
 }
 
-/* Numbers that are not those of the environment: each rank is what RANK says, in reverse. */
+/* Rank numbers that differ from those of the environment: RANK in reverse order. */
 static det_ranks reversed_ranks(void) {
     det_ranks ranks = DET_RANKS_INIT;
     ranks.size = ranks.local_size = atoi(getenv("WORLD_SIZE"));

@@ -11,7 +11,7 @@ using namespace det::checkpoint;
 
 BOOST_AUTO_TEST_SUITE(store_conformance_test)
 
-// Also the store of type directory, whose path is only configured in another way.
+// The type `directory` uses the same store: only its configuration differs.
 BOOST_AUTO_TEST_CASE(a_shared_directory_conforms_to_the_store_interface) {
     TemporaryDirectory const directory;
     SharedFsStore store(directory / "not/there/yet");

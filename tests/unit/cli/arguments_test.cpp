@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(every_command_accepts_json) {
 }
 
 BOOST_AUTO_TEST_CASE(arguments_set_the_members_in_the_option_table) {
-    // experiment create is the command with one of each: its positions may stand behind its options.
+    // `experiment create` has every kind of argument; positional arguments may follow options.
     for (auto const& line : std::vector<std::vector<std::string>>{
              {"e", "create", "exp.yaml", "code", "--config", "a=1", "--config", "b=2"},
              {"e", "create", "--config", "a=1", "exp.yaml", "--config", "b=2", "code"},

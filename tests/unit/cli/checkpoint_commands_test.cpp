@@ -1,4 +1,4 @@
-// Checkpoints as people handle them: looking at them, copying them, removing them.
+// The commands that show, copy and remove checkpoints.
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/journal/event_log.hpp>
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_running_trial_keeps_the_checkpoint_that_it_resumes_from) 
                to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "trial 2.0 may still run"), err);
     BOOST_TEST(is_there(running[0]));
-    damage(running[2]);  // now it is the one before
+    damage(running[2]);  // now running[1] is the newest valid one
     BOOST_TEST(run("checkpoint delete --yes " + running[1]) == to_int(ExitCode::could_not));
     BOOST_TEST(run("checkpoint delete --yes " + running[2]) == 0);
 }

@@ -23,7 +23,7 @@ inline bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-/// det-submit in this process, with a root of its own and a Slurm that does what it is told.
+/// det-submit in this process, with a root of its own and a fake Slurm.
 struct CliFixture {
     TemporaryDirectory directory;
     RootLayout root{directory / "det"};
@@ -66,7 +66,7 @@ struct CliFixture {
         return to_int(outcome ? *outcome : outcome.error().exit_code());
     }
 
-    /// What it answers with --json; it must succeed.
+    /// Runs `det-submit LINE --json`, which must succeed. Returns its answer.
     Json ask(std::string const& line) {
         auto const code = run(line + " --json");
         BOOST_REQUIRE_MESSAGE(code == 0, line << ": " << code << "\n" << err);

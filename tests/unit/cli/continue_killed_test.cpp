@@ -1,5 +1,5 @@
-// `experiment continue` killed at each of its system calls: the experiment is as it was or is continued, and
-// told again it is continued once.
+// `experiment continue` is killed at each of its system calls. Afterwards the experiment is unchanged or
+// continued, and after a second call it has been continued exactly once.
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -30,7 +30,7 @@ struct KilledFixture : ContinueFixture {
         BOOST_REQUIRE(batches() == (is_continued ? 200 : 100));
         if (is_continued) show_task(4712, 0, slurm::JobState::pending, "PENDING");
         BOOST_REQUIRE(state() == (is_continued ? "QUEUED" : "COMPLETED"));
-        // As it is for jobs, so it is for people.
+        // Commands show the same state that jobs see.
         BOOST_REQUIRE(run("experiment config 1") == 0);
         BOOST_REQUIRE(contains(out, is_continued ? "batches: 200" : "batches: 100"));
 
@@ -52,7 +52,7 @@ struct KilledFixture : ContinueFixture {
 BOOST_AUTO_TEST_SUITE(continue_killed_test)
 
 BOOST_AUTO_TEST_CASE(a_continuation_killed_at_any_system_call_is_complete_or_absent) {
-    constexpr int stops_max = 20'000, stride = 16;  // while it only reads
+    constexpr int stops_max = 20'000, stride = 16;  // between kills while the command only reads
     int kills = 0;
     bool has_begun = false;
     bool was_killed = true;

@@ -11,7 +11,7 @@
 
 namespace det::cli {
 
-/// Experiments whose runs are written as a supervisor does it, and a Slurm that shows the jobs that are said.
+/// Experiments whose runs are written as a supervisor writes them, and a fake Slurm with jobs that tests set.
 struct ContinueFixture : CreateFixture {
     ExperimentLayout current(std::uint32_t id = 1) const {
         return experiment(id).at_revision(spec(id).revision());
@@ -20,7 +20,7 @@ struct ContinueFixture : CreateFixture {
         return must(parse_spec(must(read_file(experiment(id).spec()))));
     }
 
-    /// The next run of a trial, from its beginning to that end.
+    /// Writes the next run of a trial, which ends with `end`.
     void run_trial(std::uint32_t trial, RunEnded const& end, std::uint32_t id = 1) const {
         auto const layout = experiment(id).trial(trial);
         std::uint32_t number = 0;
@@ -33,13 +33,13 @@ struct ContinueFixture : CreateFixture {
         must(life.append(end));
     }
 
-    /// One trial of 100 batches that has completed.
+    /// Creates an experiment with one trial of 100 batches, which has completed.
     void complete_single() {
         BOOST_REQUIRE(create(" --config searcher.max_length.batches=100") == 0);
         run_trial(0, finish(5));
     }
 
-    /// A grid of three values, the second of which is no good.
+    /// Creates a grid of three values, of which the second trial has failed.
     void fail_in_grid() {
         must(write_file(directory / "exp.yaml",
                         "name: example\nentrypoint: ./train\nresources: {slots_per_trial: 8}\n"

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(earlier_configurations_are_kept_and_changes_are_shown) {
     BOOST_TEST(continuations[1]["by"].get<std::string>().starts_with(user_name(environment) + "@"));
     BOOST_TEST(run("experiment describe 1") == 0);
     BOOST_TEST(contains(out, "               searcher.max_length.batches: 100 -> 200\n"), out);
-    // A fork is one of what runs now.
+    // A fork copies the configuration of the last continuation.
     BOOST_TEST(run("experiment fork 1") == 0, err);
     BOOST_TEST(spec(2).max_restarts == 1u);
     BOOST_TEST(spec(2).revisions.empty());
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(failed_trials_of_a_grid_run_again_with_the_new_value) {
     fail_in_grid();
     BOOST_TEST(state() == "COMPLETED");
     BOOST_TEST(run("experiment continue 1 --config hyperparameters.units.vals=[8,16,24]") == 0, err);
-    BOOST_REQUIRE(slurm.submissions.size() == 4u);  // each asked about first
+    BOOST_REQUIRE(slurm.submissions.size() == 4u);  // each was tested first
     auto const& options = slurm.submissions.back().options;
     BOOST_TEST(options.back() == "--array=1%2");
     BOOST_TEST(slurm.submissions.back().script == current().script());

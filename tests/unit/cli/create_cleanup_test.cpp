@@ -1,4 +1,5 @@
-// What fails before Slurm has the job leaves nothing behind; what fails after it stays, and is told.
+// If a creation fails before Slurm has the job, no files remain. If it fails later, the files stay and the
+// message names the experiment.
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_job_whose_event_cannot_be_written_stays_and_is_reported) 
     BOOST_TEST(create() != 0);
     BOOST_TEST(contains(err, "experiment 1 was submitted as job 4711, which is held"), err);
     BOOST_TEST(path_exists(experiment(1).spec()));
-    BOOST_TEST(slurm.calls.back() == "submit");  // it must not run
+    BOOST_TEST(slurm.calls.back() == "submit");  // the job is not released, because it must not run
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_context_leaves_no_files_and_no_job) {

@@ -1,4 +1,4 @@
-// The creation protocol: what is asked of Slurm, what lies on disk then, and afterwards.
+// The creation protocol: the calls to Slurm, and the files during and after it.
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/experiment/code_owner.hpp>
 #include <det/experiment/create_experiment.hpp>
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(submit.options.at(0) == "--hold");
     BOOST_TEST(submit.script == experiment(1).script());
     BOOST_TEST((submit.environment == environment));
-    // Asking is no holding, and otherwise the same question.
+    // The test submission has no --hold; all its other options are those of the submission.
     auto const tested = slurm.submissions.at(0).options;
     BOOST_TEST(tested.size() + 1 == submit.options.size());
     BOOST_TEST(tested.at(0) == submit.options.at(1));
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(when_lists_the_starts_of_several_sizes_and_submits_nothing)
     }
     BOOST_TEST(pools.size() == 2u);
     BOOST_TEST(answer[0]["time_limit_s"] == 3600);
-    BOOST_TEST(answer[0]["slots"] == 32);  // of the sizes that start then the largest
+    BOOST_TEST(answer[0]["slots"] == 32);  // the largest size that starts at that time
     BOOST_TEST(answer.back()["nodes"] == 4);
 }
 
@@ -267,11 +267,11 @@ BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
     clock.sleep_for(std::chrono::seconds(61));
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(asked() == 2);
-    // What does not fit by what was known may fit now.
+    // If a trial does not fit the cached facts, Slurm is queried again: it may fit now.
     slurm.partition_list[0].nodes[0].count = 8;
     BOOST_TEST(create(" --config resources.slots_per_trial=32") == 0, err);
     BOOST_TEST(asked() == 3);
-    // What somebody else could have written is not believed; what is no JSON neither.
+    // A cache file that is not JSON is ignored, and so is one that another user could have written.
     must(write_file(cache / "partitions.json", "nonsense"));
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(asked() == 4);
@@ -419,7 +419,7 @@ BOOST_AUTO_TEST_CASE(code_of_a_project_group_is_packed_with_a_warning) {
     BOOST_TEST(create() == to_int(ExitCode::could_not));
     BOOST_TEST(contains(err, "error: the group '4242' can write into the context '"), err);
     BOOST_REQUIRE(::setgroups(0, nullptr) == 0);
-    BOOST_TEST(create() == to_int(ExitCode::could_not));  // a group of strangers
+    BOOST_TEST(create() == to_int(ExitCode::could_not));  // a group with other users
     BOOST_TEST(contains(err, "others can write into the context '"), err);
 }
 

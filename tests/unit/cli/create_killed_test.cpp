@@ -1,5 +1,5 @@
-// `experiment create` killed at each of its system calls: what is left is a whole experiment, or one that
-// says that its creation was cut off, and the next creation does not mind.
+// `experiment create` is killed at each of its system calls. Afterwards there is no experiment, a complete
+// one, or one whose state shows that its creation was cut off, and the next creation succeeds.
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ using namespace det::experiment;
 
 namespace create_killed_test {
 
-/// What the one who was killed had asked Slurm for is known to its survivors by a file.
+/// The fake Slurm of the killed process writes its calls to a file, where the test reads them.
 struct KilledFixture : CreateFixture {
     std::filesystem::path const asked = directory / "asked";
 

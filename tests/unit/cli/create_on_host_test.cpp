@@ -18,7 +18,7 @@ struct Fixture : CreateFixture {
     std::filesystem::path sent = directory / "sent";
     std::filesystem::path words = directory / "words";
 
-    /// ssh keeps its arguments and its input, and ends with that code.
+    /// Makes a fake ssh that stores its arguments and its input, and ends with this code.
     void make_ssh(int exit_code) {
         auto const program = directory / "ssh";
         must(write_file(program,
@@ -33,7 +33,7 @@ struct Fixture : CreateFixture {
         return run("experiment create --host login1 " + config() + " " + (directory / "code").string() +
                    options);
     }
-    /// What det-submit on the login node does with what was sent.
+    /// Runs what det-submit on the login node does with the input that ssh received.
     int receive(std::string const& options = "") {
         piped = must(read_file(sent));
         auto const code = run("experiment create --receive" + options);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(the_login_node_creates_the_experiment_from_what_was_sent) {
     BOOST_REQUIRE(spec.context.has_value());
     BOOST_TEST(path_exists(root.context(spec.context->sha256)));
     BOOST_TEST(must(read_file(experiment(1).submitted())) == config_text());
-    // The same code from a local directory has the same name.
+    // The same code from a local directory gives an archive with the same name.
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).context->sha256 ==
                spec.context->sha256);

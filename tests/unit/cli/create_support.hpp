@@ -8,7 +8,7 @@
 
 namespace det::cli {
 
-/// With a configuration and a directory of code to create experiments of.
+/// A CliFixture with a configuration and a directory of code, from which tests create experiments.
 struct CreateFixture : CliFixture {
     static std::string config_text() {
         return "name: example\nentrypoint: ./train\nsearcher: {name: single, metric: loss}\n"

@@ -1,4 +1,4 @@
-// The events of slurm.event_hook that det-submit tells, because no supervisor sees them.
+// The events of slurm.event_hook that det-submit reports, because no supervisor sees them.
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 

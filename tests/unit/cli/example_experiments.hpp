@@ -10,15 +10,15 @@ namespace det::cli {
 /// Minutes after 2026-11-21T12:00:00Z.
 UtcTime minute(int number);
 
-/// An experiment of one trial as det-submit leaves it; its job is 4710 + id.
+/// Creates an experiment of one trial as det-submit does; its job is 4710 + id.
 ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::string const& name = "digits");
 
-/// Run `number` begins in the given minute; the writer is that of its life.
+/// Begins run `number` in the given minute. Returns the writer of its life journal.
 journal::JournalWriter start_run(ExperimentLayout const& experiment, std::uint32_t number, int at);
 RunEnded run_end(int at, Cause cause, NextAction next_action, int exit_code, std::string message);
 RunEnded finish(int at);
 
-/// The writer of what the run's chief reports.
+/// Returns the writer of the journal in which the run's chief reports.
 journal::JournalWriter report(ExperimentLayout const& experiment, std::uint32_t number);
 
 /// The task of that experiment as squeue shows it.

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(each_change_of_state_is_printed_once) {
         "experiment 1: QUEUED\nexperiment 1: STARTING\nexperiment 1: RUNNING\nexperiment 1: COMPLETED\n");
     BOOST_TEST(out == "");
     BOOST_TEST((clock.steady_now().time_since_epoch() == 14s));  // journals are read twice a second
-    BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more before the end is believed
+    BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more to confirm the end
 }
 
 BOOST_AUTO_TEST_CASE(a_bar_shows_the_progress_on_a_terminal) {

@@ -58,7 +58,7 @@ struct Fixture : CliFixture {
 BOOST_FIXTURE_TEST_SUITE(job_list_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(jobs_are_listed_in_scheduling_order) {
-    // Those with nodes, then by priority, then by number.
+    // Jobs with nodes come first, then the others by priority and by number.
     BOOST_TEST(order() == "5_0 9 6 3 8_2 8_11 ");
 }
 

@@ -27,7 +27,7 @@ struct Fixture : CliFixture {
         slurm.other_jobs[3].user = "stranger";
         slurm.other_jobs[4].state = JobState::running;
         slurm.other_jobs[4].state_text = "RUNNING";
-        // As Slurm does: what is told shows.
+        // As with Slurm, later queries show the changes.
         slurm.on_call = [this](std::string const& call) { obey(call); };
     }
 
@@ -69,7 +69,7 @@ struct Fixture : CliFixture {
         return text;
     }
 
-    /// Whoever runs the test is "me".
+    /// Replaces the name of the user who runs the test by "me".
     std::string for_everybody(std::string text) const {
         auto const user = user_name(environment);
         for (auto const before : {" ", "\""}) {

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     BOOST_TEST(render_screen(view, usual).size() == usual.rows);
 }
 
-/// `job watch` in a terminal of its own, on a Slurm that is played.
+/// `job watch` in a child process with a terminal of its own and a fake Slurm.
 class InTerminal {
 public:
     InTerminal() {
@@ -189,7 +189,7 @@ public:
     void resize(unsigned short columns) const {
         winsize size{10, columns, 0, 0};
         ::ioctl(master_, TIOCSWINSZ, &size);
-        ::kill(child_, SIGWINCH);  // it is not the terminal's session
+        ::kill(child_, SIGWINCH);  // the child is not in the session of the terminal
     }
     void signal(int number) const { ::kill(child_, number); }
     /// Reads until the text is seen; what was read before it is dropped.

@@ -1,4 +1,4 @@
-// What people do with an experiment that is there: end it, put it away, call it something else.
+// The commands that end, archive, rename and change an experiment.
 #include <det/experiment/root_directory.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_running_trial_may_save_when_its_experiment_is_cancelled) 
     BOOST_TEST(was_called("cancel 4712_0"));
     BOOST_TEST(state(2) == "STOPPING_KILLED");
     BOOST_TEST(run("experiment cancel 2") == 0, err);
-    BOOST_TEST((desired(2) == DesiredState::kill));  // what is milder takes nothing back
+    BOOST_TEST((desired(2) == DesiredState::kill));  // a weaker request does not replace it
 }
 
 BOOST_AUTO_TEST_CASE(a_pause_is_shown_while_the_ranks_save) {
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_completed_or_archived) {
     for (auto const& name : must(list_directory(lost.events())))
         std::filesystem::remove(lost.events() / name);
     BOOST_TEST(state(21) == "SUBMITTING");
-    BOOST_TEST(run("experiment activate 21") == to_int(ExitCode::could_not));  // Slurm knows no job of it
+    BOOST_TEST(run("experiment activate 21") == to_int(ExitCode::could_not));  // Slurm has no job of it
     BOOST_TEST(contains(err, "never reached Slurm"), err);
 
     auto held = job_of(21, slurm::JobState::pending, "PENDING");
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_completed_or_archived) {
     BOOST_TEST(was_called("release 4731"));
     BOOST_TEST(state(21) == "QUEUED");
 
-    BOOST_TEST(run("experiment kill 10") == 0, err);  // of this one Slurm never heard
+    BOOST_TEST(run("experiment kill 10") == 0, err);  // this experiment was never submitted
     BOOST_TEST(state(10) == "CANCELED");
 }
 
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
         "hyperparameters: {n: 1, lr: {type: log, minval: -3, maxval: -1, base: 10}, deep: {act: {type: "
         "categorical, vals: [relu, tanh]}}}\n"));
     slurm.on_call = [this](std::string const& call) {
-        if (!call.starts_with("release")) return;  // and it runs through at once
+        if (!call.starts_with("release")) return;  // the released trial runs to its end at once
         auto const trial_run = experiment(11).trial(0).run(0);
         must(make_directories(trial_run.path()));
         auto life = must(journal::JournalWriter::create(trial_run.life()));
@@ -331,7 +331,8 @@ BOOST_AUTO_TEST_CASE(task_list_shows_the_nodes_of_all_users) {
     mine.partition = "compute";
     auto theirs = mine;
     theirs.ref = {99, {}};
-    // Anybody may write such a comment, it is an experiment of mine only if the job is.
+    // Any user may write such a comment. It names an experiment of the caller only if the job is the
+    // caller's.
     theirs.user = "colleague";
     theirs.name = "for\nged\x1b[1m";
     theirs.tres_per_node = "";
@@ -367,7 +368,7 @@ BOOST_AUTO_TEST_CASE(interrupted_trials_are_resubmitted) {
     BOOST_TEST(was_called("release 4711"));
     slurm.job = job_of(1, slurm::JobState::pending, "PENDING");  // 4711_0
     BOOST_TEST(state(2) == "QUEUED");
-    // Its old job is nobody's any more.
+    // The trial has its new job, so nothing is resubmitted.
     BOOST_TEST(run("experiment activate 2") == 0, err);
     BOOST_TEST(slurm.submissions.size() == 1u);
 }

@@ -190,7 +190,7 @@ BOOST_FIXTURE_TEST_CASE(a_follower_goes_on_over_runs_and_nodes_that_appear, Foll
     append(0, 1, line_of(4, "c"));
     BOOST_TEST(news(follower) == "0b 0c ");
     append(1, 0, line_of(0, "d"));
-    append(0, 1, line_of(4, "last"));  // of a run that is over for others already
+    append(0, 1, line_of(4, "last"));  // run 1 has begun, and a node of run 0 still writes
     BOOST_TEST(news(follower) == "0last 1d ");
     BOOST_TEST(news(follower) == "");
     append(1, 0, "torn");

@@ -19,7 +19,7 @@ std::string full_name(CommandEntry const& entry) {
     return entry.group.empty() ? std::string(entry.name) : fmt::format("{} {}", entry.group, entry.name);
 }
 
-/// As it stands in a text: not as the beginning of a longer option.
+/// Whether the page contains the option as a whole, not as the beginning of a longer option.
 bool mentions(std::string_view page, std::string_view option) {
     for (auto at = page.find(option); at != std::string_view::npos; at = page.find(option, at + 1)) {
         auto const before = at == 0 ? ' ' : page[at - 1];

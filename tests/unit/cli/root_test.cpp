@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_root_that_others_can_write_is_refused) {
         BOOST_TEST((error.code == codes::unsafe_owner));
         BOOST_TEST(error.hint == "chmod go-w '" + directory.path().string() + "'");
     }
-    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);  // reading is the owner's own business
+    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);  // the owner may let others read
     BOOST_TEST(find_root(with({{"DET_ROOT", directory.path().string()}})).has_value());
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_root_of_another_user_is_refused) {
     TemporaryDirectory directory;
     BOOST_REQUIRE(::chown(directory.path().c_str(), 65534, 65534) == 0);
     BOOST_TEST((refusal(directory.path()) == codes::unsafe_owner));
-    // A link of ours does not make it ours.
+    // A symbolic link of the caller does not make the caller the owner of its target.
     TemporaryDirectory mine;
     std::filesystem::create_symlink(directory.path(), mine / "link");
     BOOST_TEST((refusal(mine / "link") == codes::unsafe_owner));

@@ -1,4 +1,4 @@
-// The site file where commands use it: whose it may be, what it adds to configurations, what is checked.
+// The site file in commands: who may own it, what it adds to configurations, what is checked.
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
@@ -44,9 +44,9 @@ BOOST_AUTO_TEST_CASE(a_site_file_that_others_can_write_is_refused) {
     }
     BOOST_REQUIRE(::chmod(file.c_str(), 0644) == 0);  // all may read it
     BOOST_TEST(load_site_file(environment).has_value());
-    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);  // and so could replace it
+    BOOST_REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);  // all may replace it
     BOOST_TEST((refusal() == codes::unsafe_owner));
-    BOOST_REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);  // as in /tmp they can't
+    BOOST_REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);  // sticky, as /tmp: others can't replace it
     BOOST_TEST(load_site_file(environment).has_value());
     BOOST_REQUIRE(::chmod(directory.path().c_str(), 0700) == 0);
     if (::geteuid() == 0) {
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(site_defaults_are_below_templates_and_invariants_above_ever
     BOOST_TEST(line_of("debug:") == "# " + file.string() + ":5");
     BOOST_TEST(line_of("records_per_epoch:") == "# " + file.string() + ":11");
     BOOST_TEST(Json::parse(show(" --config resources.resource_pool=other --json"))["max_restarts"] == 9);
-    BOOST_TEST(slurm.calls.empty());  // the file says it all
+    BOOST_TEST(slurm.calls.empty());  // the file has all facts
 }
 
 BOOST_AUTO_TEST_CASE(slurm_is_queried_for_the_default_pool_if_the_file_names_none) {
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(site_check_follows_the_includes_of_plugstack) {
     BOOST_TEST(run("site check") == to_int(ExitCode::could_not));
     BOOST_TEST(contains(out, "would stop all jobs"), out);
     BOOST_TEST(contains(out, "'spank_det.so' can't be read here"), out);
-    must(write_file(directory / "plugstack.d/det.conf", "include *.conf\n"));  // itself
+    must(write_file(directory / "plugstack.d/det.conf", "include *.conf\n"));  // includes itself
     BOOST_TEST(run("site check") == 0);
 }
 

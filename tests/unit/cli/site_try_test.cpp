@@ -1,4 +1,4 @@
-// site try: the jobs that it submits, and what it makes of their answers.
+// site try: the jobs that it submits, and how it judges their answers.
 #include <det/foundation/executable.hpp>
 #include <det/foundation/file_facts.hpp>
 #include <det/protocol/json.hpp>

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_template_name_with_a_slash_is_refused) {
 BOOST_AUTO_TEST_CASE(own_and_shipped_templates_are_listed) {
     BOOST_TEST(run("template list") == 0);
     BOOST_TEST(contains(out, "\nmpi             | shipped\n"), out);
-    BOOST_TEST(!path_exists(root.path()));  // looking makes nothing
+    BOOST_TEST(!path_exists(root.path()));  // commands that read create no directory
     set("mpi");
     write("a: [\n");
     must(write_file(root.templates() / "broken.yaml", "a: [\n"));

@@ -41,13 +41,13 @@ bool run_traced(Command command, AtStop at_stop) {
     }
 }
 
-/// Kills it at its n-th stop. Returns whether it came that far.
+/// Kills the command at its stop number `stop`, from 0. Returns false if it ended before.
 template <class Command>
 bool run_and_kill(int stop, Command command) {
     return run_traced(command, [&](pid_t) { return stop-- == 0 ? Then::kill : Then::go_on; });
 }
 
-/// The files and directories that it waits for until they are on the disk.
+/// Returns the files and directories that the command syncs to the disk.
 template <class Command>
 std::set<std::filesystem::path> list_synced(Command command) {
     std::set<std::filesystem::path> synced;

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_context_names_the_algorithm_of_an_operation) {
                        way(Kind::allreduce, values.size())));
         DET_TRY(expect(way(Kind::broadcast, values.size()) == "threads, chain; threads, chain",
                        way(Kind::broadcast, values.size())));
-        // As many elements as the agreement carries without, but not with their conversion to float32.
+        // The agreement can carry so many elements of float16, but not after their conversion to float32.
         Tensor const halves{values.data(), Tuning{}.small_limit_bytes / 2, DataType::float16};
         for (auto const kind : {Kind::allreduce, Kind::reduce, Kind::reduce_scatter}) {
             auto const name =

@@ -33,7 +33,7 @@ inline std::string merged_key(std::string_view key, std::string_view config, std
 
 inline ExperimentConfig read(std::string_view text) { return must(read_experiment_config(layer(text))); }
 
-/// A complete configuration of the essentials and this.
+/// The complete configuration that consists of `text` and the essentials.
 inline ExperimentConfig read_with(std::string_view text) {
     return must(read_experiment_config(merged(text, essentials)));
 }

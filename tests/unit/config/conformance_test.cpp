@@ -1,4 +1,4 @@
-// The runner of conformance cases tells a case that passes from one that fails.
+// The runner of conformance cases distinguishes cases that pass from cases that fail.
 #include <det/config/conformance/conformance_case.hpp>
 
 #include "config_support.hpp"
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(defaults_are_compared_key_by_key) {
 BOOST_AUTO_TEST_CASE(merging_needs_two_sane_sides_that_fit) {
     BOOST_TEST(
         holds("[{name: n, merge_as: gcs.json, case: {type: gcs}, merge_src: {bucket: b}, merged: {type: gcs, "
-              "bucket: b, prefix: null}}]") == false);  // as gcs, the lower side has to say so
+              "bucket: b, prefix: null}}]") == false);  // gcs.json requires `type` in the lower layer too
     BOOST_TEST(
         holds("[{name: n, merge_as: checkpoint-storage.json, case: {type: gcs}, merge_src: {bucket: b}, "
               "merged: {type: gcs, bucket: b, prefix: null}}]"));

@@ -16,7 +16,7 @@ using namespace det::config;
 
 namespace key_effects_test {
 
-/// The warnings for the essentials and this, of which the essentials are the site's.
+/// The warnings for `text` above the essentials, which are the site's defaults.
 std::string warnings_of(std::string_view text) {
     auto const defaults = layer(essentials, "site.yaml");
     auto const merged = must(merge_layers({Layer{layer(text)}, Layer{defaults}}));

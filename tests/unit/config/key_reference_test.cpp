@@ -1,4 +1,4 @@
-// What the key tables say of themselves: the JSON Schema and the defaults.
+// The JSON Schema and the defaults, which are made from the key tables.
 #include <det/config/key_reference.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 namespace key_reference_test {
 
-/// As much of JSON Schema as ours uses: says whether a value is what the schema describes.
+/// Checks values against a JSON Schema. Implements only the keywords that det-submit's schema uses.
 class Validator {
 public:
     explicit Validator(Json root) : root_(std::move(root)) {}
@@ -77,7 +77,7 @@ private:
 Json schema_of(SchemaFor of) { return Json::parse(render_json_schema(of)); }
 Json document(std::string_view text) { return yaml::to_json(layer(text)); }
 
-/// Every key of the type's table stands in the schema, with what the table says of it.
+/// Checks that every key of the type's table is in the schema, with the properties that the table gives it.
 void require_keys(Json const& schema, schema::Type const& type, std::string const& path);
 
 void require_keys(Json const& schema, std::span<schema::Key const> keys, std::string_view tag,

@@ -3,7 +3,7 @@
 using namespace det;
 using namespace det::config;
 
-// Numbers are those of the test vectors in Determined's rules, where one applies.
+// The numbers in comments are those of the test vectors in Determined's rules.
 BOOST_AUTO_TEST_SUITE(merge_test)
 
 BOOST_AUTO_TEST_CASE(of_scalars_the_configuration_wins_and_other_keys_stay) {  // 1

@@ -1,4 +1,4 @@
-// The site file: what it may say, and what is said of one that is wrong.
+// The site file: what it may contain, and the messages about wrong files.
 #include <det/config/experiment_config.hpp>
 #include <det/config/site_file.hpp>
 #include <det/foundation/files.hpp>
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
     BOOST_TEST(outside["environment"]["environment_variables"]["cpu"] ==
                nlohmann::json({"DET_INTER_NODE_NETWORK_INTERFACE=eth0"}));
     auto const above = merged(site_invariants(site, &site.pools[0]));
-    BOOST_TEST(above["max_restarts"] == 7);  // the site has the last word
+    BOOST_TEST(above["max_restarts"] == 7);  // the site's invariants take precedence
     BOOST_TEST(above["debug"] == true);
     BOOST_TEST(site_defaults(SiteFile{}, nullptr).empty());
 }

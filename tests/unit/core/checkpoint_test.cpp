@@ -21,7 +21,7 @@ struct Fixture : RunFixture {
     Result<std::string> store(Checkpoint::Write const& write = write_weights) {
         return context.checkpoint().store(100, Json::object(), write);
     }
-    /// Nothing in the storage counts as a checkpoint, and none was reported.
+    /// Checks that the storage has no committed checkpoint and that none was reported.
     void check_none() {
         for (auto const& uuid : must(list_directory(storage)))
             BOOST_TEST(
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(a_draft_that_is_discarded_leaves_no_files) {
 }
 
 BOOST_AUTO_TEST_CASE(no_checkpoint_is_committed_after_a_newer_run_has_begun) {
-    // The higher run begins while this one, cut off, still writes.
+    // A run with a higher number begins while the present run, which was cut off, still writes.
     auto const error = must_fail(store([this](auto const& path) -> Status {
         must(make_directory(trial.run(3).path()));
         return write_weights(path);

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_can_be_given_later) {
     BOOST_TEST(records().size() == 1u);
 }
 
-// The supervisor takes a run that ends with 0 and without this record for a finished one.
+// The supervisor counts a run that ends with 0 and without this record as finished.
 BOOST_AUTO_TEST_CASE(an_acknowledgement_that_the_full_disk_refuses_is_an_error_until_it_is_recorded) {
     std::uintmax_t before = 0, after = 0;
     {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_that_the_full_disk_refuses_is_an_error_u
         raise_notice();
         {
             FileSizeLimit const limit(size);
-            for (int call = 0; call < 2; ++call) {  // the second must not be a silent yes
+            for (int call = 0; call < 2; ++call) {  // the second call must fail too, not return true
                 auto const answer = context.preempt().should_preempt();
                 BOOST_TEST(answer.has_value() == (size == after));
             }

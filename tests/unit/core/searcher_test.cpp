@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_trial_of_asha_has_an_operation_for_each_rung) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replacement_has_the_operations_of_the_trial_that_it_replaces) {
-    // Two brackets: every fourth trial or so has one rung only.
+    // Two brackets: about every fourth trial has only one rung.
     experiment("adaptive_asha",
                Json{{"max_trials", 8}, {"max_length", 9}, {"divisor", 3}, {"bracket_rungs", {1, 2}}});
     std::map<std::size_t, std::uint32_t> trial_with;  // by number of operations

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_record_is_skipped_by_its_size) {
 }
 
 BOOST_AUTO_TEST_CASE(a_journal_of_a_later_minor_version_is_read) {
-    // Its writer knows a record type, a field and a cause that this program does not know.
+    // The journal of a newer program has a record type, a field and a cause that this program lacks.
     auto bytes = render_header().substr(0, 10) + std::string("\x07\0", 2);
     append_value(bytes, crc32c(bytes));
     bytes += render_frame(999, "?");

@@ -24,7 +24,7 @@ struct Fixture : SupervisorFixture {
         must(make_directories(root / "seen"));
         return "cat >\"$(mktemp " + (root / "seen").string() + "/XXXXXX)\"";
     }
-    /// The events that the hook has seen, by their kinds.
+    /// The events that the hook has received, by their kinds.
     std::map<std::string, std::vector<Json>> seen() const {
         std::map<std::string, std::vector<Json>> events;
         for (auto const& name : must(list_directory(root / "seen"))) {

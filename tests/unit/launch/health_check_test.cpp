@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(the_end_with_more_failed_connections_fails_and_both_ends_if
     cut[3] = healthy(3, {4, 0});
     cut[1] = healthy(1, {2, 3});
     BOOST_TEST(failing(cut) == (Names{"n2", "n3"}));
-    // One of two nodes has failed, and nothing says which one.
+    // One of two nodes has failed; the reports do not show which one.
     BOOST_TEST(failing({healthy(0, {1}), healthy(1, {0})}) == (Names{"n0", "n1"}));
     BOOST_TEST(failing({healthy(0), healthy(1)}) == Names());
 }
@@ -211,7 +211,7 @@ BOOST_FIXTURE_TEST_CASE(peers_exchange_bytes, Node) {
 
 BOOST_FIXTURE_TEST_CASE(a_peer_without_an_address_is_a_fault, Node) {
     check.hosts = "localhost,nowhere.invalid";
-    // Nothing connects to this node. It would wait for that, but here its port is taken.
+    // No node connects to this node. It would wait for a connection, but its port is taken.
     UniqueFd taken;
     for (check.port = 23'100; !taken && check.port < 23'200; ++check.port) taken = listen_on(check.port);
     --check.port;

@@ -1,4 +1,4 @@
-// How the end of a program is judged that uses signals, exit codes and files instead of the Core API.
+// How the end of a program is classified that uses signals, exit codes and files instead of the Core API.
 #include <det/protocol/notice_signal.hpp>
 #include <det/protocol/rank_end.hpp>
 
@@ -18,7 +18,7 @@ struct Fixture : SupervisorFixture {
         a.spec.forward_signals = std::move(signals);
         return a;
     }
-    /// Slurm preempts the job, and the grace period never ends.
+    /// Slurm preempts the job; the end of the grace period is unknown.
     void be_in_grace() {
         slurm.job->preempt_time = UtcTime{1};
         slurm.job->end_time = std::nullopt;

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(without_spare_nodes_the_job_is_requeued_without_that_node) 
     BOOST_TEST(bad.size() == 1u);
     BOOST_TEST(bad.at(0).host == "n1");
     BOOST_TEST(bad.at(0).experiment.value == 7u);
-    // With too few other nodes there is nothing to wait for.
+    // With too few other nodes the job is not requeued.
     must(remove_tree(run_path(0)));
     slurm.node_list.pop_back();
     BOOST_TEST(supervise(a) == 1);

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpo
         >"$DET_RUN_PATH/seen"; exit 1; }
         echo "$DET_LATEST_CHECKPOINT $DET_STEPS_COMPLETED" >"$DET_RUN_PATH/seen")");
     BOOST_TEST(supervise(a) == 0);
-    // Also after a failure, as long as the trial has saved nothing.
+    // The second run, after a failure, starts from the same checkpoint, because the trial has saved nothing.
     for (int const run : {0, 1}) BOOST_TEST(must(read_file(run_path(run) + "/seen")) == source + " 0\n");
 
     auto chief = must(journal::JournalWriter::create(experiment.trial(0).run(1).journal()));

@@ -66,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(the_first_failure_ends_the_others_and_its_code_is_return
 }
 
 BOOST_FIXTURE_TEST_CASE(the_others_have_time_for_their_last_output, Launched) {
-    // This worker detects the failure of its peer by itself, when the process that reported it is gone.
+    // The worker detects the failure of its peer when the process that reported the failure is gone.
     grace = 30s;
     BOOST_TEST(exit_code({"while ! [ -e $D/teller ]; do sleep 0.01; done;"
                           "while kill -0 $(cat $D/teller) 2> /dev/null; do sleep 0.01; done;"

@@ -24,7 +24,7 @@ bool ignores(std::string_view patterns, std::string_view path, EntryKind kind = 
     return rules.ignores(path, kind);
 }
 
-/// Trees and patterns that are likely to have something to do with each other.
+/// Generates trees, and patterns that are likely to match their paths.
 class Generator {
 public:
     explicit Generator(unsigned seed) : random_(seed) {}
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(generated_trees_keep_what_git_keeps) {
                                            << "'\nours:" << show(ours) << "\ngits:" << show(gits));
         ignored += gits.size() < tree.size() ? 1 : 0;
     }
-    BOOST_TEST(ignored > rounds / 5);  // else it would have asked nothing
+    BOOST_TEST(ignored > rounds / 5);  // otherwise the patterns match too rarely
     BOOST_TEST(ignored < rounds);
 }
 

@@ -50,7 +50,7 @@ struct Fixture {
         return contexts / (packed.sha256 + ".tar.zst");
     }
     std::vector<std::string> stored() const { return must(list_directory(contexts)); }
-    /// What GNU tar makes of the archive.
+    /// Unpacks the archive by GNU tar into `out`.
     void unpack(PackedContext const& packed) const {
         shell("rm -rf out; mkdir out; zstd -dcq contexts/" + packed.sha256 + ".tar.zst | tar -xf - -C out");
     }
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(includes_are_at_the_root_under_their_names) {
 
 BOOST_AUTO_TEST_CASE(two_members_of_one_name_are_both_reported) {
     shell("mkdir -p tree/lib lib x; echo 1 > x/lib; echo 1 > tree/.hidden; echo lib > tree/.detignore");
-    must(try_to_pack({tree, {directory / "lib"}}));  // what is ignored takes no name
+    must(try_to_pack({tree, {directory / "lib"}}));  // ignored files do not occupy names
     auto text = refusal({"lib", "x/lib"});
     BOOST_TEST(contains(text, "duplicate path detected: '" + (directory / "lib").string() + "' and '" +
                                   (directory / "x/lib").string() + "' would both be 'lib'"),

@@ -1,4 +1,4 @@
-// How pools decide on the nodes of a trial, and on what sbatch is asked for.
+// How a pool determines the nodes of a trial and the options of sbatch.
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -15,7 +15,7 @@ slurm::NodeGroup nodes(int count, std::string gres, std::string names, std::stri
     return {count, 64, std::move(state), std::move(gres), "(null)", std::move(names)};
 }
 
-/// Of one partition, `gpu`, with these nodes; and what the site file says.
+/// A site with the partition `gpu` of these nodes, the partition `cpu`, and the pools of the site file.
 site::Site site_of(std::vector<slurm::NodeGroup> groups, std::string const& file = "") {
     slurm::Partition gpu{"gpu", true, true, "REQUEUE", std::chrono::seconds(30), std::move(groups)};
     slurm::Partition cpu{"cpu", false, true, "OFF", {}, {{2, 16, "idle", "(null)", "(null)", "c[0-1]"}}};
@@ -27,7 +27,7 @@ site::Site even_site(int count, int gpus, std::string const& file = "") {
                    file);
 }
 
-/// Two of eight GPUs and two of four, of no type that Slurm knows.
+/// Two nodes of eight GPUs and two nodes of four, without GPU types.
 site::Site uneven_site(std::string const& file = "") {
     return site_of({nodes(2, "gpu:8", "b[0-1]"), nodes(2, "gpu:4", "s[0-1]")}, file);
 }
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(vector_67_a_type_of_gpu_is_asked_for_by_name) {
     auto const tesla =
         must(plan_submission(config_of("resources: {slots_per_trial: 8}\nslurm: {gpu_type: tesla}"), site));
     BOOST_TEST(has(script_of(tesla), "--gres=gpu:tesla:4\n"), script_of(tesla));
-    BOOST_TEST(tesla.exclude == "");  // the type tells them apart
+    BOOST_TEST(tesla.exclude == "");  // --gres with the type is enough
     auto const text = refusal(config_of("slurm:\n  gpu_type: h100\n"), site);
     BOOST_TEST(has(text, "exp.yaml:2:13: error: pool 'gpu' has no GPUs of type 'h100'"), text);
     BOOST_TEST(has(text, "types there: a100, tesla"), text);

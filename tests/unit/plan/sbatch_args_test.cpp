@@ -18,7 +18,7 @@ plan::SubmissionPlan plan_with(std::vector<std::string> const& args, std::string
     return must(plan::plan_submission(config, site::make_site({compute})));
 }
 
-/// What stands behind our own options.
+/// The options on sbatch's command line after det-submit's own.
 std::string users_part(plan::SubmissionPlan const& plan) {
     auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);

@@ -1,4 +1,4 @@
-// How a configuration becomes trials: counts, the array, and what is refused with its place.
+// How a configuration becomes trials: counts, the array, and refused values with their locations.
 #include <det/config/layers.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>

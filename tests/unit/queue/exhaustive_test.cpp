@@ -1,4 +1,4 @@
-// All small queues there are: the planned moves are held against every set of moves that could be tried.
+// Compares the planned moves with every possible set of moves, for all small queues.
 #include <algorithm>
 #include <bit>
 #include <boost/test/unit_test.hpp>
@@ -12,7 +12,7 @@ using namespace det::queue;
 
 namespace exhaustive_test {
 
-/// Of the caller's jobs alone, and the one that is named: what has to hold.
+/// The numbers of the caller's jobs and of the job `named`, in the order in which Slurm starts them.
 std::vector<std::uint32_t> numbers(QueueState const& queue, std::uint32_t named) {
     std::vector<std::uint32_t> list;
     for (auto const& job : in_scheduling_order(queue.jobs, queue.tiers)) {
@@ -31,8 +31,8 @@ std::vector<std::uint32_t> wanted(std::vector<std::uint32_t> list, Reorder const
     return list;
 }
 
-/// The fewest of the caller's jobs whose nice has to change, by trying all there is; nothing: it can't be
-/// done.
+/// The smallest number of the caller's jobs whose nice must change, found by exhaustive search; nullopt if
+/// the order is impossible.
 std::optional<int> fewest_changes(QueueState const& queue, Reorder const& reorder) {
     auto const goal = wanted(numbers(queue, reorder.other), reorder);
     std::vector<std::size_t> own;
@@ -108,7 +108,8 @@ void check_all_requests(QueueState const& queue) {
     }
 }
 
-/// Every queue of `count` jobs with these bases and nices below them; job `stranger` is another's.
+/// Checks every queue of `count` jobs with bases from 1 to `base_max` and smaller nices, both in steps of
+/// `step`. The job at index `stranger` belongs to another user.
 void check_all_queues(std::size_t count, std::size_t stranger, std::int64_t base_max, std::int64_t step) {
     QueueState queue;
     std::function<void(std::size_t)> const fill = [&](std::size_t i) {

@@ -27,7 +27,8 @@ slurm::JobStatus task(std::uint32_t array, std::uint32_t index, std::int64_t pri
     return job;
 }
 
-// As priority/basic counts: each job one less than the one before it, and the nice off that.
+// As priority/basic computes priorities: the base of each job is one less than that of the job before, and
+// the nice is subtracted.
 QueueState const three{{waiting(1, 900, 100), waiting(2, 899, 100), waiting(3, 898, 100)}, {}};
 
 }  // namespace moves_test
@@ -65,11 +66,11 @@ BOOST_AUTO_TEST_CASE(the_tasks_of_an_array_move_together) {
     QueueState queue{{waiting(1, 900, 100), task(2, 0, 899, 100), task(2, 1, 899, 100)}, {}};
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 100 -> 98");
     BOOST_TEST(order_of(after_moves(queue, must(plan_moves(queue, me, {ahead(2, 1)})))) == "2_0 2_1 1");
-    // A task that was changed by itself comes along.
+    // A task whose nice differs from its array's moves with the array.
     queue.jobs[2] = task(2, 1, 999, 0);
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 0 -> 0");
     BOOST_TEST(plan(queue, {behind(2, 1)}) == "nice 1: 100 -> 1");
-    // One that runs does not keep the others.
+    // A running task does not prevent the move of the others.
     queue.jobs[2] = running(2);
     queue.jobs[2].ref.task = 1;
     BOOST_TEST(plan(queue, {ahead(2, 1)}) == "nice 2: 100 -> 98");
@@ -86,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_does_not_wait_is_refused_with_the_reason) {
     BOOST_TEST((refusal(queue, {SetLevel{1, 5}}).code == codes::job_not_waiting));
     BOOST_TEST((refusal(queue, {SetPartition{1, "cpu"}}).code == codes::job_not_waiting));
     BOOST_TEST((refusal(queue, {ahead(3, 3)}).code == codes::usage));
-    // A held job has no place, but may change its pool.
+    // A held job has no position in the order, but may change its pool.
     BOOST_TEST(plan(queue, {SetPartition{2, "cpu"}}) == "partition 2: cpu");
 }
 
@@ -130,7 +131,7 @@ BOOST_AUTO_TEST_CASE(scontrol_top_is_used_where_nice_is_not_enough_and_the_site_
     Caller const with_top{.user = "me", .may_move_to_top = true};
     QueueState const queue{{waiting(1, 1000), waiting(2, 999, 0, "you"), waiting(3, 998)}, {}};
     BOOST_TEST((refusal(queue, {ahead(3, 2)}).code == codes::no_legal_move));
-    // Before job 2, but behind job 1, as it was: top would put it before both.
+    // Job 3 is wanted before job 2 and behind job 1; `scontrol top` would put it before both.
     BOOST_TEST((refusal(queue, {ahead(3, 2)}, with_top).code == codes::no_legal_move));
     QueueState const more{{waiting(1, 1000), waiting(2, 999), waiting(3, 998)}, {}};
     BOOST_TEST(plan(more, {ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
@@ -161,18 +162,18 @@ BOOST_AUTO_TEST_CASE(a_priority_replaces_the_place_that_an_earlier_request_gave)
     BOOST_REQUIRE(changes.size() == 1u);
     BOOST_TEST(changes[0].ahead == 1u);
     BOOST_TEST(changes[0].behind == 3u);
-    // Jobs of different priorities, or that keep their places.
+    // Requests with different priorities, or for jobs that keep their positions.
     std::vector<Request> const others{SetLevel{1, 1}, SetLevel{3, 60}};
     BOOST_TEST(places_replaced(queue, others, must(plan_moves(queue, me, others))).empty());
     BOOST_TEST(places_replaced(submitted, levels, must(plan_moves(submitted, me, levels))).empty());
-    // A priority and a place in one batch.
+    // A request for a priority and one for a position in one batch.
     BOOST_TEST(plan(submitted, {SetLevel{1, 60}, ahead(3, 1)}) == "nice 1: 0 -> 43");
     BOOST_TEST(plan(submitted, {SetLevel{1, 42}, ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");
 }
 
 BOOST_AUTO_TEST_CASE(unfulfilled_requests_are_found_in_the_new_queue) {
     BOOST_TEST(unfulfilled(three, {ahead(3, 1), ahead(1, 3)}, me).size() == 1u);
-    // What runs by now asks for nothing any more.
+    // A request for a job that runs now is fulfilled.
     QueueState const later{{running(3), waiting(1, 900, 100)}, {}};
     BOOST_TEST(unfulfilled(later, {ahead(3, 1)}, me).empty());
 }

@@ -28,7 +28,7 @@ inline slurm::JobStatus running(std::uint32_t number, std::string user = "me") {
     return job;
 }
 
-/// "3 1 2": the numbers of the jobs, as they are served.
+/// "3 1 2": the numbers of the jobs in the order in which Slurm starts them.
 inline std::string order_of(QueueState const& queue) {
     std::string text;
     for (auto const& job : in_scheduling_order(queue.jobs, queue.tiers))

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(the_best_share_of_a_rung_trains_on) {
     BOOST_TEST((verdict.decision == RungDecision::advance));
     BOOST_TEST(verdict.better_trials == 1);
     BOOST_TEST(verdict.kept_trials == 2);
-    BOOST_TEST((decide(seven, 2, 4).decision == RungDecision::advance));  // a tie favours the newcomer
+    BOOST_TEST((decide(seven, 2, 4).decision == RungDecision::advance));  // equal metrics are not better
     BOOST_TEST((decide(seven, 2.5, 4).decision == RungDecision::stop));
     std::vector<RungEntry> const six{seven.begin(), seven.end() - 1};
     BOOST_TEST((decide(six, 1.5, 4).decision == RungDecision::stop));  // 7 / 4: only the best one

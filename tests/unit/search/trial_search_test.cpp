@@ -11,7 +11,7 @@ using namespace det::search;
 
 namespace trial_search_test {
 
-/// Rungs in memory. A test may hide entries of other trials, as a file system does whose listing lags.
+/// Rungs in memory. A test may hide entries of other trials, as a file system with delayed listings does.
 struct MemoryStore : RungStore {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> rungs;
     bool lags = false;
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_decision_of_a_later_run_replaces_that_of_a_run_that_was_c
     };
     auto first = trial(0);
     first.apply(decided(0, "stop"));     // recorded after the later run had begun
-    first.apply(decided(0, "advance"));  // by the later run, which did not know of the other decision
+    first.apply(decided(0, "advance"));  // by the later run, which had not seen the other decision
     BOOST_TEST(!first.end_decision());
     BOOST_TEST(report(first, 300, .5) == "advance");
     auto second = trial(1);

@@ -1,4 +1,4 @@
-// What `site check` says of a cluster.
+// The findings of `site check` about a cluster.
 #include <det/site/check.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@ namespace check_test {
 
 using Settings = slurm::ClusterConfig::Settings;
 
-/// A cluster as experiments like it.
+/// Settings about which `site check` has no findings.
 Settings good_settings() {
     return {{"SLURM_VERSION", "22.05.8"},
             {"PreemptType", "preempt/partition_prio"},

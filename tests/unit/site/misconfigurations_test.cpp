@@ -1,5 +1,5 @@
-// Mistakes that administrators make, each by its name: `site check` and `site try` report every one with what
-// to do.
+// Mistakes that administrators make, each with a name. `site check` and `site try` report every one, and what
+// to change.
 #include <det/site/accounting_limits.hpp>
 #include <det/site/check.hpp>
 #include <det/site/judge_preflight.hpp>
@@ -15,7 +15,7 @@ using namespace det::site;
 
 namespace misconfigurations_test {
 
-/// Everything that `site check` and `site try` look at.
+/// Everything that `site check` and `site try` examine.
 struct Cluster {
     std::string site_file;
     std::vector<slurm::Partition> partitions = two_partitions();

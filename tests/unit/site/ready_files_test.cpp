@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(the_plugin_that_was_built_here_says_which_slurm_it_is_for) 
     auto const version = site::find_plugin_version(object);
     BOOST_REQUIRE(version.has_value());
     BOOST_TEST((*version >> 16) >= 20u);
-    // Cut off anywhere, it says the same, or nothing; nothing is read beyond its end.
+    // A truncated plugin gives the same version or none; no byte beyond its end is read.
     for (std::size_t size = 0; size < object.size(); size += 997) {
         auto const cut = site::find_plugin_version(std::string_view(object).substr(0, size));
         BOOST_TEST((!cut || *cut == *version));

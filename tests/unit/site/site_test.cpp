@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
     BOOST_TEST((groups[1].type.empty() && groups[1].count == 2));
     BOOST_TEST((groups[2].type == "v100" && groups[2].count == 1));
     BOOST_TEST(parse_gpu_groups("(null)").empty());
-    BOOST_TEST(parse_gpu_groups("gpu:a b\n#SBATCH:4").at(0).type.empty());  // no word for a script
+    BOOST_TEST(parse_gpu_groups("gpu:a b\n#SBATCH:4").at(0).type.empty());  // must not get into a script
     BOOST_TEST(parse_gpu_groups("gpu:-3").empty());
 }
 

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(jobs_are_read_by_the_module_and_changed_by_commands) {
     runner.answer(0, "");
     must(slurm.cancel({7, 4}));
     BOOST_TEST(runner.line(0) == "scancel 7_4");
-    BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child is left, not even a dead one
+    BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1);  // no child is left, not even a zombie
 }
 
 BOOST_AUTO_TEST_CASE(an_unusable_module_is_not_tried_again) {

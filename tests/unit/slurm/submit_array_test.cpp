@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_a_killed_sbatch_has_submitted_is_found_by_its_co
     auto const arrays = array_jobs_of(must(journal::load_events(experiment.events())));
     BOOST_TEST(arrays.back().job == 103u);
     BOOST_TEST(arrays.back().tasks == std::vector<std::uint32_t>{2}, boost::test_tools::per_element());
-    // Now it is recorded, so the next one is another job.
+    // The resubmission is recorded now, so the next call submits another job.
     BOOST_TEST((must_fail(resubmit()).code == codes::submission_unclear));
 }
 

@@ -69,7 +69,7 @@ struct Meet : TemporaryDirectory {
             return open_file_bootstrap(rank, size, path() / "files", {timeout});
         };
     }
-    /// Without a file that was prepared for the ranks.
+    /// Opens a bootstrap for which the chief makes the file, with a new secret.
     Open new_secret(int size, std::chrono::milliseconds timeout = 20s,
                     std::chrono::milliseconds rejection_limit = 20s) const {
         return [=, this](Rank rank) {

@@ -25,7 +25,7 @@ std::string repeated(std::string_view piece, std::size_t bytes) {
     return out;
 }
 
-/// Each level names the one before ten times.
+/// Each level has ten aliases of the level before.
 std::string billion_laughs() {
     std::string text = "l0: &l0 lol\n";
     for (int level = 1; level <= 9; ++level) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_not_text_are_refused_with_their_location) {
              "a\0:\0"s,
              "save the file as UTF-8"));
     BOOST_TEST(says("a: \"\\ud800\"\n", "no Unicode character"));
-    BOOST_TEST(says("a: \"x\\Ny\"\n", "the escapes \\N and \\_"));  // yaml-cpp makes a lone byte 85 of it
+    BOOST_TEST(says("a: \"x\\Ny\"\n", "the escapes \\N and \\_"));  // yaml-cpp writes an invalid byte 85 for it
 }
 
 BOOST_AUTO_TEST_CASE(a_document_over_one_mebibyte_is_refused_unread) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(depth_is_bounded_in_every_style) {
     BOOST_TEST(says(repeated("[", 1 << 20), "deeper than 64 levels"));
     BOOST_TEST(says(repeated("{a: ", 1 << 18), "deeper than 64 levels"));
     BOOST_TEST(says(repeated("- ", 1 << 18), "deeper than 64 levels"));
-    // Through aliases: 40 levels in 40.
+    // An alias of 40 levels inside of 40 levels.
     auto const deep = std::string(40, '[') + "1" + std::string(40, ']');
     auto const deeper = std::string(40, '[') + "*a" + std::string(40, ']');
     BOOST_TEST(says("a: &a " + deep + "\nb: " + deeper + "\n", "deeper than 64 levels"));

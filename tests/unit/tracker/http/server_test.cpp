@@ -28,7 +28,7 @@ namespace http_server_test {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// A server with routes that show what it can do, at a unix socket and at a TCP port.
+/// A server with a route for each feature, at a unix socket and at a TCP port.
 struct Fixture {
     Fixture() { settings.limits.idle_time = 30s; }
 
@@ -452,7 +452,7 @@ BOOST_AUTO_TEST_CASE(a_client_waits_while_the_queue_of_connections_is_full) {
     (directory / "full").native().copy(address.sun_path, sizeof address.sun_path - 1);
     BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0);
     BOOST_REQUIRE(::listen(listener.get(), 0) == 0);
-    RawConnection const first(directory / "full");  // nothing accepts it
+    RawConnection const first(directory / "full");  // no process accepts it
     auto const hasty = Client::make(UnixEndpoint{directory / "full"}, {50ms, 50ms, 1000});
     BOOST_TEST(!hasty->get("/hello").has_value());
     auto const patient = Client::make(UnixEndpoint{directory / "full"}, {20s, 100ms, 1000});
@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(a_client_waits_while_the_queue_of_connections_is_full) {
         ::poll(nullptr, 0, 50);
         UniqueFd const accepted(::accept(listener.get(), nullptr, nullptr));
     });
-    // It gets into the queue, where nothing answers.
+    // The connection waits in the listen queue, and no process answers.
     BOOST_TEST(must_fail(patient->get("/hello")).message.find("did not answer in time") != std::string::npos);
 }
 

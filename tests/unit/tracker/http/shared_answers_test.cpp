@@ -21,7 +21,7 @@ public:
     bool is_gone = false;
 };
 
-/// A route whose answers the test gives.
+/// A route whose responses the test sends.
 struct Fixture {
     Fixture() { use(1h); }
 
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_handler_learns_when_no_client_waits_any_more) {
     BOOST_TEST(responders.at(0).is_done());
     responders.clear();
     (void)ask();
-    BOOST_TEST(asked.size() == 2u);  // nothing is kept of the answer that was given up
+    BOOST_TEST(asked.size() == 2u);  // the answer that was given up is not kept
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_comes_when_the_handler_gives_up_is_answered) {

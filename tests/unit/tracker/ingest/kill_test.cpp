@@ -1,4 +1,4 @@
-// The process that writes the index is killed at any moment, again and again.
+// The process that writes the index is killed at random moments, many times.
 #include <det/tracker/history/dump.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/index/tables.hpp>

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_running_job_is_counted_until_now) {
     AllocationFinder finder(make_spec());
     finder.add(trial, reports);
     BOOST_TEST((finder.find({make_job(slurm::JobState::running, 0)}, at(900))[0].ended == at(900)));
-    // Another execution of the job says nothing about this one.
+    // The times of another execution of the job are not used.
     BOOST_TEST((finder.find({make_job(slurm::JobState::running, 1)}, at(900))[0].ended == at(10)));
 }
 
