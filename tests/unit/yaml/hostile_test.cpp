@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_not_text_are_refused_with_their_location) {
              "a\0:\0"s,
              "save the file as UTF-8"));
     BOOST_TEST(says("a: \"\\ud800\"\n", "no Unicode character"));
-    BOOST_TEST(says("a: \"x\\Ny\"\n", "the escapes \\N and \\_"));  // yaml-cpp writes an invalid byte 85 for it
+    BOOST_TEST(says("a: \"x\\Ny\"\n", "the escapes \\N and \\_"));  // yaml-cpp makes a single byte 85 of it
 }
 
 BOOST_AUTO_TEST_CASE(a_document_over_one_mebibyte_is_refused_unread) {
