@@ -20,8 +20,8 @@ Selector = Callable[[str], bool]
 class Ranks(NamedTuple):
     """The numbers of a rank.
 
-    `group` is the same on all ranks and differs from that of other programs on the node. `chief_address` is an address
-    or a host name of the chief's node; None: ranks of several nodes need a run or MPI.
+    `group` is the same on all ranks and differs from that of other programs of this user on the node. `chief_address`
+    is an address or a host name of the chief's node; if it is None, ranks of several nodes need a run or MPI.
     """
 
     rank: int = 0
@@ -73,7 +73,8 @@ class Draft:
         self._library.check(self._library.det_checkpoint_draft_commit(self._pointer))
 
     def give_up(self, reason: str) -> None:
-        """Takes part in the commit of the other ranks and makes it fail. Its own error is expected."""
+        """Takes part in the commit of the other ranks and makes it fail. Ignores the status of the call: it is the
+        error that all ranks get."""
         self._library.det_checkpoint_draft_give_up(self._pointer, reason.encode())
 
     def destroy(self) -> None:
@@ -86,7 +87,8 @@ class Draft:
 class Handle:
     """det_context: the ranks, and after join_run() the run.
 
-    One thread at a time may use it; reports may come from any thread. A handle that is not closed disconnects when the process ends.
+    One thread at a time may use it, with two exceptions: any thread may report, except by report_mean(), and a thread
+    may call restore_path() beside another one. A handle that is not closed disconnects when the process ends.
     """
 
     def __init__(self, ranks: Ranks) -> None:
@@ -104,11 +106,12 @@ class Handle:
         self._size_pointer = byref(self._size)
 
     def join_run(self, checkpoint_path: str, checkpoint_storage: Optional[str], preempt_mode: int) -> None:
-        """Collective.
+        """Joins the run. Collective.
 
         Args:
             checkpoint_path: directory of the checkpoints outside of an experiment
-            checkpoint_storage: section checkpoint_storage of a configuration as JSON
+            checkpoint_storage: section checkpoint_storage of a configuration as JSON; None: that of the experiment,
+                or checkpoint_path
             preempt_mode: a det_preempt_mode
         """
         options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), preempt_mode=preempt_mode)
@@ -196,7 +199,7 @@ class Handle:
     def acknowledge_preemption(self) -> None:
         self._library.check(self._library.det_preempt_acknowledge(self._pointer))
 
-    # Reports, for the chief.
+    # Reports. Only the chief may call them, except report_mean() and flush_reports().
 
     def report_metrics(self, group: str, steps_completed: int, metrics: str) -> None:
         status = self._library.det_train_report_metrics(
@@ -206,7 +209,7 @@ class Handle:
             raise self._library.last_error(status)
 
     def report_mean(self, group: str, steps_completed: int, metrics: Dict[str, float]) -> Dict[str, float]:
-        """Collective."""
+        """Reports the means over all ranks, and returns them. Collective."""
         count = len(metrics)
         names = (c_char_p * count)(*[name.encode() for name in metrics])
         values = (c_double * count)(*metrics.values())
@@ -238,7 +241,7 @@ class Handle:
             self._library.det_train_report_alert(self._pointer, title.encode(), description.encode(), level)
         )
 
-    # What any rank may ask.
+    # Any rank may call these.
 
     def metadata(self) -> str:
         return self._strings_of(self._library.det_train_load_metadata)[0].decode()
@@ -263,7 +266,7 @@ class Handle:
     # The searcher.
 
     def training_length(self) -> Tuple[int, int]:
-        """The length and its det_unit. The length is 0 if none is configured."""
+        """The length and its det_unit. The length is 0 if none is configured, and outside of an experiment."""
         length, unit = c_uint64(), c_int32()
         self._library.check(
             self._library.det_searcher_training_length(self._pointer, byref(length), byref(unit))

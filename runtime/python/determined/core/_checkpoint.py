@@ -21,9 +21,9 @@ Selector = Callable[[str], bool]
 class DownloadMode(enum.Enum):
     """How the ranks of a node download a checkpoint."""
 
-    # Collective. Local rank 0 downloads, and the others return when the files are there.
+    # Collective. Local rank 0 downloads, and the other ranks of the node return when the files are there.
     LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
-    # Each rank by itself.
+    # Each rank downloads for itself.
     NoSharedDownload = "NO_SHARED_DOWNLOAD"
 
 
@@ -57,9 +57,9 @@ class CheckpointContext:
             the storage_id of the checkpoint
 
         Raises:
-            RuntimeError: on another rank than the chief without shard; no rank brings a directory; ranks bring
-                different files of the same name or contradicting metadata
-            ValueError: metadata has no steps_completed
+            RuntimeError: on another rank than the chief without shard; ckpt_dir is None without shard, with a selector
+                or on all ranks; ranks bring different files of the same name or contradicting metadata
+            ValueError: no rank's metadata has steps_completed
         """
         if ckpt_dir is None and selector is not None:
             raise RuntimeError("upload() got a selector without a ckpt_dir")
@@ -168,13 +168,13 @@ class CheckpointContext:
             yield pathlib.Path(_fetch(lambda: self._handle().restore_path(storage_id)))
             return
         yield pathlib.Path(self._by_local_chief(lambda: self._handle().restore_path(storage_id)))
-        self._distributed.gather_local(None)  # the files stay until all ranks of the node have left
+        self._distributed.gather_local(None)  # local rank 0 leaves the block after all other ranks of the node
 
     @contextlib.contextmanager
     def _restore_path_verified_beside(self, storage_id: str) -> Iterator[pathlib.Path]:
-        """restore_path() for a block that reads the files at once: if they are kept in a directory, a thread compares them with
-        their checksums meanwhile. The block must do nothing with what it has read: at its end a damaged checkpoint is an
-        error. Collective among the ranks of the node, which get one path.
+        """restore_path() for a block that reads all files into memory: if the storage is a directory, a thread compares the
+        files with their checksums while the block reads them. The block must not use what it has read, because only the
+        end of the block raises an error for a damaged checkpoint. All ranks call it; those of a node get one path.
         """
         handle = self._handle()
         directory = self._by_local_chief(lambda: handle.checkpoint_directory(storage_id))
@@ -188,7 +188,7 @@ class CheckpointContext:
             yield pathlib.Path(directory)
         except Exception:
             if verification is not None:
-                verification.wait()  # the damage is the reason
+                verification.wait()  # raises the damage of a file, which is the likely reason, instead
             raise
         self._by_local_chief(lambda: None if verification is None else verification.wait())
 
@@ -221,7 +221,10 @@ class CheckpointContext:
         return self._distributed.size < 2 or DownloadMode(mode) is DownloadMode.NoSharedDownload
 
     def _agree_on_steps(self, metadata: Optional[Dict[str, Any]]) -> Optional[int]:
-        """The steps_completed of the lowest rank that has it. Ranks that differ fail when metadata is merged."""
+        """The steps_completed of the lowest rank that has it; None if no rank has it. Collective.
+
+        Different values are an error later, when the metadata of the ranks is merged.
+        """
         known = [steps for steps in self._distributed.allgather(_steps_in(metadata)) if steps is not None]
         return known[0] if known else None
 
@@ -235,7 +238,7 @@ class CheckpointContext:
         return directories + [file["path"] for file in manifest["files"]]
 
     def _wanted_by_node(self, storage_id: str, selector: Optional[Selector]) -> Optional[Set[str]]:
-        """What the ranks of this node want; None: everything. Collective."""
+        """The paths that the selectors of this node's ranks choose; None: everything. Collective."""
         own = None if selector is None else [path for path in self._paths_in(storage_id) if selector(path)]
         wanted: Set[str] = set()
         for paths in self._distributed.allgather_local(own):
@@ -265,7 +268,7 @@ class CheckpointContext:
 
 
 class _InBackground:
-    """A call on a thread of its own, for functions of libdet, which let other threads run."""
+    """A call on a thread of its own, for functions of libdet, which release the global interpreter lock."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._problem: Optional[BaseException] = None
@@ -295,7 +298,7 @@ def _no_steps() -> ValueError:
 
 
 def _fetch(call: Callable[[], Any]) -> Any:
-    """Calls libdet, and raises CheckpointNotFound where the checkpoint does not exist."""
+    """Calls libdet. Raises CheckpointNotFound if the checkpoint does not exist."""
     try:
         return call()
     except _lib.LibraryError as problem:
@@ -316,7 +319,7 @@ def _has_manifest(directory: str) -> bool:
 
 
 def _all_but_manifest(selector: Optional[Selector]) -> Selector:
-    """A checkpoint gets a manifest of its own."""
+    """Selects all files but the manifest: the new checkpoint gets its own."""
     return lambda path: path != "manifest" and (selector is None or selector(path))
 
 

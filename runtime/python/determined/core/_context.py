@@ -23,14 +23,15 @@ _ALERT_LEVELS = ["debug", "info", "warn", "error"]  # in the order of det_alert_
 
 
 class TensorboardMode(enum.Enum):
-    """Who uploads files of TensorBoard."""
+    """Whether the program may call upload_tensorboard_files(). det-submit uploads nothing in either mode, because the files
+    are on the shared file system."""
 
     AUTO = "AUTO"
     MANUAL = "MANUAL"
 
 
 class Context:
-    """The Core API. Use it as `with core.init() as context`; all work begins when the block is entered.
+    """The Core API. Use it as `with core.init() as context`: the program joins its run when it enters the block.
 
     Attributes:
         checkpoint, distributed, preempt, profiler, searcher, train: the parts of the API
@@ -59,7 +60,7 @@ class Context:
         self._checkpoint_storage = checkpoint_storage
         self._preempt_mode = preempt_mode
         self._is_started = False
-        self._is_implicit = False  # made for a script that logs by other means; it gives way to the program's own
+        self._is_implicit = False  # made by ScriptReports; start() of another Context closes it
 
     def start(self) -> "Context":
         """Joins the run. Collective. `with` calls it.
@@ -94,7 +95,7 @@ class Context:
     def alert(
         self, title: Optional[str] = None, description: Optional[str] = None, level: str = "info"
     ) -> None:
-        """Gives the user a message, in the log and, if the chief calls it, in the journal of the trial.
+        """Writes a message for the user to the log and, if the chief calls it, to the journal of the trial.
 
         Args:
             level: "debug", "info", "warn" or "error"
@@ -127,8 +128,8 @@ class Context:
 
         if isinstance(value, determined.InvalidHP):
             self._end_with_invalid_hyperparameters(value)
-        # The connection is left as it is: the other ranks notice the end of this process, after its traceback has
-        # been printed. Closing would wait for them.
+        # Does not close the connection, because that would wait for the other ranks. They get an error when this
+        # process ends, after its traceback has been printed.
         self.preempt.close()
         self.profiler._close()
 
@@ -156,7 +157,7 @@ def init(
     """Makes the Core API of this program.
 
     Args:
-        distributed: the ranks, needed with several slots or nodes
+        distributed: the ranks; needed in a task with several slots or nodes
         checkpoint_storage: where checkpoints are kept. None: where the configuration says, or the user's data directory
             off the cluster. A path or file: URL, s3://bucket/prefix, or a map like checkpoint_storage of a configuration
         preempt_mode: which ranks call should_preempt()
@@ -245,7 +246,7 @@ def _dummy_init(
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     **_: Any,
 ) -> Context:
-    """init() as off the cluster."""
+    """init() that ignores the trial, as off the cluster."""
     storage = None if checkpoint_storage is None else json.dumps(read_storage(checkpoint_storage))
     ranks = distributed or DistributedContext(rank=0, size=1)
     return Context(ranks, None, storage, preempt_mode, TensorboardMode.AUTO)

@@ -9,9 +9,9 @@ from determined.core._distributed import DistributedContext
 class PreemptMode(enum.Enum):
     """Which ranks call should_preempt(), and how they get the answer."""
 
-    WorkersAskChief = "WORKERS_ASK_CHIEF"  # all ranks call at the same steps and get the same answer
-    ChiefOnly = "CHIEF_ONLY"  # only the chief calls
-    WorkersAskMaster = "WORKERS_ASK_MASTER"  # any rank calls at any time; answers may differ
+    WorkersAskChief = "WORKERS_ASK_CHIEF"  # all ranks call it at the same steps and get the same answer
+    ChiefOnly = "CHIEF_ONLY"  # only the chief calls it
+    WorkersAskMaster = "WORKERS_ASK_MASTER"  # any rank may call it at any time; answers may differ
 
 
 # In the order of det_preempt_mode.

@@ -31,7 +31,7 @@ class ProfilerContext:
         self._timings = Timings(waits_for_gpu=sync_timings)
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Samples the system metrics of this node until off(). The first local rank does it, in a process of its own.
+        """Samples the system metrics of this node until off(). Only local rank 0 does it, in a process of its own.
 
         Does nothing if it is on already, also by `profiling: {enabled: true}` in the configuration.
 
@@ -63,7 +63,7 @@ class ProfilerContext:
         sampler, self._sampler = self._sampler, None
         if sampler is None or sampler.stdin is None:
             return
-        sampler.stdin.close()  # it writes its last averages and ends
+        sampler.stdin.close()  # the sampler then writes its last averages and ends
         try:
             sampler.wait(_LAST_WRITE_S)
         except subprocess.TimeoutExpired:

@@ -22,7 +22,7 @@ class Unit(enum.Enum):
 class SearcherMode(enum.Enum):
     """Which ranks call operations()."""
 
-    WorkersAskChief = "WORKERS_ASK_CHIEF"  # all ranks; the chief's operations are broadcast
+    WorkersAskChief = "WORKERS_ASK_CHIEF"  # all ranks call it and get the chief's operations
     ChiefOnly = "CHIEF_ONLY"
 
 
@@ -49,7 +49,7 @@ class SearcherOperation:
         return self._length
 
     def report_progress(self, length: float) -> None:
-        """Reports the completed length. A length outside of 0 to that of the operation is cut to it.
+        """Reports the completed length, which is limited to the range from 0 to the length of the operation.
 
         Raises:
             RuntimeError: on a rank other than the chief, or after report_completed()
@@ -129,7 +129,8 @@ class SearcherContext:
         each step of the iteration is collective.
 
         Args:
-            auto_ack: if a notice ends the operations, that is recorded. Without it call acknowledge_out_of_ops().
+            auto_ack: if a notice ends the operations, records that the exit is a pause. Without it call
+                acknowledge_out_of_ops().
 
         Raises:
             ValueError: neither searcher.max_length nor max_time is configured

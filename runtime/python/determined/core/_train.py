@@ -104,13 +104,13 @@ class TrainContext:
             self._distributed._handle().report_progress(float(progress))
 
     def set_status(self, status: str) -> None:
-        """Tells in words what the program does."""
+        """Reports a text for the user about what the program does now. Only the chief's is written."""
         logger.info("status: %s", status)
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().set_status(status)
 
     def report_early_exit(self, reason: EarlyExitReason) -> None:
-        """Tells why the program is about to end. A second call warns and is ignored."""
+        """Records why the program is about to end. A second call warns and is ignored."""
         if self._has_exited_early:
             logger.warning("report_early_exit() was called again and is ignored")
             return
@@ -123,12 +123,14 @@ class TrainContext:
     def get_experiment_best_validation(self) -> Optional[float]:
         """The best value of the searcher's metric among all validations of the experiment; None if there is none.
 
-        Another rank's validations are seen within 50 ms after their report.
+        The chief's call includes its own reports. Reports of other processes are written to their journals, and then
+        seen, up to 50 ms after they were made.
         """
         return self._distributed._handle().best_validation() if self._is_on_cluster else None
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Dict[str, Any]:
-        """Replaces the metadata of the trial, a map that later runs of the trial get by get_metadata()."""
+        """Replaces the metadata of the trial, a map that later runs of the trial get by get_metadata(). Only the chief's
+        call writes it. Returns the map as JSON holds it."""
         text = encode(metadata)
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().set_metadata(text)
@@ -189,7 +191,7 @@ def _without_bytes(metrics: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _convert(value: Any) -> Any:
-    """Called by the encoder for what is not JSON: arrays and scalars of numpy and torch have tolist() or item()."""
+    """Converts a value that JSON lacks; the encoder calls it. Arrays and scalars of numpy and torch have tolist() or item()."""
     for name in ("tolist", "item"):
         method = getattr(value, name, None)
         if method is not None:
