@@ -1,4 +1,4 @@
-"""Puts libdet into the wheel: the file that DET_WHEEL_LIBRARY names. Run by hatchling."""
+"""A build hook of hatchling that puts libdet, the file that DET_WHEEL_LIBRARY names, into the wheel."""
 
 import os
 from typing import Any, Dict
@@ -13,6 +13,6 @@ class LibraryHook(BuildHookInterface):  # type: ignore[misc]
             return
         machine = os.uname().machine
         build_data["pure_python"] = False
-        # libdet is called by ctypes: one wheel for all releases of Python. Its glibc is that of the tarball.
+        # ctypes calls libdet, so that one wheel serves all releases of Python. manylinux_2_34: libdet needs glibc 2.34.
         build_data["tag"] = f"py3-none-manylinux_2_34_{machine}"
         build_data["force_include"][library] = "determined/_lib/libdet.so.0"

@@ -4,7 +4,7 @@ import os
 
 
 class _DistributedBackend:
-    """What the launcher of this process has chosen. det-launch sets the variables."""
+    """The library that the launcher of this process has chosen. det-launch sets the variables."""
 
     HOROVOD = "USE_HOROVOD"
     TORCH = "USE_TORCH_DISTRIBUTED"

@@ -21,13 +21,13 @@ def _modules_below(directory: str) -> Dict[str, ModuleType]:
 
 @contextlib.contextmanager
 def import_from_path(path: "os.PathLike[str]") -> Iterator[None]:
-    """Modules imported in the block are first looked for in `path`, for instance in the code of a checkpoint.
+    """In the block, import statements look first in `path`, for instance in the code of a checkpoint.
 
         with determined.import_from_path(checkpoint_path / "code"):
             import model_def
 
-    Modules of the working directory that were imported before are put back afterwards, and those of `path` are
-    forgotten by the next import statement. No __pycache__ is written.
+    Modules of the working directory that are already imported are hidden in the block. Its end puts them back into
+    sys.modules and removes those of `path`, which objects made of them still use. No __pycache__ is written.
     """
     directory = os.path.abspath(os.fspath(path))
     hidden = _modules_below(os.getcwd())

@@ -1,4 +1,4 @@
-"""What a program knows of its task: the files of DET_RUN_DIR/info, with Determined's names."""
+"""Information about the task of this process: the files of DET_RUN_DIR/info, with Determined's names."""
 
 import json
 import os
@@ -124,7 +124,7 @@ class ClusterInfo:
 
     @property
     def gpu_uuids(self) -> List[str]:
-        """The GPUs of this node that Slurm gave to this task; all of the node if Slurm lists none."""
+        """The UUIDs of the GPUs of this node that Slurm gave to this task; of all GPUs of the node if Slurm lists none."""
         if self._resources is None:
             self._resources = ResourcesInfo(_load(self._directory / "resources.json"))
         return self._resources.gpu_uuids

@@ -1,8 +1,8 @@
-"""The tracking store of MLflow's client in a trial, by MLflow's entry point `mlflow.tracking_store`.
+"""The tracking store that MLflow's client uses in a trial. MLflow finds it by the entry point `mlflow.tracking_store`.
 
-MLFLOW_TRACKING_URI=det-submit://trial, which `slurm: {log_mlflow: true}` sets, selects it. It is MLflow's own FileStore in the
-trial's own files, so that experiments, runs, parameters, tags and artifacts are MLflow's. Metrics go to the trial's journal at
-once, and into MLflow's files in blocks, because these are several small files on a shared file system. No server is asked.
+MLFLOW_TRACKING_URI=det-submit://trial, which `slurm: {log_mlflow: true}` sets, selects it. It is MLflow's own FileStore below the
+trial's own files, so that MLflow's code stores experiments, runs, parameters, tags and artifacts. Metrics go to the trial's
+journal at once, and into MLflow's files in blocks, because these are many small files on a shared file system. No server is used.
 """
 
 import atexit
@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from determined._script_reports import ScriptReports, group_name, trial_files
 
-# Newer releases of MLflow refuse FileStore without it.
+# Newer releases of MLflow refuse FileStore without this variable.
 os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
 
 try:
@@ -27,7 +27,7 @@ except ImportError as problem:
 
 logger = logging.getLogger("determined.scripts")
 
-_BLOCK = 1000  # MLflow's limit on the metrics of a call
+_BLOCK = 1000  # MLflow's limit on the number of metrics in a call
 
 
 class _TrialRuns:
@@ -36,7 +36,7 @@ class _TrialRuns:
     def __init__(self) -> None:
         self.reports = ScriptReports()
         self.lock = threading.RLock()
-        self.unwritten: Dict[str, List[Any]] = {}  # by run, metrics that MLflow's files lack
+        self.unwritten: Dict[str, List[Any]] = {}  # by run: metrics that are not yet in MLflow's files
         self._series: Dict[str, Optional[str]] = {}
         self._contents: Dict[str, Dict[str, Any]] = {}
         self._counts: Dict[Tuple[str, str], int] = {}
@@ -54,7 +54,7 @@ class _TrialRuns:
             logger.info("MLflow run %s: metrics go to trial %s%s", name, self.reports.info.task_id, where)
 
     def keep(self, run_id: str, kind: str, name: str, value: str) -> None:
-        """A parameter or tag, for the trial's metadata."""
+        """Adds a parameter or tag to the trial's metadata. kind: "params" or "tags"."""
         content = self._contents.get(run_id)
         if content is None or name.startswith("mlflow."):
             return
@@ -71,14 +71,14 @@ class _TrialRuns:
             self.reports.report(step, row, group)
 
     def count_earlier(self, run_id: str, key: str, count: int) -> None:
-        """How many values without a step an earlier process has logged."""
+        """Sets how many values without a step an earlier process has logged, so that their numbers go on."""
         self._counts.setdefault((run_id, key), count)
 
     def has_counted(self, run_id: str, key: str) -> bool:
         return (run_id, key) in self._counts
 
     def _step_of(self, run_id: str, metric: Any) -> int:
-        """The step of a metric. MLflow sends 0 for those that are logged without one: they are numbered."""
+        """The step of a metric. MLflow passes step 0 if the script gives none: such values are numbered from 0."""
         if metric.step:
             return int(metric.step)
         count = self._counts.get((run_id, metric.key), 0)
@@ -90,7 +90,7 @@ _runs: Optional[_TrialRuns] = None
 
 
 def _trial_runs() -> _TrialRuns:
-    """One for all stores of the process: MLflow makes several."""
+    """The one object that all stores of the process share: MLflow makes several stores."""
     global _runs
     if _runs is None:
         _runs = _TrialRuns()
@@ -98,7 +98,7 @@ def _trial_runs() -> _TrialRuns:
 
 
 class TrackingStore(FileStore):
-    """Made by MLflow's client for the scheme `det-submit`."""
+    """The store that MLflow's client makes for the URI scheme `det-submit`."""
 
     is_plugin = True
 
@@ -106,7 +106,7 @@ class TrackingStore(FileStore):
         self._trial = _trial_runs()
         self._is_writing = False
         rank = self._trial.reports.rank
-        # Ranks create experiments of the same name at the same time, which one directory would refuse.
+        # Each rank has a directory: ranks create experiments of the same name at the same time, which fails in one directory.
         root = trial_files("mlruns" if rank == 0 else f"mlruns-rank-{rank}")
         os.makedirs(os.path.dirname(root), exist_ok=True)
         with warnings.catch_warnings():
@@ -148,7 +148,7 @@ class TrackingStore(FileStore):
         with self._trial.lock:
             self._trial.keep(run_id, "tags", tag.key, tag.value)
 
-    # What reads metrics, or ends a run, writes them into MLflow's files first.
+    # Calls that read metrics, or end or delete a run, first write its metrics into MLflow's files.
 
     def get_run(self, run_id: str) -> Any:
         self._write(run_id)

@@ -16,7 +16,8 @@ from determined.core import _context
 
 logger = logging.getLogger("determined.scripts")
 
-# A launcher's mark and its variable of the rank, as libdet finds them. Without one the program is one process per node.
+# A variable by which a launcher is recognized, and its variable with the rank; the order is libdet's. If none is set, the
+# program is one process per node.
 _RANK_VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK"),
     ("MPI_LOCALNRANKS", "PMI_RANK"),
@@ -38,8 +39,8 @@ def find_rank(info: "determined.ClusterInfo") -> int:
 def split_groups(metrics: Dict[str, Any], searcher: Dict[str, Any]) -> Iterable[Tuple[str, Dict[str, Any]]]:
     """Divides metrics into the groups training and validation.
 
-    The searcher's metric and names with a word like val, eval or test are validation, unless they have the word train. A
-    search needs the metric and the time of a validation in one report, so that searcher.time_metric is in both groups.
+    The searcher's metric is validation, and so is a name that has a word like val, eval or test and not the word train. A
+    search needs the metric and the time of a validation in one report: searcher.time_metric is also put into validation.
     """
     groups: Dict[str, Dict[str, Any]] = {"training": {}, "validation": {}}
     for name, value in metrics.items():
@@ -54,7 +55,7 @@ def split_groups(metrics: Dict[str, Any], searcher: Dict[str, Any]) -> Iterable[
 
 
 def group_name(name: str) -> str:
-    """A name for a group of metrics, which has no dot."""
+    """Makes a name for a group of metrics, which must not contain a dot."""
     return re.sub(r"[^\w-]+", "_", name) or "run"
 
 
@@ -62,7 +63,7 @@ class ScriptReports:
     """The reports of one process.
 
     Attributes:
-        is_recorded: whether this process reports: it is the chief of a trial
+        is_recorded: whether this process reports: it is the chief of a trial, and has not failed to join the run
         info: the ClusterInfo; None off the cluster
         rank: the number of this process; 0 off the cluster
     """
@@ -79,11 +80,11 @@ class ScriptReports:
         self._unsaved: Dict[str, Any] = {}
 
     def hyperparameters(self) -> Dict[str, Any]:
-        """Those of the trial; empty off the cluster. Every rank may call this."""
+        """The hyperparameters of the trial; empty outside of a trial. Every rank may call this."""
         return dict(self.info.trial.hparams) if self.info is not None and self.info.task_type == "TRIAL" else {}
 
     def report(self, steps_completed: int, metrics: Dict[str, Any], group: Optional[str] = None) -> None:
-        """Reports metrics, by default in the groups that their names tell."""
+        """Reports metrics. group: None: split_groups() chooses the groups by the names."""
         context = self._find_context() if metrics else None
         if context is None:
             return
@@ -114,7 +115,7 @@ class ScriptReports:
             context.distributed._handle().flush_reports()
 
     def close(self) -> None:
-        """flush(), and leaves the run if the program has not joined it by itself. A later report joins it again."""
+        """Calls flush(), and leaves the run if this object has joined it. A later report joins it again."""
         if not self.is_recorded or os.getpid() != self._pid:
             return
         context = _context.active_context()
@@ -132,8 +133,8 @@ class ScriptReports:
         self._metadata = context.train.set_metadata({**self._metadata, **unsaved})
 
     def _find_context(self) -> Optional[core.Context]:
-        """The Context of the program, else one of our own; None if this process does not report."""
-        if not self.is_recorded or os.getpid() != self._pid:  # a process that was forked shares no Context
+        """The Context of the program, else one that this object makes; None if this process does not report."""
+        if not self.is_recorded or os.getpid() != self._pid:  # a forked process must not use its parent's Context
             return None
         context = _context.active_context()
         if context is not None:

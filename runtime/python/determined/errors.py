@@ -12,7 +12,7 @@ class InternalException(Exception):
 
 
 class EnterpriseOnlyError(Exception):
-    """A feature that only other editions of Determined have."""
+    """A feature that only the enterprise edition of Determined has."""
 
 
 class InvalidExperimentException(BaseException):

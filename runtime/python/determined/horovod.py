@@ -1,4 +1,4 @@
-"""`hvd`, a stand-in of horovod.torch (or of another part of Horovod) that is imported at its first use."""
+"""`hvd` stands for horovod.torch, or for another module of Horovod, and imports that module at the first use."""
 
 import importlib
 from typing import Any, Optional
@@ -11,10 +11,10 @@ class _Horovod:
         self._module: Any = None
 
     def require_horovod_type(self, horovod_type: str, reason: str) -> None:
-        """Chooses "torch" or "tensorflow" or "tensorflow.keras". A later call must choose the same.
+        """Chooses the module: "torch", "tensorflow" or "tensorflow.keras". A later call must choose the same one.
 
         Args:
-            reason: what needs it, for the message
+            reason: what needs the module, for the message of the ValueError
         """
         if self._type not in (None, horovod_type):
             raise ValueError(

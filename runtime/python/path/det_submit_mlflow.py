@@ -1,5 +1,5 @@
-"""What MLflow finds by the entry point beside this file. MLflow imports it in each program that imports mlflow, and before its own
-stores can be imported, so that it imports nothing until the store is wanted."""
+"""The module that the MLflow entry point beside this file names. MLflow imports it in each program that imports mlflow, before
+MLflow's own stores can be imported: so this module imports the store only when open_store() is called."""
 
 from typing import Any, Optional
 

@@ -1,8 +1,8 @@
-"""Found through the PYTHONPATH of a run: loads the package `determined` of the user's environment if it has one, else that of
-det-submit.
+"""The module `determined` on the PYTHONPATH of a run. It loads the package `determined` of the user's environment if there is
+one, else that of det-submit.
 
-PYTHONPATH comes before the packages of the environment, so the package itself can't be on it: it would hide a `determined`
-that the user has installed.
+The package itself can't be on the PYTHONPATH: Python looks there before it looks for the packages of the environment, so that a
+`determined` that the user has installed would be hidden.
 """
 
 import importlib.machinery
@@ -24,7 +24,7 @@ def _load() -> None:
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"there is no package determined in {_OWN}", name="determined")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["determined"] = module  # what the import statement returns
+    sys.modules["determined"] = module  # the import statement returns this entry
     spec.loader.exec_module(module)
 
 

@@ -1,4 +1,4 @@
 """Launchers with the command lines of Determined: `python3 -m determined.launch.torch_distributed ...`.
 
-Each becomes a program of det-submit (det-launch or det-wrap-rank), which starts the ranks.
+Each replaces its process by a program of det-submit: det-launch, which starts the ranks, or det-wrap-rank.
 """

@@ -1,4 +1,4 @@
-"""Becomes a program of det-submit."""
+"""Replaces the process by a program of det-submit."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from determined._programs import find_program
 
 
 def become(name: str, arguments: List[str]) -> NoReturn:
-    """Replaces this process by a program of det-submit. If it can't be found, ends with 1."""
+    """Replaces this process by a program of det-submit. Exits with 1 if the program can't be found."""
     program = find_program(name)
     if program is None:
         print(f"{name} is neither beside the package determined nor in PATH", file=sys.stderr)
@@ -19,7 +19,7 @@ def become(name: str, arguments: List[str]) -> NoReturn:
 
 
 def launch(launcher: str, arguments: List[str], usage: str) -> NoReturn:
-    """Becomes `det-launch LAUNCHER`.
+    """Replaces this process by `det-launch LAUNCHER`.
 
     Args:
         usage: printed on --help, and before the error if there is neither a script nor a trial class

@@ -1,4 +1,4 @@
-"""python3 -m determined.launch.deepspeed: ranks by DeepSpeed."""
+"""python3 -m determined.launch.deepspeed: starts ranks by DeepSpeed's launcher."""
 
 import sys
 from typing import List, NoReturn, Optional
@@ -11,7 +11,7 @@ Starts a rank of SCRIPT per slot by deepspeed. `det-launch deepspeed --help` say
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Becomes det-launch deepspeed."""
+    """Replaces this process by det-launch deepspeed."""
     launch("deepspeed", sys.argv[1:] if arguments is None else arguments, USAGE)
 
 

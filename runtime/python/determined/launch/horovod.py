@@ -1,4 +1,4 @@
-"""python3 -m determined.launch.horovod: ranks by horovodrun."""
+"""python3 -m determined.launch.horovod: starts ranks by horovodrun."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ def has_one_slot() -> bool:
 
 
 def run_single_rank(command: List[str]) -> NoReturn:
-    """Becomes the script itself."""
+    """Replaces this process by the script. Exits with 127 if it can't be run."""
     sys.stdout.flush()
     try:
         os.execvp(command[0], command)
@@ -29,7 +29,7 @@ def run_single_rank(command: List[str]) -> NoReturn:
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Becomes det-launch horovod; with --autohorovod and one slot, the script itself."""
+    """Replaces this process by det-launch horovod; with --autohorovod and at most one slot, by the script itself."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["--autohorovod"]:
         del words[0]

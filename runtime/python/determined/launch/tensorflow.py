@@ -1,4 +1,4 @@
-"""python3 -m determined.launch.tensorflow: a process per node, connected by TF_CONFIG."""
+"""python3 -m determined.launch.tensorflow: starts a process per node; TF_CONFIG names the nodes."""
 
 import sys
 from typing import List, NoReturn, Optional
@@ -11,7 +11,7 @@ Starts SCRIPT once per node, with TF_CONFIG. `det-launch tensorflow --help` says
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Becomes det-launch tensorflow."""
+    """Replaces this process by det-launch tensorflow."""
     launch("tensorflow", sys.argv[1:] if arguments is None else arguments, USAGE)
 
 

@@ -1,4 +1,4 @@
-"""python3 -m determined.launch.torch_distributed: ranks by PyTorch."""
+"""python3 -m determined.launch.torch_distributed: starts ranks by torch.distributed.run."""
 
 import sys
 from typing import List, NoReturn, Optional
@@ -11,7 +11,7 @@ Starts a rank of SCRIPT per slot by torch.distributed.run. `det-launch torch_dis
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Becomes det-launch torch_distributed."""
+    """Replaces this process by det-launch torch_distributed."""
     launch("torch_distributed", sys.argv[1:] if arguments is None else arguments, USAGE)
 
 

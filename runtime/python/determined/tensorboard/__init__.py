@@ -10,7 +10,7 @@ __all__ = ["EventWriter", "make_writer", "trial_directory"]
 
 
 def make_writer(directory: "os.PathLike[str]") -> Any:
-    """A SummaryWriter of torch where the package tensorboard is installed, else an EventWriter."""
+    """A SummaryWriter of torch if the package tensorboard is installed, else an EventWriter."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

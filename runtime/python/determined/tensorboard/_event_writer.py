@@ -1,7 +1,7 @@
 """Scalars in TensorBoard's event files, without the package tensorboard.
 
-An event file is a sequence of records: the length of the bytes as 8 bytes, a checksum of these, the bytes, and a checksum of the
-bytes. The bytes are a message of Protocol Buffers, an Event.
+An event file is a sequence of records. A record consists of the length of its data (8 bytes, little-endian), a masked CRC32C of
+the length, the data, and a masked CRC32C of the data. The data is an Event, a message of Protocol Buffers.
 """
 
 import os
@@ -66,8 +66,8 @@ class EventWriter:
     """Writes scalars to one event file of a directory, with the names of torch's SummaryWriter.
 
     Args:
-        log_dir: the directory; it is made with the first event
-        purge_step: TensorBoard forgets what other files of the directory say about this and later steps
+        log_dir: the directory; the first event makes it
+        purge_step: TensorBoard drops the events of earlier files in the directory from this step on
     """
 
     def __init__(self, log_dir: "os.PathLike[str]", purge_step: Optional[int] = None) -> None:

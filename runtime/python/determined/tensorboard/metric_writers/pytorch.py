@@ -9,7 +9,7 @@ class TorchWriter:
     """Writes into the trial's directory for TensorBoard.
 
     Attributes:
-        writer: a SummaryWriter of torch, or an EventWriter where the package tensorboard is missing
+        writer: a SummaryWriter of torch, or an EventWriter if the package tensorboard is missing
     """
 
     def __init__(self) -> None:
@@ -19,5 +19,5 @@ class TorchWriter:
         self.writer.add_scalar(name, value, step)
 
     def reset(self) -> None:
-        """Writes what is buffered."""
+        """Writes buffered events to the file."""
         self.writer.flush()
