@@ -21,19 +21,20 @@ class BatchTraining:
         self._sizes_file: Optional[str] = context._optimizations.grad_updates_size_file
 
     def start(self) -> None:
-        """Makes the loader's iterator, which starts its workers and draws random numbers."""
+        """Makes the loader's iterator, which starts the loader's workers and may draw random numbers. Starts the tuning and
+        the profiler of the trial."""
         self._iterator = iter(self._loader)
         self._begin_tuning()
         if self._context._torch_profiler is not None:
             self._context._torch_profiler.start()
 
     def stop(self) -> None:
-        """Ends the profiler that the trial has set."""
+        """Stops the profiler of the trial, if context.set_profiler() has set one."""
         if self._context._torch_profiler is not None:
             self._context._torch_profiler.stop()
 
     def _begin_tuning(self) -> None:
-        """Uses the size of buckets that an earlier run of the trial has found, or begins to look for one."""
+        """Uses the bucket size that an earlier run of the trial has found, or starts to try sizes."""
         context = self._context
         if not context._optimizations.auto_tune_tensor_fusion or context.distributed.size < 2:
             return
@@ -55,7 +56,11 @@ class BatchTraining:
             self._context._core.train.report_metrics("tuning", batch_idx + 1, {"tensor_fusion_threshold": size})
 
     def _endless(self) -> Iterator[Any]:
-        """The batches of the loader. A loader that is not det-submit's begins again at its end."""
+        """Yields the batches of the loader without end. det-submit's loaders repeat by themselves; others are started again.
+
+        Raises:
+            RuntimeError: the loader has no batches
+        """
         while True:
             is_empty = True
             for batch in self._iterator:

@@ -1,4 +1,4 @@
-"""Which samples a batch of the training has: a function of the seed and the batch's number, so that a training can go on at
+"""Which samples a batch of the training has: a function of the seed and the batch's number, so that a training can continue at
 any batch."""
 
 import threading
@@ -31,14 +31,15 @@ def adapt_batch_sampler(
 
 
 class EpochBatches(BatchSampler):
-    """The batches of one rank where the user has given no sampler. Begins at any batch without drawing earlier ones.
+    """The batches of one rank if the user has given no sampler. It can begin at any batch without drawing earlier ones.
 
-    The batches of all epochs are numbered through; rank r of n takes the numbers r, r + n, r + 2n ...
+    Batches are numbered across epochs; rank r of n takes the numbers r, r + n, r + 2n ... The length is that of one epoch.
 
     Args:
         samples: number of samples of the data set
-        seed: None: in order; else the order of an epoch follows from the seed and the epoch
-        repeat: whether another epoch follows the first one
+        seed: None: samples come in order; else the order of an epoch follows from the seed and the epoch
+        repeat: False: ends after the first epoch; True: never ends
+        skip: number of this rank's batches to leave out
     """
 
     def __init__(
@@ -53,8 +54,8 @@ class EpochBatches(BatchSampler):
         self._num_replicas = num_replicas
         self._rank = rank
         self._batches = samples // batch_size if drop_last else -(-samples // batch_size)
-        # In the middle of a training the order is drawn while the checkpoint is loaded: with a million samples it takes a third
-        # as long as the loading of 100 MB.
+        # If a training continues, a thread draws the order while the state of the checkpoint is loaded: with a million samples
+        # that takes a third as long as the loading of 100 MB.
         self._ahead: Optional[_OrderAhead] = None
         if skip > 0 and self._batches > 0 and seed is not None:
             self._ahead = _OrderAhead((skip * num_replicas + rank) // self._batches, self._draw)
@@ -88,7 +89,7 @@ class EpochBatches(BatchSampler):
 
 
 class _OrderAhead:
-    """The order of an epoch, drawn on a thread of its own."""
+    """The order of an epoch, which a separate thread draws."""
 
     def __init__(self, epoch: int, draw: Callable[[int], Any]) -> None:
         self.epoch = epoch
@@ -106,11 +107,12 @@ class _OrderAhead:
 
 
 class SamplerEpochs(BatchSampler):
-    """The batches of a user's batch sampler, epoch by epoch. What it draws from the global generators of random numbers
-    follows from the seed and the epoch.
+    """The batches of a user's batch sampler, epoch by epoch. The random numbers that the sampler draws from the global
+    generators follow from the seed and the epoch.
 
     Args:
         first_epoch: the epoch with which it begins
+        repeat: False: ends after the first epoch; True: ends only if the sampler has no batches
     """
 
     def __init__(self, batch_sampler: Any, seed: int, first_epoch: int, repeat: bool) -> None:
@@ -150,11 +152,11 @@ def _drawn_by(batches: Iterator[List[int]], randomness: IsolatedRandomness) -> I
 def adapt_user_sampler(
     batch_sampler: Any, seed: int, repeat: bool, skip: int, num_replicas: int, rank: int
 ) -> Any:
-    """adapt_batch_sampler() with random numbers of the sampler's own. Earlier epochs are drawn again only from samplers
-    that may remember them."""
+    """Like adapt_batch_sampler(), but the sampler has its own random numbers (SamplerEpochs). With a skip, draws the earlier
+    epochs again unless the sampler is one whose passes do not depend on each other (_has_no_memory())."""
     first_epoch = 0
     if repeat and skip > 0 and _has_no_memory(batch_sampler) and len(batch_sampler) > 0:
-        # Rank r's next batch is number skip * n + r of all; leave out the epochs that lie before the one of rank 0.
+        # Rank r of n continues with batch skip * n + r of all ranks. Leaves out the epochs before that of rank 0's batch.
         first_epoch = skip * num_replicas // len(batch_sampler)
         left_out = first_epoch * len(batch_sampler)
         numbers = SamplerEpochs(batch_sampler, seed, first_epoch, repeat)
@@ -165,7 +167,7 @@ def adapt_user_sampler(
 
 
 class SkipThenShare(BatchSampler):
-    """Leaves out batches of all ranks, then yields every num_replicas-th."""
+    """Leaves out `skip` batches, then yields every num_replicas-th. Its length is the rank's share of the wrapped sampler."""
 
     def __init__(self, batch_sampler: Any, skip: int, num_replicas: int, rank: int) -> None:
         self._sampler = batch_sampler

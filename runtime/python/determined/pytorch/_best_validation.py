@@ -6,11 +6,11 @@ from determined.pytorch._search_rungs import _searcher_of
 
 
 class BestValidation:
-    """Decides by the checkpoint policy. All methods are collective.
+    """Decides by the checkpoint policy.
 
     Args:
-        policy: "best": after a validation that is better than all earlier ones of the experiment, or after each one
-            without a searcher's metric; "all"; "none"
+        policy: which validations are followed by a checkpoint. "best": those that are better than all earlier ones of the
+            experiment, or all if there is no searcher's metric; "all"; "none"
     """
 
     def __init__(self, core_context: Any, policy: str) -> None:
@@ -21,7 +21,7 @@ class BestValidation:
         self._smaller_is_better = searcher.get("smaller_is_better", True)
 
     def searcher_metric(self, metrics: Dict[str, Any]) -> float:
-        """The metric by which the searcher decides.
+        """The value of the metric by which the searcher decides.
 
         Raises:
             RuntimeError: it is missing or no number
@@ -35,7 +35,8 @@ class BestValidation:
         return float(value)
 
     def wants_checkpoint(self, metrics: Dict[str, Any]) -> bool:
-        """Called before the metrics are reported."""
+        """Whether to save a checkpoint after this validation. Collective. Call it before the metrics are reported, because it
+        compares them with the reported ones."""
         if self._policy != "best" or self._metric is None:
             return self._policy != "none"
         is_better = False

@@ -1,6 +1,6 @@
 """optimizations.auto_tune_tensor_fusion: finds the size of DistributedDataParallel's buckets that trains fastest.
 
-The first steps are measured with one size after the other. The ranks agree on the size with the smallest mean time.
+Measures the first steps of the training with one size after the other. The ranks choose the size with the smallest mean time.
 """
 
 import logging
@@ -14,7 +14,7 @@ _MEASURED_STEPS = 5
 
 
 def candidate_sizes(model_bytes: int) -> List[int]:
-    """The sizes to try: up to the first that holds all gradients of a model."""
+    """The sizes to try, in MiB: those of SIZES_MIB up to the first one that holds all gradients of a model."""
     fitting = [size for size in SIZES_MIB if size << 20 < model_bytes]
     return [*fitting, *SIZES_MIB[len(fitting) : len(fitting) + 1]]
 
@@ -24,8 +24,8 @@ class BucketTuning:
 
     Args:
         model_bytes: the size of all gradients
-        set_size: lets the models use another size, in MiB
-        allgather: that of the DistributedContext
+        set_size: sets the bucket size of the models, in MiB
+        allgather: the method of the DistributedContext
 
     Attributes:
         chosen: the size in MiB; None while the sizes are tried
@@ -47,7 +47,7 @@ class BucketTuning:
             set_size(self._sizes[0])
 
     def step(self, seconds: float) -> bool:
-        """Counts a step that took so long. Returns whether a size was chosen just now."""
+        """Records the duration of a step. Returns True for the step after which the ranks choose the size. Collective."""
         if self.chosen is not None:
             return False
         self._steps += 1

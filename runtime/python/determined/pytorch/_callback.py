@@ -6,18 +6,18 @@ from typing import Any, Dict, List, Mapping
 
 logger = logging.getLogger("determined.pytorch")
 
-# Hooks of older releases of Determined, which trials may still have. They are called after those of the present name.
+# Names that hooks had in older releases of Determined. A hook with the old name is called after that with the present name.
 _FORMER_NAMES = {"on_validation_start": "on_validation_step_start", "on_validation_end": "on_validation_step_end"}
 
 
 class PyTorchCallback:
-    """What a trial does at the steps of the training loop. PyTorchTrial.build_callbacks() returns them.
+    """Methods that the training loop calls, for a trial to override. PyTorchTrial.build_callbacks() returns such objects.
 
-    All methods do nothing unless they are overridden. They are called on every rank, except those that say otherwise.
+    Every rank calls them, unless a method says otherwise.
     """
 
     def on_trial_startup(self, first_batch_idx: int, checkpoint_uuid: Any) -> None:
-        """Before the data loaders are made.
+        """Called before the data loaders are made.
 
         Args:
             first_batch_idx: the batch with which this run begins
@@ -25,62 +25,63 @@ class PyTorchCallback:
         """
 
     def on_checkpoint_load_start(self, checkpoint: Dict[str, Any]) -> None:
-        """Before the state of a checkpoint is loaded. May change it."""
+        """Called before the state of a checkpoint is loaded. May change the state."""
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Loads what state_dict() gave."""
+        """Loads what state_dict() has returned."""
 
     def state_dict(self) -> Dict[str, Any]:
-        """What a checkpoint has to hold of this callback."""
+        """The state of this callback for a checkpoint. Only the chief calls it."""
         return {}
 
     def on_training_start(self) -> None:
-        """Once, after a checkpoint was loaded and before the first batch."""
+        """Called once, after a checkpoint was loaded and before the first batch of this run."""
 
     def on_training_epoch_start(self, epoch_idx: int) -> None:
-        """Before the first batch of an epoch."""
+        """Called before the first batch of an epoch."""
 
     def on_training_epoch_end(self, epoch_idx: int) -> None:
-        """After the last batch of an epoch."""
+        """Called after the last batch of an epoch."""
 
     def on_training_workload_end(self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]) -> None:
-        """After the training metrics of a reporting period were reported.
+        """Called after training metrics were reported, which also happens before a validation and a checkpoint.
 
         Args:
             avg_metrics: on the chief the reported metrics, on other ranks those of this rank
-            batch_metrics: those of each batch
+            batch_metrics: those of each batch since the last report
         """
 
     def on_validation_start(self) -> None:
-        """Before a validation."""
+        """Called before a validation."""
 
     def on_validation_epoch_start(self) -> None:
-        """Before the first batch of a validation."""
+        """Called before the first batch of a validation."""
 
     def on_validation_epoch_end(self, outputs: List[Any]) -> None:
-        """After the last batch of a validation.
+        """Called after the last batch of a validation.
 
         Args:
             outputs: what evaluate_batch() of this rank returned; empty with evaluate_full_dataset()
         """
 
     def on_validation_end(self, metrics: Dict[str, Any]) -> None:
-        """After a validation, before its metrics are reported. The metrics are those of all ranks."""
+        """Called after a validation, before its metrics are reported. The metrics are combined from all ranks."""
 
     def on_checkpoint_save_start(self, checkpoint: Dict[str, Any]) -> None:
-        """Before a checkpoint is written. Only on the chief. May change the state."""
+        """Called before a checkpoint is written, only on the chief. May change the state."""
 
     def on_checkpoint_end(self, checkpoint_dir: str) -> None:
-        """Deprecated: use on_checkpoint_write_end(), which is called just after it."""
+        """Deprecated: use on_checkpoint_write_end(), which is called just after this method."""
 
     def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
-        """After the files of a checkpoint were written, before it is committed. Only on the chief. May add files."""
+        """Called after the chief has written the files that ranks share, before the checkpoint is committed. Only on the chief. May
+        add files."""
 
     def on_checkpoint_upload_end(self, uuid: str) -> None:
-        """After a checkpoint was committed."""
+        """Called after a checkpoint was committed."""
 
     def on_trial_shutdown(self) -> None:
-        """At the end of the run, also when it was preempted or has failed."""
+        """Called at the end of the run, also if it was preempted or has failed."""
 
 
 class Callbacks:
@@ -103,7 +104,7 @@ class Callbacks:
                 former(*arguments)
 
     def start_epoch(self, epoch_idx: int) -> None:
-        """Calls on_training_epoch_start(), which takes no number in trials for older releases of Determined."""
+        """Calls on_training_epoch_start(). It has no parameter in trials for older releases of Determined."""
         for name, callback in self._all.items():
             if inspect.signature(callback.on_training_epoch_start).parameters:
                 callback.on_training_epoch_start(epoch_idx)

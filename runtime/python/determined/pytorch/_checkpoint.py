@@ -1,7 +1,7 @@
-"""Saves the state of a training, and loads it so that the training goes on as if it had not been interrupted.
+"""Saves the state of a training, and loads it so that the training continues as if it had not been interrupted.
 
-The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with what differs between ranks: its
-random state, and its gradients in the middle of an aggregation window.
+The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with the state that differs between ranks:
+its random state and, in the middle of an aggregation window, its gradients.
 """
 
 import logging
@@ -22,7 +22,7 @@ _MODULE_PREFIX = "module."
 
 
 class Checkpoints:
-    """Saves and loads checkpoints of a trial. All methods are collective."""
+    """Saves and loads checkpoints of a trial. All ranks call each method."""
 
     def __init__(self, trial: Any, context: Any, callbacks: Any) -> None:
         self._trial = trial
@@ -39,7 +39,7 @@ class Checkpoints:
     # Saving.
 
     def save(self, progress: files.Progress) -> str:
-        """Commits a checkpoint. Returns its storage_id."""
+        """Writes and commits a checkpoint. Returns its storage_id. Collective."""
         metadata = {
             "determined_version": determined.__version__,
             "steps_completed": progress.batches_trained,
@@ -94,7 +94,7 @@ class Checkpoints:
     # Loading.
 
     def read(self, storage_id: str) -> files.Progress:
-        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had trained."""
+        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had trained. Collective."""
         with self._context._core.checkpoint._restore_path_verified_beside(storage_id) as path:
             progress = files.load_progress(path)
             self._loaded = files.load_state(path)
@@ -104,10 +104,10 @@ class Checkpoints:
         return progress
 
     def load(self, state_of_trial: bool) -> None:
-        """Gives models, optimizers, schedulers and callbacks the state that was read.
+        """Loads the state that read() has read into models, optimizers, schedulers, callbacks and the GradScaler.
 
         Args:
-            state_of_trial: False: the checkpoint is another trial's, whose schedulers and callbacks are not taken over
+            state_of_trial: False for a checkpoint of another trial: schedulers and callbacks keep their state
         """
         context, state = self._context, self._loaded
         self._loaded = {}
@@ -125,7 +125,7 @@ class Checkpoints:
                 logger.warning("the checkpoint has no state of the GradScaler")
 
     def restore_rank(self, progress: files.Progress) -> None:
-        """Restores the random state and the gradients of this rank, just before the next batch."""
+        """Restores the random state and the gradients of this rank. Call it just before the next batch."""
         if not self._rank_state:
             return
         if self._rank_state.get("rng_state") is not None:
@@ -152,7 +152,7 @@ def _gradients_of(model: Any) -> Dict[str, Any]:
 
 
 def load_models(models: List[Any], state: Dict[str, Any]) -> None:
-    """Loads weights, saved by one rank or by several, by this or an older release of Determined."""
+    """Loads the weights of models. They may have been saved by one rank or several, and by an older release of Determined."""
     states = state.get("models_state_dict")
     if states is None:
         states = [state["model_state_dict"]]

@@ -30,15 +30,15 @@ class Progress:
     """How far a trial has trained."""
 
     trial_id: int = 0
-    last_ckpt: int = 0  # the batches at the last checkpoint
-    step_id: int = 0  # the number of reporting periods
-    last_val: int = 0  # the batches at the last validation
+    last_ckpt: int = 0  # number of batches at the last checkpoint
+    step_id: int = 0  # number of reports of training metrics
+    last_val: int = 0  # number of batches at the last validation
     batches_trained: int = 0
     epochs_trained: int = 0
 
 
 def load_file(path: Any, **kwargs: Any) -> Any:
-    """torch.load() of a file that holds any Python object."""
+    """Calls torch.load() for a file that may hold any Python object."""
     kwargs.setdefault("map_location", "cpu")
     try:
         return torch.load(path, **{"weights_only": False, **kwargs})
@@ -47,7 +47,7 @@ def load_file(path: Any, **kwargs: Any) -> Any:
 
 
 def find_state_file(directory: pathlib.Path) -> Optional[pathlib.Path]:
-    """The file with the weights; older releases of Determined put it elsewhere."""
+    """The file with the weights, also where older releases of Determined put it; None if there is none."""
     for name in (STATE_FILE, f"determined/{STATE_FILE}", f"pedl/{STATE_FILE}", "checkpoint.pt"):
         if (directory / name).exists():
             return directory / name
@@ -58,7 +58,7 @@ def load_state(directory: pathlib.Path, **kwargs: Any) -> Dict[str, Any]:
     """The state of models, optimizers and so on.
 
     Raises:
-        InvalidCheckpointException: the checkpoint is not one of a PyTorchTrial
+        InvalidCheckpointException: the checkpoint has no file with weights
     """
     path = find_state_file(directory)
     if path is None:
@@ -88,7 +88,7 @@ def write_progress(directory: pathlib.Path, progress: Progress) -> None:
 
 
 def write_load_data(directory: pathlib.Path, trial_class: Any, hparams: Any, config: Any) -> None:
-    """What load_trial_from_checkpoint_path() needs."""
+    """Writes the file that load_trial_from_checkpoint_path() reads."""
     content = {
         "trial_type": "PyTorchTrial",
         "experiment_config": config,
@@ -110,8 +110,8 @@ def _specify(trial_class: Any) -> str:
 
 
 def list_code(directory: str) -> List[str]:
-    """The Python, YAML, JSON and TOML files below a directory, as relative paths. Virtual environments, hidden directories
-    and files of 1 MiB or more are left out. The walk ends at the directory with which there are more than 10,000 files of
+    """The Python, YAML, JSON and TOML files below a directory, as relative paths. Leaves out virtual environments, hidden
+    directories, __pycache__ and files of 1 MiB or more. Stops at the directory with which it has seen more than 10,000 files of
     any kind."""
     return sorted(_walk_code(directory))
 
@@ -139,5 +139,5 @@ def copy_code(source: str, paths: List[str], checkpoint: pathlib.Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             shutil.copyfile(os.path.join(source, path), target)
-        except OSError as problem:  # it was removed while the trial trains
+        except OSError as problem:  # for instance the file was removed while the trial trains
             logger.warning("the checkpoint has no copy of %s: %s", path, problem)

@@ -1,4 +1,4 @@
-"""What a PyTorchTrial gets from the training loop."""
+"""The context of a PyTorchTrial: it wraps models and optimizers, and trains."""
 
 import contextlib
 import logging
@@ -25,7 +25,7 @@ class PyTorchTrialContext(TrialValues):
     Attributes:
         distributed: the ranks, a core.DistributedContext
         device: where this rank trains
-        models, optimizers, lr_schedulers: what was wrapped
+        models, optimizers, lr_schedulers: the wrapped objects, in the order in which they were wrapped
         profiler: the profiler of the Core API
         experimental: a PyTorchExperimentalContext
     """
@@ -57,10 +57,10 @@ class PyTorchTrialContext(TrialValues):
     # Wrapping.
 
     def wrap_model(self, model: Any) -> Any:
-        """Moves a model to the device and, with several ranks, lets them exchange its gradients.
+        """Moves a model to the device and, with several ranks, makes it exchange gradients between them.
 
         Returns:
-            the model to use, and to make the optimizer from
+            the model to use, also for the parameters of the optimizer
         """
         model = model.to(self.device)
         wrapped = self._exchange.wrap_model(model, self.device, self._optimizations)
@@ -84,6 +84,9 @@ class PyTorchTrialContext(TrialValues):
 
         Returns:
             the optimizer to use
+
+        Raises:
+            InvalidExperimentException: backward_passes_per_step is below 1
         """
         if backward_passes_per_step < 1:
             raise errors.InvalidExperimentException(
@@ -107,10 +110,13 @@ class PyTorchTrialContext(TrialValues):
 
         Args:
             step_mode: when the training loop calls its step()
-            frequency: step only each so many epochs or batches
+            frequency: calls step() once per so many epochs or batches
 
         Returns:
             the scheduler that was given
+
+        Raises:
+            InvalidExperimentException: its optimizer is not wrapped; a ReduceLROnPlateau without MANUAL_STEP
         """
         if isinstance(lr_scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
             if step_mode is not LRScheduler.StepMode.MANUAL_STEP:
@@ -133,6 +139,9 @@ class PyTorchTrialContext(TrialValues):
 
         Returns:
             the scaler that was given
+
+        Raises:
+            InvalidExperimentException: it is called again, or after wrap_model()
         """
         if self._steps.scaler is not None or self.models:
             raise errors.InvalidExperimentException("wrap_scaler() must be called once, before wrap_model()")
@@ -171,12 +180,13 @@ class PyTorchTrialContext(TrialValues):
         auto_zero_grads: bool = True,
         scaler: Any = None,
     ) -> None:
-        """Steps an optimizer, after each aggregation_frequency batches, and then sets its gradients to zero.
+        """Steps an optimizer and then sets its gradients to zero, in every aggregation_frequency-th batch. In other batches
+        does nothing.
 
         Args:
             clip_grads: called with the parameters before the step, for instance to clip the norm of their gradients
             auto_zero_grads: False: the trial sets gradients to zero itself; not with aggregation_frequency above 1
-            scaler: a GradScaler of the trial, which calls its update() itself; clip_grads gets the scaled gradients
+            scaler: a GradScaler of the trial. The trial calls its update(), and clip_grads sees scaled gradients
         """
         if not auto_zero_grads and self._optimizations.aggregation_frequency > 1:
             raise errors.InvalidExperimentException(
@@ -185,7 +195,7 @@ class PyTorchTrialContext(TrialValues):
         self._steps.step(optimizer, self._batch_idx(), clip_grads, auto_zero_grads, scaler)
 
     def _batch_context(self, batch_idx: int) -> Any:
-        """Around train_batch()."""
+        """A context manager for the call of train_batch()."""
         if not self.experimental._uses_amp:
             return self._steps.batch_context(batch_idx, self.models)
         stack = contextlib.ExitStack()
@@ -205,8 +215,8 @@ class PyTorchTrialContext(TrialValues):
         """Registers a metric that is computed from all batches of all ranks.
 
         Args:
-            reducer: a MetricReducer, or a function that gets the list of all values that update() of the returned
-                object was called with
+            reducer: a MetricReducer, or a function of the list of all values that were passed to update() of the returned
+                object
             name: name of the metric; None: the reducer returns a map of names to values
 
         Returns:
@@ -215,11 +225,11 @@ class PyTorchTrialContext(TrialValues):
         return self._reducers.add(reducer, name, for_training, for_validation)
 
     def reset_reducers(self) -> None:
-        """Lets all reducers forget what they have accumulated."""
+        """Calls reset() of all reducers."""
         self._reducers.reset()
 
     def get_tensorboard_writer(self) -> Any:
-        """A writer of TensorBoard's event files, with add_scalar(name, value, step). It is a SummaryWriter where the package
+        """A writer of TensorBoard's event files, with add_scalar(name, value, step). It is torch's SummaryWriter if the package
         tensorboard is installed."""
         if self._writer is None:
             from determined.tensorboard import make_writer

@@ -1,4 +1,4 @@
-"""Batches as values: their length, and how they get to a device."""
+"""The length of batches, and how they are moved to a device."""
 
 import logging
 from typing import Any, Dict, Optional, Sequence, Set, Type, Union
@@ -18,7 +18,7 @@ def data_length(data: Any) -> int:
 
     Raises:
         ValueError: a map or a list is empty
-        TypeError: it is something else
+        TypeError: the batch is of another type
     """
     if isinstance(data, (np.ndarray, torch.Tensor)):
         return len(data)
@@ -33,10 +33,11 @@ def data_length(data: Any) -> int:
 def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = None) -> Any:
     """Moves tensors to a device, in maps, lists and tuples too. Arrays of numbers become tensors.
 
-    Values of other types move if they have a method to(), and else pass unchanged, with a warning.
+    Values of other types are moved by their method to(). Values without one are returned unchanged, with a warning.
 
     Args:
-        warned_types: types about which a warning was given, so that each gets one; None: a warning for each value
+        warned_types: types about which this function has warned; it adds to them and warns once for each type. None: it warns
+            for each value
     """
     if isinstance(data, torch.Tensor):
         return data.to(device, non_blocking=True)
@@ -58,7 +59,8 @@ def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = N
 
 
 def to_numpy(value: Any) -> Any:
-    """Tensors as arrays on the CPU, in maps, lists and tuples too; tuples become lists. Other values pass unchanged."""
+    """Converts tensors to arrays on the CPU, in maps, lists and tuples too; tuples become lists. Returns other values
+    unchanged."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         return (value.float() if value.dtype is torch.bfloat16 else value).numpy()

@@ -9,7 +9,7 @@ from determined.pytorch._data import to_numpy
 from determined.pytorch._metrics import as_scalar
 from determined.pytorch._reducer import Reducer, reduce_values
 
-# What a rank has after its batches: the value of each metric, and the number of batches.
+# The result of a rank's batches: the value of each metric, and the number of batches.
 RankResult = Tuple[Dict[str, Any], int]
 
 
@@ -31,7 +31,7 @@ def evaluates_batches(trial: Any) -> bool:
 
 
 def evaluate_batches(trial: Any, context: Any, loader: Any, max_batches: Optional[int]) -> List[Dict[str, Any]]:
-    """Calls evaluate_batch() for the batches of this rank. Returns what it returned, with arrays for tensors."""
+    """Calls evaluate_batch() for the batches of this rank. Returns the results, with arrays in place of tensors."""
     takes_number = util.has_param(trial.evaluate_batch, "batch_idx", 1)
     outputs: List[Dict[str, Any]] = []
     for batch_idx, batch in enumerate(loader):
@@ -69,7 +69,7 @@ def reduce_outputs(outputs: List[Dict[str, Any]], reducers: Any) -> RankResult:
 
 
 def combine_ranks(ranks: List[RankResult], reducers: Any) -> Dict[str, Any]:
-    """Combines the metrics of all ranks; means are weighted by the number of batches.
+    """Combines the metrics of all ranks. The weight of a rank in a mean is its number of batches.
 
     Raises:
         RuntimeError: no rank has a batch
@@ -107,7 +107,7 @@ def _list(metrics: Dict[str, Any]) -> str:
 def validate(
     trial: Any, context: Any, callbacks: Any, loader: Any, by_batch: bool, max_batches: Optional[int] = None
 ) -> Dict[str, Any]:
-    """The metrics of a validation, on every rank. Collective."""
+    """Validates, and returns the metrics on every rank. Collective."""
     distributed, exchange = context.distributed, context._exchange
     context._reducers.reset(is_training=False)
     callbacks.call("on_validation_start")

@@ -13,7 +13,7 @@ from determined.pytorch._optimizations import Optimizations
 
 
 class WrappedModel(torch.nn.parallel.DistributedDataParallel):
-    """DistributedDataParallel through which the attributes of the model are reached, and whose buckets can be changed."""
+    """DistributedDataParallel that also has the attributes of its model, and whose bucket size can be changed."""
 
     def __init__(self, model: Any, device_ids: Any, bucket_mib: Optional[float], compresses: bool) -> None:
         self.__dict__["_wrapped_with"] = (model, device_ids, compresses)
@@ -24,7 +24,7 @@ class WrappedModel(torch.nn.parallel.DistributedDataParallel):
             self.compress_gradients()
 
     def compress_gradients(self) -> None:
-        """Exchanges gradients as numbers of 16 bits from now on. Before the first step."""
+        """Makes the ranks exchange gradients as numbers of 16 bits. Call it before the first step."""
         model, device_ids, compresses = self._wrapped_with
         if not compresses:
             from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -33,7 +33,7 @@ class WrappedModel(torch.nn.parallel.DistributedDataParallel):
             self.__dict__["_wrapped_with"] = (model, device_ids, True)
 
     def set_bucket_size(self, bucket_mib: float) -> None:
-        """Exchanges gradients in buckets of another size, from the next batch on."""
+        """Sets the bucket size, in MiB, from the next batch on."""
         model, device_ids, compresses = self._wrapped_with
         is_training = self.training
         self.__init__(model, device_ids, bucket_mib, compresses)  # type: ignore[misc]
@@ -52,13 +52,14 @@ def unwrap(model: Any) -> Any:
 
 
 class GradientExchange:
-    """How ranks exchange gradients. This one is for a single rank, and exchanges nothing."""
+    """How ranks exchange gradients. This base class is for a single rank and exchanges nothing."""
 
     def wrap_model(self, model: Any, device: Any, optimizations: Optimizations) -> Any:
         return model
 
     def wrap_optimizer(self, optimizer: Any, models: List[Any], batches: int, compress: bool) -> Any:
-        """
+        """Returns the optimizer to use.
+
         Args:
             batches: number of backward passes between two steps
             compress: exchange numbers of 16 bits
@@ -67,25 +68,25 @@ class GradientExchange:
 
     @contextlib.contextmanager
     def inside_window(self, models: List[Any]) -> Iterator[None]:
-        """Around the training of a batch after which no optimizer steps."""
+        """A block that trains a batch after which no optimizer steps."""
         yield
 
     def set_bucket_size(self, models: List[Any], bucket_mib: float) -> None:
-        """Exchanges gradients in buckets of this size, in MiB."""
+        """Sets the size of the buckets in which gradients are exchanged, in MiB."""
 
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
-        """Gives all ranks the chief's weights, where wrap_model() has not done it."""
+        """Sends the chief's weights to all ranks, if wrap_model() has not done so."""
 
     def finish_gradients(self, optimizer: Any) -> None:
-        """Waits until the gradients of all ranks are combined, where backward() has not done it."""
+        """Waits until the gradients of all ranks are combined, if backward() does not do so."""
 
     def step(self, optimizer: Any, step: Callable[[], Any]) -> None:
-        """Calls step() after finish_gradients()."""
+        """Calls step(). The caller has called finish_gradients()."""
         step()
 
     @contextlib.contextmanager
     def in_evaluation(self, models: List[Any]) -> Iterator[None]:
-        """Around a validation, in which ranks may have different numbers of batches."""
+        """A block that validates. Ranks may have different numbers of batches in it."""
         yield
 
 
@@ -119,8 +120,8 @@ class TorchExchange(GradientExchange):
 
     @contextlib.contextmanager
     def in_evaluation(self, models: List[Any]) -> Iterator[None]:
-        """Gives all ranks the chief's buffers. DistributedDataParallel would do it in the first forward(), and wait for
-        ranks that have no batch."""
+        """Sends the chief's buffers to all ranks. Otherwise DistributedDataParallel does so in the first forward(), and waits
+        forever for ranks that have no batch."""
         for model in _wrapped(models):
             for buffer in model.module.buffers():
                 dist.broadcast(buffer, 0)
@@ -172,7 +173,7 @@ def _named_parameters_of(optimizer: Any, models: List[Any]) -> Any:
 
 
 class Ranks:
-    """The ranks of the training and how they exchange gradients."""
+    """The ranks of the training and how they exchange gradients. distributed is None for a single rank."""
 
     def __init__(self, distributed: Optional[DistributedContext], exchange: GradientExchange) -> None:
         self.distributed = distributed
@@ -192,7 +193,7 @@ def connect_in_trial(slots: int) -> Ranks:
         hvd.require_horovod_type("torch", "PyTorchTrial")
         hvd.init()
         return Ranks(DistributedContext.from_horovod(hvd), HorovodExchange(hvd))
-    # With `slurm: {launch: rank}` each rank is started with torchrun's variables and no launcher.
+    # With `slurm: {launch: rank}` srun starts each rank with torchrun's variables, and no launcher sets USE_TORCH_DISTRIBUTED.
     if backend.use_torch() or (slots > 1 and "LOCAL_WORLD_SIZE" in os.environ and "RANK" in os.environ):
         return _connect_torch(DistributedContext.from_torch_distributed())
     if slots > 1:
@@ -204,7 +205,7 @@ def connect_in_trial(slots: int) -> Ranks:
 
 
 def connect_locally(distributed: Optional[DistributedContext]) -> Ranks:
-    """Outside of a trial: the ranks that the program has connected, if any."""
+    """The ranks that a program outside of a trial has connected, if any."""
     if distributed is None or distributed.size < 2:
         return Ranks(distributed, GradientExchange())
     return _connect_torch(distributed)
@@ -222,7 +223,7 @@ def _init_process_group(backend: str) -> None:
     try:
         dist.init_process_group(backend)
     except RuntimeError as problem:
-        # Torch 2.4 and newer asks for libuv, without which for instance Debian builds it.
+        # Torch 2.4 and newer uses libuv by default. Some builds, for instance Debian's, lack it.
         if "libuv" not in str(problem):
             raise
         os.environ["USE_LIBUV"] = "0"

@@ -25,8 +25,8 @@ def init(
 ) -> Iterator[PyTorchTrialContext]:
     """Makes the context with which a PyTorchTrial is built, for a `with` block.
 
-    In a trial the ranks are those of the launcher, the configuration is the trial's, and random, numpy and torch are seeded
-    with the trial's seed, the same on every rank.
+    In a trial the launcher has started the ranks, the configuration is the trial's, and the modules random, numpy and torch get
+    the trial's seed, the same on every rank.
 
     Args:
         hparams: what context.get_hparam() gives; for those of the trial pass det.get_cluster_info().trial.hparams
@@ -36,7 +36,7 @@ def init(
         enable_tensorboard_logging: write the reported metrics for TensorBoard
 
     Raises:
-        ValueError: the trial has several slots and no launcher has started a rank for each
+        ValueError: the trial has several slots and no launcher has started a rank for each; aggregation_frequency is below 1
     """
     optimizations = Optimizations(aggregation_frequency=aggregation_frequency)
     with make_context(hparams, exp_conf, distributed, optimizations, enable_tensorboard_logging) as context:
@@ -51,7 +51,7 @@ def make_context(
     optimizations: Optimizations,
     enable_tensorboard_logging: bool = True,
 ) -> Iterator[PyTorchTrialContext]:
-    """As init(), with the given optimizations."""
+    """init() with the given optimizations."""
     if optimizations.aggregation_frequency < 1:
         raise ValueError(f"aggregation_frequency must be at least 1, not {optimizations.aggregation_frequency}")
     info = determined.get_cluster_info()

@@ -19,7 +19,7 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class CheckpointLoadContext(PyTorchTrialContext):
-    """A context with which a trial is built to get at its model, without a training.
+    """A context for building a trial without training it, in order to use its model.
 
     Args:
         hparams: what get_hparam() gives

@@ -9,7 +9,7 @@ from determined.pytorch._data_loader import DataLoader
 
 
 def _data_seed(context: Any) -> int:
-    """The seed of the order of samples, the same on all ranks."""
+    """The seed of the order of samples, the same on all ranks. Collective."""
     is_trial = context._trial_info() is not None
     return int(context.get_trial_seed() if is_trial else context.distributed.broadcast(torch.initial_seed()))
 
@@ -24,7 +24,7 @@ def _require_own(loader: Any, context: Any, method: str) -> None:
 
 
 def build_training_loader(trial: Any, context: Any, skip: int) -> Any:
-    """The loader of the training. Sets the length of an epoch in the context. Collective.
+    """The loader of the training. Sets the length of an epoch in the context, in batches of the chief. Collective.
 
     Args:
         skip: number of this rank's batches to leave out; a loader that is not det-submit's begins at its first batch
@@ -50,8 +50,8 @@ def _has_length(loader: Any) -> bool:
 
 
 def build_validation_loader(trial: Any, context: Any, by_batch: bool) -> Any:
-    """The loader of the validation: this rank's share for evaluate_batch(), on the chief all of it for
-    evaluate_full_dataset(), where the other ranks get None. Collective."""
+    """The loader of the validation. For evaluate_batch() (by_batch) each rank gets a loader of its share; for
+    evaluate_full_dataset() the chief gets one of the whole data set, and other ranks get None. Collective."""
     distributed, seed = context.distributed, _data_seed(context)
     if not by_batch and distributed.rank != 0:
         return None

@@ -10,16 +10,16 @@ class LRScheduler:
     Args:
         scheduler: a scheduler of torch.optim.lr_scheduler
         step_mode: an LRScheduler.StepMode
-        frequency: step only each so many epochs or batches
+        frequency: calls step() once per so many epochs or batches
     """
 
     class StepMode(enum.Enum):
-        """When the scheduler steps. It steps only after a batch at which the optimizer has stepped."""
+        """When the scheduler steps. The training loop calls step() only after a batch at which the optimizers have stepped."""
 
-        STEP_EVERY_EPOCH = 1  # at the end of an epoch
-        STEP_EVERY_BATCH = 2  # once for each batch
+        STEP_EVERY_EPOCH = 1  # once for each epoch, at its end or at the last step of the optimizer before it
+        STEP_EVERY_BATCH = 2  # once for each batch since the last step of the optimizers
         MANUAL_STEP = 3  # the trial calls step() itself
-        # Once for each step of the optimizer after which the number of batches is a multiple of the frequency.
+        # Once for each step of the optimizers after which the number of batches is a multiple of the frequency.
         STEP_EVERY_OPTIMIZER_STEP = 4
 
     def __init__(self, scheduler: Any, step_mode: "LRScheduler.StepMode", frequency: int = 1) -> None:
@@ -46,7 +46,7 @@ class LRScheduler:
         self._scheduler.load_state_dict(state_dict)
 
     def _steps_after(self, batch_idx: int, aggregation_frequency: int, epoch_length: int) -> int:
-        """How many times it steps after a batch at which the optimizer has stepped."""
+        """How many times step() is called after a batch at which the optimizers have stepped."""
         mode, frequency = self._step_mode, self._frequency
         if mode is LRScheduler.StepMode.STEP_EVERY_BATCH:
             first = batch_idx - aggregation_frequency + 1
@@ -54,12 +54,12 @@ class LRScheduler:
         if mode is LRScheduler.StepMode.STEP_EVERY_OPTIMIZER_STEP:
             return 1 if (batch_idx + 1) % frequency == 0 else 0
         if mode is LRScheduler.StepMode.STEP_EVERY_EPOCH:
-            # The epochs that end before the next step of the optimizer.
+            # The epochs that end now or before the next step of the optimizers.
             epoch, next_epoch = batch_idx // epoch_length, (batch_idx + aggregation_frequency) // epoch_length
             return _multiples_between(epoch + 1, next_epoch, frequency)
         return 0
 
 
 def _multiples_between(first: int, last: int, number: int) -> int:
-    """How many multiples of a number are in first..last."""
+    """How many multiples of `number` there are from `first` to `last`, both included."""
     return last // number - (first - 1) // number if last >= first else 0

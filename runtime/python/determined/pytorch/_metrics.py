@@ -11,10 +11,10 @@ Metrics = Dict[str, Any]
 
 
 def read_batch_metrics(result: Any) -> Metrics:
-    """What train_batch() returned, with arrays in place of tensors. A tensor is the metric "loss".
+    """The metrics that train_batch() has returned, with arrays in place of tensors. A tensor is the metric "loss".
 
     Raises:
-        TypeError: it is neither a tensor nor a map
+        TypeError: the result is neither a tensor nor a map
     """
     if isinstance(result, torch.Tensor):
         result = {"loss": result}
@@ -24,12 +24,12 @@ def read_batch_metrics(result: Any) -> Metrics:
 
 
 def as_scalar(value: Any) -> Any:
-    """An array of one number as this number. Other values pass unchanged."""
+    """Converts an array of no dimensions to a number. Returns other values unchanged."""
     return value.item() if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 else value
 
 
 def mean_of(values: List[Any]) -> Any:
-    """The mean of numbers or arrays without None; None if there is no mean."""
+    """The mean of numbers or arrays; leaves out None. Returns None if there is no mean."""
     known = [value for value in values if value is not None]
     if not known:
         return None

@@ -29,7 +29,7 @@ class OptimizerSteps:
         return (batch_idx + 1) % self._frequency == 0
 
     def batch_context(self, batch_idx: int, models: List[Any]) -> Any:
-        """Around the training of a batch: gradients are exchanged only in the last batch of a window."""
+        """A context manager for the training of a batch: ranks exchange gradients only in the last batch of a window."""
         return contextlib.nullcontext() if self.ends_window(batch_idx) else self._exchange.inside_window(models)
 
     def backward(self, loss: Any, gradient: Any, retain_graph: bool, create_graph: bool) -> None:
@@ -62,7 +62,7 @@ class OptimizerSteps:
             optimizer.zero_grad()
 
     def end_batch(self, batch_idx: int) -> None:
-        """After a batch: adapts the scale of losses."""
+        """Call it after each batch: at the end of a window it adapts the scale of losses."""
         if self.scales_losses and self.ends_window(batch_idx):
             self.scaler.update()
 

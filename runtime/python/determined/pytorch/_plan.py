@@ -1,4 +1,4 @@
-"""What a training is to do and when: the arguments of Trainer.fit()."""
+"""The plan of a training: its length, and when it reports, validates and saves checkpoints."""
 
 import dataclasses
 import sys
@@ -11,7 +11,7 @@ CHECKPOINT_POLICIES = ("best", "all", "none")
 
 @dataclasses.dataclass
 class TrainingPlan:
-    """The arguments of Trainer.fit(), checked."""
+    """The checked arguments of Trainer.fit(), with values of the configuration."""
 
     max_length: TrainUnit
     reporting_period: TrainUnit = dataclasses.field(default_factory=lambda: Batch(100))
@@ -26,14 +26,14 @@ class TrainingPlan:
     records_per_epoch: int = 0  # of the configuration, for lengths in epochs; 0: an epoch is a pass through the loader
 
     def epochs_of(self, batches: int, epoch_length: int) -> Any:
-        """The metric "epochs" after so many batches."""
+        """The value of the metric "epochs" after so many batches."""
         if self.records_per_epoch > 0 and self.global_batch_size:
             return batches * self.global_batch_size / self.records_per_epoch
         return batches // epoch_length
 
 
 def to_batches(length: TrainUnit, epoch_length: int) -> int:
-    """A length in batches."""
+    """Converts a length to batches. sys.maxsize: the length of an epoch is not known."""
     count = length._length()
     if not isinstance(length, Epoch):
         return count

@@ -1,4 +1,4 @@
-"""How metrics of batches and ranks become one."""
+"""How metrics of batches and ranks are combined."""
 
 import abc
 import enum
@@ -41,7 +41,8 @@ class MetricReducer(abc.ABC):
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Forgets what has been accumulated. Called before each reporting period, validation, or both, as it was wrapped."""
+        """Drops what has been accumulated. Called before the batches of each report of training metrics if the reducer is
+        wrapped for training, and before each validation if it is wrapped for validation."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:
@@ -53,7 +54,7 @@ class MetricReducer(abc.ABC):
 
 
 class _FunctionReducer(MetricReducer):
-    """A function of the list of all values that update() got: batch by batch, and for each batch rank by rank."""
+    """A function of the list of all values that were passed to update(), ordered by call of update() and then by rank."""
 
     def __init__(self, function: Callable[[List[Any]], Any]) -> None:
         self._function = function
@@ -123,7 +124,7 @@ class WrappedReducers:
         return bool(self._all)
 
     def reset(self, is_training: Optional[bool] = None) -> None:
-        """Resets those for training, those for validation, or all."""
+        """Resets the reducers for training (True), those for validation (False), or all (None)."""
         for each in self._chosen(is_training):
             each.call("reset")
 

@@ -16,7 +16,7 @@ def seed_all(seed: int) -> None:
 
 
 def get_rng_state() -> Dict[str, Any]:
-    """The states, with the names that Determined's checkpoints have."""
+    """The states, under the names in Determined's checkpoints."""
     state: Dict[str, Any] = {
         "cpu_rng_state": torch.random.get_rng_state(),
         "np_rng_state": np.random.get_state(),
@@ -36,14 +36,14 @@ def set_rng_state(state: Dict[str, Any]) -> None:
 
 
 class IsolatedRandomness:
-    """Random numbers of a sampler, which neither depend on those of the training nor change them."""
+    """Random numbers for a sampler, which neither depend on those of the training nor change them."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._state: Any = None
 
     def begin_epoch(self, epoch: int) -> None:
-        """The random numbers of an epoch follow from the seed and the epoch."""
+        """Sets the states from the seed and the epoch. Call it before in_use()."""
         mixed = (self._seed * 1_000_003 + epoch + 1) % 2**32
         self._state = (
             torch.Generator().manual_seed(mixed).get_state(),
@@ -53,7 +53,8 @@ class IsolatedRandomness:
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
-        """In the block the global generators of the CPU give the sampler's random numbers."""
+        """In the block the global generators of the CPU have the sampler's states. The end of the block puts back the
+        training's states."""
         training = _get_cpu_state()
         _set_cpu_state(self._state)
         try:

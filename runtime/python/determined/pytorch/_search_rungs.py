@@ -1,22 +1,23 @@
-"""At which lengths the searcher wants a validation."""
+"""The lengths at which the searcher needs a validation."""
 
 from typing import Any, Callable, Dict, Optional
 
-# In the order of det_unit. The first one is that of a bare integer, the last one a metric of the program, whose value at
-# a length is not known beforehand.
+# In the order of det_unit. A bare integer, the first, counts as batches. The last is a metric of the program (time_metric), which
+# can't be converted to batches.
 _UNITS = ["batches", "batches", "records", "epochs", None]
 _ASHA = ("adaptive_asha", "async_halving")
 _WORKERS_ASK_CHIEF = 0
 
 
 class SearchRungs:
-    """The rungs of a trial of adaptive_asha. Without such a search there are none. All methods are collective.
+    """The rungs of a trial of adaptive_asha or async_halving. Other searches have none. The constructor and complete() are
+    collective.
 
     Args:
         to_batches: converts a length such as {"epochs": 2} to batches
 
     Attributes:
-        next_batch: the batches after which the next rung is reached; None without one
+        next_batch: the number of batches at which the trial reaches the next rung; None if there is none
     """
 
     def __init__(self, core_context: Any, to_batches: Callable[[Dict[str, int]], Optional[int]]) -> None:
@@ -41,7 +42,7 @@ class SearchRungs:
         return self.next_batch is not None and batches >= self.next_batch
 
     def complete(self, batches: int, metric: Any) -> None:
-        """Reports the searcher's metric at each rung that is reached."""
+        """Reports the searcher's metric for each rung that is reached."""
         while self.is_reached(batches):
             if self._core.distributed.rank == 0:
                 self._core.distributed._handle().report_completed(float(metric))

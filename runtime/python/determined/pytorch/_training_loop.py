@@ -1,4 +1,4 @@
-"""The training loop: trains until something is due, reports, validates, saves checkpoints, stops when it should."""
+"""The training loop: trains, reports, validates, saves checkpoints, and stops at the end or when it is asked to."""
 
 import logging
 import sys
@@ -22,10 +22,10 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class TrainingLoop:
-    """Runs a PyTorchTrial. All ranks run it in step.
+    """Runs a PyTorchTrial. All ranks run the same batches, validations and checkpoints at the same time.
 
-    A preemption is noticed after each batch, and the checkpoint that follows holds everything the next run needs to go on with
-    the next batch.
+    The loop asks for a preemption after each batch. The checkpoint that it then saves holds everything that the next run needs
+    to continue with the next batch.
     """
 
     def __init__(self, trial: Any, context: Any, plan: _plan.TrainingPlan) -> None:
@@ -59,8 +59,8 @@ class TrainingLoop:
     # Before the first batch.
 
     def _load_progress(self) -> Any:
-        """How far the trial is, and whether the checkpoint is its own. From another trial's the weights, the state of the
-        optimizers and the random state are taken, and the training begins with its first batch."""
+        """How far the trial has trained, and whether the checkpoint is its own. From the checkpoint of another trial it takes
+        the weights, the state of the optimizers and the random state, and the training begins with the first batch."""
         self._tensorboard = TensorboardMetrics(self._context, 0)
         if self._plan.latest_checkpoint is None:
             return self._progress, False
@@ -102,7 +102,7 @@ class TrainingLoop:
         if self._plan.step_zero_validation and batches == 0:
             self._validate()
         elif batches > 0 and not self._is_validated and self._needs_validation():
-            self._validate_and_save()  # it was due when an earlier run was preempted
+            self._validate_and_save()  # an earlier run was preempted when this validation was due
         is_done = self._is_done()
         while not is_done:
             self._train_window()
@@ -145,7 +145,7 @@ class TrainingLoop:
         return is_due or batches >= self._target or self._rungs.is_reached(batches)
 
     def _train_window(self) -> None:
-        """Trains until something is due, and reports."""
+        """Trains until a report, validation or checkpoint is due or the trial is preempted, and reports training metrics."""
         for model in self._context.models:
             model.train()
         self._context._reducers.reset(is_training=True)

@@ -35,7 +35,7 @@ class PyTorchTrial(abc.ABC):
 
     @abc.abstractmethod
     def __init__(self, context: Any) -> None:
-        """Makes models, optimizers and schedulers, and wraps them by the context.
+        """Makes models, optimizers and schedulers, and wraps them by methods of the context.
 
         Args:
             context: a PyTorchTrialContext

@@ -1,4 +1,4 @@
-"""What a trial may ask its context for: hyperparameters, configuration, batch sizes, where it is in the training."""
+"""Values that the context has for a trial: hyperparameters, configuration, batch sizes, the current batch and epoch."""
 
 import logging
 import pathlib
@@ -11,7 +11,7 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class TrialValues:
-    """The part of PyTorchTrialContext that does not know models."""
+    """The part of PyTorchTrialContext that does not use models."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TrialValues:
         """A hyperparameter.
 
         Raises:
-            ValueError: there is none of this name
+            ValueError: there is none of this name, or pytorch.init() was called without hparams
         """
         hparams = self.get_hparams()
         if name not in hparams:
@@ -94,11 +94,17 @@ class TrialValues:
     # Batch sizes.
 
     def get_per_slot_batch_size(self) -> int:
-        """The number of samples of a batch of one rank: the hyperparameter global_batch_size over the number of ranks."""
+        """The number of samples of a batch of one rank: the hyperparameter global_batch_size divided by the number of ranks,
+        rounded down.
+
+        Raises:
+            ValueError: there is no hyperparameter global_batch_size
+            InvalidExperimentException: it is no integer, or less than the number of ranks
+        """
         return int(self._find_batch_sizes()[0])
 
     def get_global_batch_size(self) -> int:
-        """The number of samples of a batch of all ranks."""
+        """The number of samples of a batch of all ranks: the number of ranks times get_per_slot_batch_size()."""
         return int(self._find_batch_sizes()[1])
 
     def _find_batch_sizes(self) -> Any:
@@ -121,11 +127,11 @@ class TrialValues:
         return self._batch_idx() // self._epoch_len()
 
     def is_epoch_start(self) -> bool:
-        """Whether the batch is the first one of an epoch."""
+        """Whether the current batch is the first one of an epoch."""
         return self._batch_idx() % self._epoch_len() == 0
 
     def is_epoch_end(self) -> bool:
-        """Whether the batch is the last one of an epoch."""
+        """Whether the current batch is the last one of an epoch."""
         return (self._batch_idx() + 1) % self._epoch_len() == 0
 
     def _batch_idx(self) -> int:
@@ -143,7 +149,8 @@ class TrialValues:
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """Ends the training at the end of the reporting period, with a checkpoint; the trial is completed."""
+        """With True, the training ends after the next report of training metrics, with a checkpoint, and the trial is completed.
+        One rank may call it for all."""
         assert isinstance(stop_requested, bool), f"stop_requested must be True or False, not {stop_requested!r}"
         self._stop_requested = stop_requested
 

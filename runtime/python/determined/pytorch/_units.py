@@ -4,11 +4,11 @@ from typing import Any, Container, Dict, Optional, Union
 
 
 class TrainUnit:
-    """A length, or how often something happens. Use Batch or Epoch.
+    """A length or a period. Use Batch or Epoch.
 
     Args:
-        value: a number: each so many units, or a length; a container: at these numbers of units. A number below 1
-            counts as 1
+        value: a number of units; a number below 1 counts as 1. For a period also a container of the numbers of units at which
+            it ends
     """
 
     def __init__(self, value: Union[int, Container[int]]) -> None:
@@ -28,7 +28,7 @@ class TrainUnit:
         return count % self.value == 0 if isinstance(self.value, int) else count in self.value
 
     def _length(self) -> int:
-        """The number of units, where this is a length.
+        """The number of units of a length.
 
         Raises:
             TypeError: it is a container
@@ -39,15 +39,15 @@ class TrainUnit:
 
 
 class Batch(TrainUnit):
-    """Batches: `Batch(100)` is a length of 100 batches, or each 100th batch."""
+    """Batches: `Batch(100)` is a length of 100 batches, or a period that ends at each 100th batch."""
 
 
 class Epoch(TrainUnit):
-    """Passes through the training data: `Epoch(2)` is a length of 2 epochs, or each second epoch."""
+    """Passes through the training data: `Epoch(2)` is a length of 2 epochs, or a period that ends at each second epoch."""
 
 
 def records_to_batches(records: int, global_batch_size: int) -> int:
-    """The number of batches that have so many records, at least 1. As det-submit's searcher, rounds up."""
+    """The number of batches that have so many records, rounded up, at least 1. search::to_batches() must convert alike."""
     return max(-(-records // global_batch_size), 1)
 
 

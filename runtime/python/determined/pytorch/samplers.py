@@ -1,4 +1,4 @@
-"""Samplers that repeat, split and skip. A batch sampler yields lists of indices."""
+"""Samplers that repeat, split, skip and shuffle. A batch sampler yields lists of indices. num_workers is the number of ranks."""
 
 from typing import Any, Iterator, List, Sized
 
@@ -48,7 +48,7 @@ def _skip(items: Any, count: int) -> Iterator[Any]:
 
 
 class _Wrapper:
-    """What the samplers here share: they wrap another one, and have its length."""
+    """A sampler that wraps another one and has its length."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler = sampler
@@ -72,7 +72,7 @@ class RepeatBatchSampler(_Wrapper, BatchSampler):
 
 
 class DistributedSampler(_Wrapper, Sampler):
-    """Yields every num_workers-th index, beginning with that of the rank."""
+    """Yields every num_workers-th index, beginning with index number `rank`."""
 
     def __init__(self, sampler: Any, num_workers: int, rank: int) -> None:
         _check_rank(num_workers, rank)
@@ -87,7 +87,7 @@ class DistributedSampler(_Wrapper, Sampler):
 
 
 class DistributedBatchSampler(_Wrapper, BatchSampler):
-    """Yields every num_workers-th batch, beginning with that of the rank."""
+    """Yields every num_workers-th batch, beginning with batch number `rank`."""
 
     def __init__(self, batch_sampler: Any, num_workers: int, rank: int) -> None:
         _check_rank(num_workers, rank)
@@ -126,7 +126,7 @@ class SkipBatchSampler(_Wrapper, BatchSampler):
 
 
 class ReproducibleShuffleSampler(_Wrapper, Sampler):
-    """Shuffles the indices of a sampler, each pass in another order that follows from the seed."""
+    """Shuffles the indices of a sampler. Each pass has another order, which follows from the seed."""
 
     def __init__(self, sampler: Sized, seed: int) -> None:
         super().__init__(sampler)
@@ -139,7 +139,7 @@ class ReproducibleShuffleSampler(_Wrapper, Sampler):
 
 
 class ReproducibleShuffleBatchSampler(_Wrapper, BatchSampler):
-    """Shuffles the batches of a batch sampler, each pass in another order that follows from the seed."""
+    """Shuffles the batches of a batch sampler. Each pass has another order, which follows from the seed."""
 
     def __init__(self, batch_sampler: Sized, seed: int) -> None:
         super().__init__(batch_sampler)
