@@ -33,8 +33,9 @@ class InvalidHP(Exception):
 
 
 def _show_stack_on_signal() -> None:
-    """Lets SIGUSR1 print the stacks of all threads: det-submit sends it to a rank that hangs (slurm.hang_timeout). Does
-    nothing outside of a run, and if the program handles SIGUSR1 or gets it as the notice of a preemption."""
+    """Lets SIGUSR1 print the stacks of all threads: det-submit sends it to a rank that hangs
+    (slurm.hang_timeout). Does nothing outside of a run, and if the program handles SIGUSR1 or gets it as the
+    notice of a preemption."""
     is_notice = "USR1" in os.environ.get("DET_FORWARD_SIGNALS", "").split(",")
     if "DET_RUN_PATH" not in os.environ or is_notice or signal.getsignal(signal.SIGUSR1) is not signal.SIG_DFL:
         return

@@ -26,8 +26,9 @@ def import_from_path(path: "os.PathLike[str]") -> Iterator[None]:
         with determined.import_from_path(checkpoint_path / "code"):
             import model_def
 
-    Modules of the working directory that are already imported are hidden in the block. Its end puts them back into
-    sys.modules and removes those of `path`, which objects made of them still use. No __pycache__ is written.
+    Modules of the working directory that are already imported are hidden in the block. Its end puts them back
+    into sys.modules and removes those of `path`, which objects made of them still use. No __pycache__ is
+    written.
     """
     directory = os.path.abspath(os.fspath(path))
     hidden = _modules_below(os.getcwd())

@@ -124,7 +124,8 @@ class ClusterInfo:
 
     @property
     def gpu_uuids(self) -> List[str]:
-        """The UUIDs of the GPUs of this node that Slurm gave to this task; of all GPUs of the node if Slurm lists none."""
+        """The UUIDs of the GPUs of this node that Slurm gave to this task; of all GPUs of the node if Slurm
+        lists none."""
         if self._resources is None:
             self._resources = ResourcesInfo(_load(self._directory / "resources.json"))
         return self._resources.gpu_uuids

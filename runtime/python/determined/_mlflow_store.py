@@ -1,8 +1,10 @@
-"""The tracking store that MLflow's client uses in a trial. MLflow finds it by the entry point `mlflow.tracking_store`.
+"""The tracking store that MLflow's client uses in a trial. MLflow finds it by the entry point
+`mlflow.tracking_store`.
 
-MLFLOW_TRACKING_URI=det-submit://trial, which `slurm: {log_mlflow: true}` sets, selects it. It is MLflow's own FileStore below the
-trial's own files, so that MLflow's code stores experiments, runs, parameters, tags and artifacts. Metrics go to the trial's
-journal at once, and into MLflow's files in blocks, because these are many small files on a shared file system. No server is used.
+MLFLOW_TRACKING_URI=det-submit://trial, which `slurm: {log_mlflow: true}` sets, selects it. It is MLflow's own
+FileStore below the trial's own files, so that MLflow's code stores experiments, runs, parameters, tags and
+artifacts. Metrics go to the trial's journal at once, and into MLflow's files in blocks, because these are
+many small files on a shared file system. No server is used.
 """
 
 import atexit
@@ -78,7 +80,8 @@ class _TrialRuns:
         return (run_id, key) in self._counts
 
     def _step_of(self, run_id: str, metric: Any) -> int:
-        """The step of a metric. MLflow passes step 0 if the script gives none: such values are numbered from 0."""
+        """The step of a metric. MLflow passes step 0 if the script gives none: such values are numbered from
+        0."""
         if metric.step:
             return int(metric.step)
         count = self._counts.get((run_id, metric.key), 0)
@@ -106,7 +109,8 @@ class TrackingStore(FileStore):
         self._trial = _trial_runs()
         self._is_writing = False
         rank = self._trial.reports.rank
-        # Each rank has a directory: ranks create experiments of the same name at the same time, which fails in one directory.
+        # Each rank has a directory: ranks create experiments of the same name at the same time, which fails
+        # in one directory.
         root = trial_files("mlruns" if rank == 0 else f"mlruns-rank-{rank}")
         os.makedirs(os.path.dirname(root), exist_ok=True)
         with warnings.catch_warnings():

@@ -1,4 +1,5 @@
-"""Names of Determined that det-submit does not have. Using such a name raises an ImportError that says what to use instead."""
+"""Names of Determined that det-submit does not have. Using such a name raises an ImportError that says what
+to use instead."""
 
 from typing import Any, Callable, Optional, Sequence
 

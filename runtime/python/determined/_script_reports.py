@@ -16,8 +16,8 @@ from determined.core import _context
 
 logger = logging.getLogger("determined.scripts")
 
-# A variable by which a launcher is recognized, and its variable with the rank; the order is libdet's. If none is set, the
-# program is one process per node.
+# A variable by which a launcher is recognized, and its variable with the rank; the order is libdet's. If none
+# is set, the program is one process per node.
 _RANK_VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK"),
     ("MPI_LOCALNRANKS", "PMI_RANK"),
@@ -39,8 +39,9 @@ def find_rank(info: "determined.ClusterInfo") -> int:
 def split_groups(metrics: Dict[str, Any], searcher: Dict[str, Any]) -> Iterable[Tuple[str, Dict[str, Any]]]:
     """Divides metrics into the groups training and validation.
 
-    The searcher's metric is validation, and so is a name that has a word like val, eval or test and not the word train. A
-    search needs the metric and the time of a validation in one report: searcher.time_metric is also put into validation.
+    The searcher's metric is validation, and so is a name that has a word like val, eval or test and not the
+    word train. A search needs the metric and the time of a validation in one report: searcher.time_metric is
+    also put into validation.
     """
     groups: Dict[str, Dict[str, Any]] = {"training": {}, "validation": {}}
     for name, value in metrics.items():
@@ -63,7 +64,8 @@ class ScriptReports:
     """The reports of one process.
 
     Attributes:
-        is_recorded: whether this process reports: it is the chief of a trial, and has not failed to join the run
+        is_recorded: whether this process reports: it is the chief of a trial, and has not failed to join the
+            run
         info: the ClusterInfo; None off the cluster
         rank: the number of this process; 0 off the cluster
     """
@@ -133,8 +135,9 @@ class ScriptReports:
         self._metadata = context.train.set_metadata({**self._metadata, **unsaved})
 
     def _find_context(self) -> Optional[core.Context]:
-        """The Context of the program, else one that this object makes; None if this process does not report."""
-        if not self.is_recorded or os.getpid() != self._pid:  # a forked process must not use its parent's Context
+        """The Context of the program, else one that this object makes; None if this process does not
+        report."""
+        if not self.is_recorded or os.getpid() != self._pid:  # after a fork the Context is the parent's
             return None
         context = _context.active_context()
         if context is not None:

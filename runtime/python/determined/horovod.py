@@ -1,4 +1,5 @@
-"""`hvd` stands for horovod.torch, or for another module of Horovod, and imports that module at the first use."""
+"""`hvd` stands for horovod.torch, or for another module of Horovod, and imports that module at the first
+use."""
 
 import importlib
 from typing import Any, Optional
@@ -11,7 +12,8 @@ class _Horovod:
         self._module: Any = None
 
     def require_horovod_type(self, horovod_type: str, reason: str) -> None:
-        """Chooses the module: "torch", "tensorflow" or "tensorflow.keras". A later call must choose the same one.
+        """Chooses the module: "torch", "tensorflow" or "tensorflow.keras". A later call must choose the same
+        one.
 
         Args:
             reason: what needs the module, for the message of the ValueError

@@ -30,7 +30,8 @@ def has_param(fn: Callable[..., Any], name: str, pos: int = -1) -> bool:
 
 
 def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: int = 32) -> bytes:
-    """The content of a blob of google.cloud.storage. Repeats a failed request after about 1, 2, 4 ... seconds.
+    """The content of a blob of google.cloud.storage. Repeats a failed request after about 1, 2, 4 ...
+    seconds.
 
     Args:
         n_retries: number of attempts, after which it raises a RuntimeError

@@ -1,5 +1,6 @@
-"""The module that the MLflow entry point beside this file names. MLflow imports it in each program that imports mlflow, before
-MLflow's own stores can be imported: so this module imports the store only when open_store() is called."""
+"""The module that the MLflow entry point beside this file names. MLflow imports it in each program that
+imports mlflow, before MLflow's own stores can be imported: so this module imports the store only when
+open_store() is called."""
 
 from typing import Any, Optional
 

@@ -1,8 +1,8 @@
-"""The module `determined` on the PYTHONPATH of a run. It loads the package `determined` of the user's environment if there is
-one, else that of det-submit.
+"""The module `determined` on the PYTHONPATH of a run. It loads the package `determined` of the user's
+environment if there is one, else that of det-submit.
 
-The package itself can't be on the PYTHONPATH: Python looks there before it looks for the packages of the environment, so that a
-`determined` that the user has installed would be hidden.
+The package itself can't be on the PYTHONPATH: Python looks there before it looks for the packages of the
+environment, so that a `determined` that the user has installed would be hidden.
 """
 
 import importlib.machinery

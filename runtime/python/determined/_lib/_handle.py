@@ -20,8 +20,9 @@ Selector = Callable[[str], bool]
 class Ranks(NamedTuple):
     """The numbers of a rank.
 
-    `group` is the same on all ranks and differs from that of other programs of this user on the node. `chief_address`
-    is an address or a host name of the chief's node; if it is None, ranks of several nodes need a run or MPI.
+    `group` is the same on all ranks and differs from that of other programs of this user on the node.
+    `chief_address` is an address or a host name of the chief's node; if it is None, ranks of several nodes
+    need a run or MPI.
     """
 
     rank: int = 0
@@ -73,8 +74,8 @@ class Draft:
         self._library.check(self._library.det_checkpoint_draft_commit(self._pointer))
 
     def give_up(self, reason: str) -> None:
-        """Takes part in the commit of the other ranks and makes it fail. Ignores the status of the call: it is the
-        error that all ranks get."""
+        """Takes part in the commit of the other ranks and makes it fail. Ignores the status of the call: it
+        is the error that all ranks get."""
         self._library.det_checkpoint_draft_give_up(self._pointer, reason.encode())
 
     def destroy(self) -> None:
@@ -87,8 +88,9 @@ class Draft:
 class Handle:
     """det_context: the ranks, and after join_run() the run.
 
-    One thread at a time may use it, with two exceptions: any thread may report, except by report_mean(), and a thread
-    may call restore_path() beside another one. A handle that is not closed disconnects when the process ends.
+    One thread at a time may use it, with two exceptions: any thread may report, except by report_mean(), and
+    a thread may call restore_path() beside another one. A handle that is not closed disconnects when the
+    process ends.
     """
 
     def __init__(self, ranks: Ranks) -> None:
@@ -110,8 +112,8 @@ class Handle:
 
         Args:
             checkpoint_path: directory of the checkpoints outside of an experiment
-            checkpoint_storage: section checkpoint_storage of a configuration as JSON; None: that of the experiment,
-                or checkpoint_path
+            checkpoint_storage: section checkpoint_storage of a configuration as JSON; None: that of the
+                experiment, or checkpoint_path
             preempt_mode: a det_preempt_mode
         """
         options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), preempt_mode=preempt_mode)
@@ -266,7 +268,8 @@ class Handle:
     # The searcher.
 
     def training_length(self) -> Tuple[int, int]:
-        """The length and its det_unit. The length is 0 if none is configured, and outside of an experiment."""
+        """The length and its det_unit. The length is 0 if none is configured, and outside of an
+        experiment."""
         length, unit = c_uint64(), c_int32()
         self._library.check(
             self._library.det_searcher_training_length(self._pointer, byref(length), byref(unit))

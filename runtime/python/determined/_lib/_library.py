@@ -194,8 +194,8 @@ def _candidates() -> Iterator[str]:
 
 
 def find_library() -> str:
-    """The path of libdet.so: DET_LIBRARY, else a file in or beside the package, else one in DET_MODULES, else the name
-    alone, which the dynamic linker looks for."""
+    """The path of libdet.so: DET_LIBRARY, else a file in or beside the package, else one in DET_MODULES, else
+    the name alone, which the dynamic linker looks for."""
     for path in _candidates():
         if os.path.exists(path) or "DET_LIBRARY" in os.environ:
             return path

@@ -57,8 +57,9 @@ class CheckpointContext:
             the storage_id of the checkpoint
 
         Raises:
-            RuntimeError: on another rank than the chief without shard; ckpt_dir is None without shard, with a selector
-                or on all ranks; ranks bring different files of the same name or contradicting metadata
+            RuntimeError: on another rank than the chief without shard; ckpt_dir is None without shard, with a
+                selector or on all ranks; ranks bring different files of the same name or contradicting
+                metadata
             ValueError: no rank's metadata has steps_completed
         """
         if ckpt_dir is None and selector is not None:
@@ -168,13 +169,14 @@ class CheckpointContext:
             yield pathlib.Path(_fetch(lambda: self._handle().restore_path(storage_id)))
             return
         yield pathlib.Path(self._by_local_chief(lambda: self._handle().restore_path(storage_id)))
-        self._distributed.gather_local(None)  # local rank 0 leaves the block after all other ranks of the node
+        self._distributed.gather_local(None)  # local rank 0 leaves the block after the node's other ranks
 
     @contextlib.contextmanager
     def _restore_path_verified_beside(self, storage_id: str) -> Iterator[pathlib.Path]:
-        """restore_path() for a block that reads all files into memory: if the storage is a directory, a thread compares the
-        files with their checksums while the block reads them. The block must not use what it has read, because only the
-        end of the block raises an error for a damaged checkpoint. All ranks call it; those of a node get one path.
+        """restore_path() for a block that reads all files into memory: if the storage is a directory, a
+        thread compares the files with their checksums while the block reads them. The block must not use what
+        it has read, because only the end of the block raises an error for a damaged checkpoint. All ranks
+        call it; those of a node get one path.
         """
         handle = self._handle()
         directory = self._by_local_chief(lambda: handle.checkpoint_directory(storage_id))

@@ -23,15 +23,16 @@ _ALERT_LEVELS = ["debug", "info", "warn", "error"]  # in the order of det_alert_
 
 
 class TensorboardMode(enum.Enum):
-    """Whether the program may call upload_tensorboard_files(). det-submit uploads nothing in either mode, because the files
-    are on the shared file system."""
+    """Whether the program may call upload_tensorboard_files(). det-submit uploads nothing in either mode,
+    because the files are on the shared file system."""
 
     AUTO = "AUTO"
     MANUAL = "MANUAL"
 
 
 class Context:
-    """The Core API. Use it as `with core.init() as context`: the program joins its run when it enters the block.
+    """The Core API. Use it as `with core.init() as context`: the program joins its run when it enters the
+    block.
 
     Attributes:
         checkpoint, distributed, preempt, profiler, searcher, train: the parts of the API
@@ -128,8 +129,8 @@ class Context:
 
         if isinstance(value, determined.InvalidHP):
             self._end_with_invalid_hyperparameters(value)
-        # Does not close the connection, because that would wait for the other ranks. They get an error when this
-        # process ends, after its traceback has been printed.
+        # Does not close the connection, because that would wait for the other ranks. They get an error when
+        # this process ends, after its traceback has been printed.
         self.preempt.close()
         self.profiler._close()
 

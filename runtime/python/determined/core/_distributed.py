@@ -29,16 +29,16 @@ class DistributedContext:
     """The number of this rank, and collective operations on picklable objects.
 
     A program may make one before `core.init()`, and also without it, on a cluster and off. With several ranks the
-    constructor is collective: it returns when all ranks have connected. All ranks call the same operations in the same
-    order.
+    constructor is collective: it returns when all ranks have connected. All ranks call the same operations in
+    the same order.
 
     Outside of a run of an experiment, ranks of several nodes find the chief by a file in a directory that the nodes
-    share: a directory below the environment variable DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks. Ranks that
-    mpirun or `srun --mpi=pmix` has started use MPI instead.
+    share: a directory below the environment variable DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks.
+    Ranks that mpirun or `srun --mpi=pmix` has started use MPI instead.
 
-    The constructor waits at most two minutes for the ranks of a node, and five minutes for those of several nodes.
-    Operations wait without a limit. DET_COLLECTIVE_TIMEOUT_S sets a limit in seconds for each operation and, outside of
-    a run, replaces the five minutes.
+    The constructor waits at most two minutes for the ranks of a node, and five minutes for those of several
+    nodes. Operations wait without a limit. DET_COLLECTIVE_TIMEOUT_S sets a limit in seconds for each
+    operation and, outside of a run, replaces the five minutes.
 
     Args:
         rank: number of this rank among all ranks, from 0; rank 0 is the chief
@@ -48,8 +48,8 @@ class DistributedContext:
         cross_rank: number of this node
         cross_size: number of nodes
         chief_ip: address or host name of the chief's node, the same on all ranks; needed where there are several nodes
-        pub_port, port_offset: their sum must differ between programs of one user that run on a node, or with one
-            chief, at the same time
+        pub_port, port_offset: their sum must differ between programs of one user that run on a node, or with
+            one chief, at the same time
         pull_port, force_tcp: accepted for compatibility, without effect
 
     Without numbers the process is the only rank. With rank and size alone, all ranks are on one node.

@@ -31,7 +31,8 @@ class ProfilerContext:
         self._timings = Timings(waits_for_gpu=sync_timings)
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Samples the system metrics of this node until off(). Only local rank 0 does it, in a process of its own.
+        """Samples the system metrics of this node until off(). Only local rank 0 does it, in a process of its
+        own.
 
         Does nothing if it is on already, also by `profiling: {enabled: true}` in the configuration.
 

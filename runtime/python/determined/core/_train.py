@@ -123,14 +123,14 @@ class TrainContext:
     def get_experiment_best_validation(self) -> Optional[float]:
         """The best value of the searcher's metric among all validations of the experiment; None if there is none.
 
-        The chief's call includes its own reports. Reports of other processes are written to their journals, and then
-        seen, up to 50 ms after they were made.
+        The chief's call includes its own reports. Reports of other processes are written to their journals,
+        and then seen, up to 50 ms after they were made.
         """
         return self._distributed._handle().best_validation() if self._is_on_cluster else None
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Dict[str, Any]:
-        """Replaces the metadata of the trial, a map that later runs of the trial get by get_metadata(). Only the chief's
-        call writes it. Returns the map as JSON holds it."""
+        """Replaces the metadata of the trial, a map that later runs of the trial get by get_metadata(). Only
+        the chief's call writes it. Returns the map as JSON holds it."""
         text = encode(metadata)
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().set_metadata(text)
@@ -191,7 +191,8 @@ def _without_bytes(metrics: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _convert(value: Any) -> Any:
-    """Converts a value that JSON lacks; the encoder calls it. Arrays and scalars of numpy and torch have tolist() or item()."""
+    """Converts a value that JSON lacks; the encoder calls it. Arrays and scalars of numpy and torch have
+    tolist() or item()."""
     for name in ("tolist", "item"):
         method = getattr(value, name, None)
         if method is not None:

@@ -1,5 +1,5 @@
-"""python3 -m determined.exec.harness MODULE:CLASS: trains a trial class on one rank. A launcher with `--trial MODULE:CLASS`
-starts it for each rank."""
+"""python3 -m determined.exec.harness MODULE:CLASS: trains a trial class on one rank. A launcher with `--trial
+MODULE:CLASS` starts it for each rank."""
 
 import logging
 import sys

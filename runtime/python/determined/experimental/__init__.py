@@ -22,7 +22,7 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the names of client at their first use, so that programs in jobs don't import it."""
+    """Imports the names of client at their first use, so that programs in jobs don't import client."""
     if name in __all__:
         return getattr(importlib.import_module("determined.experimental.client"), name)
     return refuse(__name__, _INSTEAD.get(name, ""), list(_INSTEAD))(name)

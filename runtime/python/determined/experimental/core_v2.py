@@ -6,8 +6,9 @@
     core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.5})
     core_v2.close()
 
-In a trial the configuration of the submission holds, and that of the program is ignored. Off the cluster reports are logged and
-checkpoints are kept in the user's data directory: this version of det-submit records no experiment for such a program.
+In a trial the configuration that was submitted is used, and the program's Config is ignored. Off the cluster
+reports are logged, and checkpoints are kept in the user's data directory unless checkpoint_storage is given:
+det-submit records no experiment then.
 """
 
 import atexit
@@ -47,7 +48,8 @@ _context: Optional[Context] = None
 
 @dataclasses.dataclass
 class Config:
-    """The configuration of an experiment that a program describes itself. All members may be None."""
+    """An experiment's configuration that the program gives. det-submit uses only name and checkpoint_storage,
+    off the cluster."""
 
     name: Optional[str] = None
     hparams: Optional[Dict[str, Any]] = None
@@ -92,7 +94,7 @@ def init_context(
     """Makes a Context for a `with` block.
 
     Args:
-        config: the configuration, needed off the cluster
+        config: the configuration; needed off the cluster
         defaults, unmanaged: former names of config
         client: accepted and not used
         distributed, checkpoint_storage, preempt_mode, tensorboard_mode: as for core.init()
@@ -108,7 +110,7 @@ def init_context(
         own_storage = os.path.join(user_data_directory(), "checkpoints")
         checkpoint_storage = checkpoint_storage or given.checkpoint_storage or own_storage
     elif distributed is None:
-        distributed = DistributedContext(rank=0, size=1)  # core_v2 does not ask for the ranks of a multi-slot task
+        distributed = DistributedContext(rank=0, size=1)  # no error with several slots, unlike core.init()
     return _init_core(
         distributed=distributed,
         checkpoint_storage=checkpoint_storage,
@@ -128,7 +130,8 @@ def init(
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> None:
-    """Sets the variables of this module. Closes what an earlier call has begun. Arguments as for init_context()."""
+    """Starts a Context and sets the variables of this module. Closes the Context of an earlier call first.
+    The arguments are those of init_context()."""
     if _context is not None:
         close()
     context = init_context(
@@ -153,16 +156,17 @@ def _set(context: Context) -> None:
 
 
 def _close_at_exit() -> None:
-    """close(), unless an exception ends the program: closing would wait for the other ranks, which are to notice the end of
-    this process."""
+    """Calls close(), unless an exception ends the program: close() would wait for the other ranks, which
+    instead get an error when this process ends."""
     if getattr(sys, "last_type", None) is None:
         close()
 
 
 def close() -> None:
-    """Ends what init() has begun. Collective.
+    """Closes the Context of init(). Collective.
 
-    If the program does not call it, it is called at the program's end, unless an exception has ended the program.
+    It is called at the end of the program if the program has not called it, unless an exception ends the
+    program.
     """
     global _context, train
     atexit.unregister(_close_at_exit)
@@ -173,7 +177,8 @@ def close() -> None:
 
 
 def url_reverse_webui_exp_view() -> str:
-    """The address of the experiment's directory, because det-submit has no page for it. Off the cluster the user's data directory.
+    """The file: URL of the experiment's directory, because there is a web page only while det-tracker runs.
+    Off the cluster the URL of the user's data directory.
 
     Raises:
         RuntimeError: init() was not called

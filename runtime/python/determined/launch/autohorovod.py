@@ -1,8 +1,8 @@
-"""python3 -m determined.launch.autohorovod: starts ranks by horovodrun if there are several slots. It starts the entrypoint
-`module:Class` of a configuration.
+"""python3 -m determined.launch.autohorovod: starts ranks by horovodrun if there are several slots. It starts
+the entrypoint `module:Class` of a configuration.
 
-A trial class runs without horovodrun on one slot, and in a job whose ranks Slurm has started (`slurm: {launch: rank}`). If the
-job's Python has no Horovod, torch.distributed.run starts the ranks of a trial class.
+A trial class runs without horovodrun on one slot, and in a job whose ranks Slurm has started (`slurm:
+{launch: rank}`). If the job's Python has no Horovod, torch.distributed.run starts the ranks of a trial class.
 """
 
 import importlib.util
@@ -30,7 +30,8 @@ def _find_trial(words: List[str]) -> Optional[str]:
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Like determined.launch.horovod, but a single argument that is no option is the name of a trial class."""
+    """Like determined.launch.horovod, but a single argument that is no option is the name of a trial
+    class."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     trial = _find_trial(words[words.index("--") + 1 :] if "--" in words else words)
     if trial is None:

@@ -29,7 +29,8 @@ def run_single_rank(command: List[str]) -> NoReturn:
 
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
-    """Replaces this process by det-launch horovod; with --autohorovod and at most one slot, by the script itself."""
+    """Replaces this process by det-launch horovod; with --autohorovod and at most one slot, by the script
+    itself."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["--autohorovod"]:
         del words[0]

@@ -14,7 +14,7 @@ separated by commas, of which the first that is set holds it."""
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
     """Replaces this process by det-wrap-rank."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["--no-redirect-stdio"]:  # no effect: det-wrap-rank always writes to its own stdout and stderr
+    if words[:1] == ["--no-redirect-stdio"]:  # no effect: det-wrap-rank keeps its stdout and stderr
         del words[0]
     if words[:1] in (["-h"], ["--help"]):
         print(USAGE)

@@ -21,8 +21,8 @@ class BatchTraining:
         self._sizes_file: Optional[str] = context._optimizations.grad_updates_size_file
 
     def start(self) -> None:
-        """Makes the loader's iterator, which starts the loader's workers and may draw random numbers. Starts the tuning and
-        the profiler of the trial."""
+        """Makes the loader's iterator, which starts the loader's workers and may draw random numbers. Starts
+        the tuning and the profiler of the trial."""
         self._iterator = iter(self._loader)
         self._begin_tuning()
         if self._context._torch_profiler is not None:
@@ -56,7 +56,8 @@ class BatchTraining:
             self._context._core.train.report_metrics("tuning", batch_idx + 1, {"tensor_fusion_threshold": size})
 
     def _endless(self) -> Iterator[Any]:
-        """Yields the batches of the loader without end. det-submit's loaders repeat by themselves; others are started again.
+        """Yields the batches of the loader without end. det-submit's loaders repeat by themselves; others are
+        started again.
 
         Raises:
             RuntimeError: the loader has no batches

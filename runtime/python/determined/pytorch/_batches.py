@@ -1,5 +1,5 @@
-"""Which samples a batch of the training has: a function of the seed and the batch's number, so that a training can continue at
-any batch."""
+"""Which samples a batch of the training has: a function of the seed and the batch's number, so that a
+training can continue at any batch."""
 
 import threading
 from typing import Any, Callable, Iterator, List, Optional
@@ -31,9 +31,11 @@ def adapt_batch_sampler(
 
 
 class EpochBatches(BatchSampler):
-    """The batches of one rank if the user has given no sampler. It can begin at any batch without drawing earlier ones.
+    """The batches of one rank if the user has given no sampler. It can begin at any batch without drawing
+    earlier ones.
 
-    Batches are numbered across epochs; rank r of n takes the numbers r, r + n, r + 2n ... The length is that of one epoch.
+    Batches are numbered across epochs; rank r of n takes the numbers r, r + n, r + 2n ... The length is that
+    of one epoch.
 
     Args:
         samples: number of samples of the data set
@@ -54,8 +56,8 @@ class EpochBatches(BatchSampler):
         self._num_replicas = num_replicas
         self._rank = rank
         self._batches = samples // batch_size if drop_last else -(-samples // batch_size)
-        # If a training continues, a thread draws the order while the state of the checkpoint is loaded: with a million samples
-        # that takes a third as long as the loading of 100 MB.
+        # If a training continues, a thread draws the order while the state of the checkpoint is loaded: with
+        # a million samples that takes a third as long as the loading of 100 MB.
         self._ahead: Optional[_OrderAhead] = None
         if skip > 0 and self._batches > 0 and seed is not None:
             self._ahead = _OrderAhead((skip * num_replicas + rank) // self._batches, self._draw)
@@ -107,8 +109,8 @@ class _OrderAhead:
 
 
 class SamplerEpochs(BatchSampler):
-    """The batches of a user's batch sampler, epoch by epoch. The random numbers that the sampler draws from the global
-    generators follow from the seed and the epoch.
+    """The batches of a user's batch sampler, epoch by epoch. The random numbers that the sampler draws from
+    the global generators follow from the seed and the epoch.
 
     Args:
         first_epoch: the epoch with which it begins
@@ -152,11 +154,13 @@ def _drawn_by(batches: Iterator[List[int]], randomness: IsolatedRandomness) -> I
 def adapt_user_sampler(
     batch_sampler: Any, seed: int, repeat: bool, skip: int, num_replicas: int, rank: int
 ) -> Any:
-    """Like adapt_batch_sampler(), but the sampler has its own random numbers (SamplerEpochs). With a skip, draws the earlier
-    epochs again unless the sampler is one whose passes do not depend on each other (_has_no_memory())."""
+    """Like adapt_batch_sampler(), but the sampler has its own random numbers (SamplerEpochs). With a skip,
+    draws the earlier epochs again unless the sampler is one whose passes do not depend on each other
+    (_has_no_memory())."""
     first_epoch = 0
     if repeat and skip > 0 and _has_no_memory(batch_sampler) and len(batch_sampler) > 0:
-        # Rank r of n continues with batch skip * n + r of all ranks. Leaves out the epochs before that of rank 0's batch.
+        # Rank r of n continues with batch skip * n + r of all ranks. Leaves out the epochs before that of
+        # rank 0's batch.
         first_epoch = skip * num_replicas // len(batch_sampler)
         left_out = first_epoch * len(batch_sampler)
         numbers = SamplerEpochs(batch_sampler, seed, first_epoch, repeat)
@@ -167,7 +171,8 @@ def adapt_user_sampler(
 
 
 class SkipThenShare(BatchSampler):
-    """Leaves out `skip` batches, then yields every num_replicas-th. Its length is the rank's share of the wrapped sampler."""
+    """Leaves out `skip` batches, then yields every num_replicas-th. Its length is the rank's share of the
+    wrapped sampler."""
 
     def __init__(self, batch_sampler: Any, skip: int, num_replicas: int, rank: int) -> None:
         self._sampler = batch_sampler

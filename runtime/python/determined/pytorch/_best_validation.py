@@ -9,8 +9,8 @@ class BestValidation:
     """Decides by the checkpoint policy.
 
     Args:
-        policy: which validations are followed by a checkpoint. "best": those that are better than all earlier ones of the
-            experiment, or all if there is no searcher's metric; "all"; "none"
+        policy: which validations are followed by a checkpoint. "best": those that are better than all earlier
+            ones of the experiment, or all if there is no searcher's metric; "all"; "none"
     """
 
     def __init__(self, core_context: Any, policy: str) -> None:
@@ -35,8 +35,8 @@ class BestValidation:
         return float(value)
 
     def wants_checkpoint(self, metrics: Dict[str, Any]) -> bool:
-        """Whether to save a checkpoint after this validation. Collective. Call it before the metrics are reported, because it
-        compares them with the reported ones."""
+        """Whether to save a checkpoint after this validation. Collective. Call it before the metrics are
+        reported, because it compares them with the reported ones."""
         if self._policy != "best" or self._metric is None:
             return self._policy != "none"
         is_better = False

@@ -1,6 +1,7 @@
 """optimizations.auto_tune_tensor_fusion: finds the size of DistributedDataParallel's buckets that trains fastest.
 
-Measures the first steps of the training with one size after the other. The ranks choose the size with the smallest mean time.
+Measures the first steps of the training with one size after the other. The ranks choose the size with the
+smallest mean time.
 """
 
 import logging
@@ -14,7 +15,8 @@ _MEASURED_STEPS = 5
 
 
 def candidate_sizes(model_bytes: int) -> List[int]:
-    """The sizes to try, in MiB: those of SIZES_MIB up to the first one that holds all gradients of a model."""
+    """The sizes to try, in MiB: those of SIZES_MIB up to the first one that holds all gradients of a
+    model."""
     fitting = [size for size in SIZES_MIB if size << 20 < model_bytes]
     return [*fitting, *SIZES_MIB[len(fitting) : len(fitting) + 1]]
 
@@ -47,7 +49,8 @@ class BucketTuning:
             set_size(self._sizes[0])
 
     def step(self, seconds: float) -> bool:
-        """Records the duration of a step. Returns True for the step after which the ranks choose the size. Collective."""
+        """Records the duration of a step. Returns True for the step after which the ranks choose the size.
+        Collective."""
         if self.chosen is not None:
             return False
         self._steps += 1

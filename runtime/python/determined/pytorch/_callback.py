@@ -6,12 +6,14 @@ from typing import Any, Dict, List, Mapping
 
 logger = logging.getLogger("determined.pytorch")
 
-# Names that hooks had in older releases of Determined. A hook with the old name is called after that with the present name.
+# Names that hooks had in older releases of Determined. A hook with the old name is called after that with the
+# present name.
 _FORMER_NAMES = {"on_validation_start": "on_validation_step_start", "on_validation_end": "on_validation_step_end"}
 
 
 class PyTorchCallback:
-    """Methods that the training loop calls, for a trial to override. PyTorchTrial.build_callbacks() returns such objects.
+    """Methods that the training loop calls, for a trial to override. PyTorchTrial.build_callbacks() returns
+    such objects.
 
     Every rank calls them, unless a method says otherwise.
     """
@@ -44,7 +46,8 @@ class PyTorchCallback:
         """Called after the last batch of an epoch."""
 
     def on_training_workload_end(self, avg_metrics: Dict[str, Any], batch_metrics: List[Dict[str, Any]]) -> None:
-        """Called after training metrics were reported, which also happens before a validation and a checkpoint.
+        """Called after training metrics were reported, which also happens before a validation and a
+        checkpoint.
 
         Args:
             avg_metrics: on the chief the reported metrics, on other ranks those of this rank
@@ -65,7 +68,8 @@ class PyTorchCallback:
         """
 
     def on_validation_end(self, metrics: Dict[str, Any]) -> None:
-        """Called after a validation, before its metrics are reported. The metrics are combined from all ranks."""
+        """Called after a validation, before its metrics are reported. The metrics are combined from all
+        ranks."""
 
     def on_checkpoint_save_start(self, checkpoint: Dict[str, Any]) -> None:
         """Called before a checkpoint is written, only on the chief. May change the state."""
@@ -74,8 +78,8 @@ class PyTorchCallback:
         """Deprecated: use on_checkpoint_write_end(), which is called just after this method."""
 
     def on_checkpoint_write_end(self, checkpoint_dir: str) -> None:
-        """Called after the chief has written the files that ranks share, before the checkpoint is committed. Only on the chief. May
-        add files."""
+        """Called after the chief has written the files that ranks share, before the checkpoint is committed.
+        Only on the chief. May add files."""
 
     def on_checkpoint_upload_end(self, uuid: str) -> None:
         """Called after a checkpoint was committed."""

@@ -1,7 +1,8 @@
-"""Saves the state of a training, and loads it so that the training continues as if it had not been interrupted.
+"""Saves the state of a training, and loads it so that the training continues as if it had not been
+interrupted.
 
-The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with the state that differs between ranks:
-its random state and, in the middle of an aggregation window, its gradients.
+The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with the state that
+differs between ranks: its random state and, in the middle of an aggregation window, its gradients.
 """
 
 import logging
@@ -94,7 +95,8 @@ class Checkpoints:
     # Loading.
 
     def read(self, storage_id: str) -> files.Progress:
-        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had trained. Collective."""
+        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had
+        trained. Collective."""
         with self._context._core.checkpoint._restore_path_verified_beside(storage_id) as path:
             progress = files.load_progress(path)
             self._loaded = files.load_state(path)
@@ -104,7 +106,8 @@ class Checkpoints:
         return progress
 
     def load(self, state_of_trial: bool) -> None:
-        """Loads the state that read() has read into models, optimizers, schedulers, callbacks and the GradScaler.
+        """Loads the state that read() has read into models, optimizers, schedulers, callbacks and the
+        GradScaler.
 
         Args:
             state_of_trial: False for a checkpoint of another trial: schedulers and callbacks keep their state
@@ -152,7 +155,8 @@ def _gradients_of(model: Any) -> Dict[str, Any]:
 
 
 def load_models(models: List[Any], state: Dict[str, Any]) -> None:
-    """Loads the weights of models. They may have been saved by one rank or several, and by an older release of Determined."""
+    """Loads the weights of models. They may have been saved by one rank or several, and by an older release
+    of Determined."""
     states = state.get("models_state_dict")
     if states is None:
         states = [state["model_state_dict"]]

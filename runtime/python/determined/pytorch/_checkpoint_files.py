@@ -110,9 +110,9 @@ def _specify(trial_class: Any) -> str:
 
 
 def list_code(directory: str) -> List[str]:
-    """The Python, YAML, JSON and TOML files below a directory, as relative paths. Leaves out virtual environments, hidden
-    directories, __pycache__ and files of 1 MiB or more. Stops at the directory with which it has seen more than 10,000 files of
-    any kind."""
+    """The Python, YAML, JSON and TOML files below a directory, as relative paths. Leaves out virtual
+    environments, hidden directories, __pycache__ and files of 1 MiB or more. Stops at the directory with
+    which it has seen more than 10,000 files of any kind."""
     return sorted(_walk_code(directory))
 
 

@@ -180,13 +180,14 @@ class PyTorchTrialContext(TrialValues):
         auto_zero_grads: bool = True,
         scaler: Any = None,
     ) -> None:
-        """Steps an optimizer and then sets its gradients to zero, in every aggregation_frequency-th batch. In other batches
-        does nothing.
+        """Steps an optimizer and then sets its gradients to zero, in every aggregation_frequency-th batch. In
+        other batches does nothing.
 
         Args:
             clip_grads: called with the parameters before the step, for instance to clip the norm of their gradients
             auto_zero_grads: False: the trial sets gradients to zero itself; not with aggregation_frequency above 1
-            scaler: a GradScaler of the trial. The trial calls its update(), and clip_grads sees scaled gradients
+            scaler: a GradScaler of the trial. The trial calls its update(), and clip_grads sees scaled
+                gradients
         """
         if not auto_zero_grads and self._optimizations.aggregation_frequency > 1:
             raise errors.InvalidExperimentException(
@@ -215,8 +216,8 @@ class PyTorchTrialContext(TrialValues):
         """Registers a metric that is computed from all batches of all ranks.
 
         Args:
-            reducer: a MetricReducer, or a function of the list of all values that were passed to update() of the returned
-                object
+            reducer: a MetricReducer, or a function of the list of all values that were passed to update() of
+                the returned object
             name: name of the metric; None: the reducer returns a map of names to values
 
         Returns:
@@ -229,8 +230,8 @@ class PyTorchTrialContext(TrialValues):
         self._reducers.reset()
 
     def get_tensorboard_writer(self) -> Any:
-        """A writer of TensorBoard's event files, with add_scalar(name, value, step). It is torch's SummaryWriter if the package
-        tensorboard is installed."""
+        """A writer of TensorBoard's event files, with add_scalar(name, value, step). It is torch's
+        SummaryWriter if the package tensorboard is installed."""
         if self._writer is None:
             from determined.tensorboard import make_writer
 

@@ -33,11 +33,12 @@ def data_length(data: Any) -> int:
 def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = None) -> Any:
     """Moves tensors to a device, in maps, lists and tuples too. Arrays of numbers become tensors.
 
-    Values of other types are moved by their method to(). Values without one are returned unchanged, with a warning.
+    Values of other types are moved by their method to(). Values without one are returned unchanged, with a
+    warning.
 
     Args:
-        warned_types: types about which this function has warned; it adds to them and warns once for each type. None: it warns
-            for each value
+        warned_types: types about which this function has warned; it adds to them and warns once for each
+            type. None: it warns for each value
     """
     if isinstance(data, torch.Tensor):
         return data.to(device, non_blocking=True)
@@ -59,8 +60,8 @@ def to_device(data: Any, device: Any, warned_types: Optional[Set[Type[Any]]] = N
 
 
 def to_numpy(value: Any) -> Any:
-    """Converts tensors to arrays on the CPU, in maps, lists and tuples too; tuples become lists. Returns other values
-    unchanged."""
+    """Converts tensors to arrays on the CPU, in maps, lists and tuples too; tuples become lists. Returns
+    other values unchanged."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         return (value.float() if value.dtype is torch.bfloat16 else value).numpy()

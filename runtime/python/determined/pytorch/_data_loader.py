@@ -1,4 +1,5 @@
-"""The data loader of a trial: torch's DataLoader, split among the ranks, which can continue in the middle of an epoch."""
+"""The data loader of a trial: torch's DataLoader, split among the ranks, which can continue in the middle of
+an epoch."""
 
 import inspect
 from typing import Any, Callable, Dict, Iterator, Optional
@@ -14,8 +15,8 @@ _HAS_PREFETCH_FACTOR = "prefetch_factor" in inspect.signature(torch.utils.data.D
 class DataLoader:
     """The arguments of a torch.utils.data.DataLoader, which get_data_loader() or the training loop makes.
 
-    With several ranks each rank gets different batches, of batch_size samples. In a training the order of shuffled samples
-    follows from the trial's seed and the epoch, unless a generator is given.
+    With several ranks each rank gets different batches, of batch_size samples. In a training the order of
+    shuffled samples follows from the trial's seed and the epoch, unless a generator is given.
 
     Raises:
         ValueError: arguments exclude each other, as for torch; the data set is an IterableDataset; batch_size is None
@@ -81,8 +82,8 @@ class DataLoader:
         Args:
             repeat: begin again at the end
             skip: number of this rank's batches to leave out
-            num_replicas, rank: each rank takes every num_replicas-th batch. The seed of the order is torch's initial seed,
-                which must then be the same on all ranks
+            num_replicas, rank: each rank takes every num_replicas-th batch. The seed of the order is torch's
+                initial seed, which must then be the same on all ranks
         """
         return self._build(repeat, skip, num_replicas, rank, torch.initial_seed())
 
@@ -96,7 +97,8 @@ class DataLoader:
             )
         else:
             batches = adapt_user_sampler(user_sampler, seed, repeat, skip, num_replicas, rank)
-        # Torch draws the workers' seed from this generator and not from the global one, which the training uses.
+        # Torch draws the workers' seed from this generator and not from the global one, which the training
+        # uses.
         generator = torch.Generator().manual_seed((seed + skip) % 2**63)
         return torch.utils.data.DataLoader(
             self.dataset, batch_sampler=batches, generator=generator, **self._options

@@ -31,7 +31,8 @@ def evaluates_batches(trial: Any) -> bool:
 
 
 def evaluate_batches(trial: Any, context: Any, loader: Any, max_batches: Optional[int]) -> List[Dict[str, Any]]:
-    """Calls evaluate_batch() for the batches of this rank. Returns the results, with arrays in place of tensors."""
+    """Calls evaluate_batch() for the batches of this rank. Returns the results, with arrays in place of
+    tensors."""
     takes_number = util.has_param(trial.evaluate_batch, "batch_idx", 1)
     outputs: List[Dict[str, Any]] = []
     for batch_idx, batch in enumerate(loader):

@@ -13,7 +13,8 @@ from determined.pytorch._optimizations import Optimizations
 
 
 class WrappedModel(torch.nn.parallel.DistributedDataParallel):
-    """DistributedDataParallel that also has the attributes of its model, and whose bucket size can be changed."""
+    """DistributedDataParallel that also has the attributes of its model, and whose bucket size can be
+    changed."""
 
     def __init__(self, model: Any, device_ids: Any, bucket_mib: Optional[float], compresses: bool) -> None:
         self.__dict__["_wrapped_with"] = (model, device_ids, compresses)
@@ -120,8 +121,8 @@ class TorchExchange(GradientExchange):
 
     @contextlib.contextmanager
     def in_evaluation(self, models: List[Any]) -> Iterator[None]:
-        """Sends the chief's buffers to all ranks. Otherwise DistributedDataParallel does so in the first forward(), and waits
-        forever for ranks that have no batch."""
+        """Sends the chief's buffers to all ranks. Otherwise DistributedDataParallel does so in the first
+        forward(), and waits forever for ranks that have no batch."""
         for model in _wrapped(models):
             for buffer in model.module.buffers():
                 dist.broadcast(buffer, 0)
@@ -193,7 +194,8 @@ def connect_in_trial(slots: int) -> Ranks:
         hvd.require_horovod_type("torch", "PyTorchTrial")
         hvd.init()
         return Ranks(DistributedContext.from_horovod(hvd), HorovodExchange(hvd))
-    # With `slurm: {launch: rank}` srun starts each rank with torchrun's variables, and no launcher sets USE_TORCH_DISTRIBUTED.
+    # With `slurm: {launch: rank}` srun starts each rank with torchrun's variables, and no launcher sets
+    # USE_TORCH_DISTRIBUTED.
     if backend.use_torch() or (slots > 1 and "LOCAL_WORLD_SIZE" in os.environ and "RANK" in os.environ):
         return _connect_torch(DistributedContext.from_torch_distributed())
     if slots > 1:

@@ -21,16 +21,18 @@ class PyTorchExperimentalContext:
         self._uses_amp = False
 
     def use_amp(self) -> None:
-        """Trains with numbers of 16 bits where that is accurate enough, by torch.autocast. On a GPU a GradScaler scales the
-        losses. Call it before wrap_model(). `optimizations: {mixed_precision: O1}` in the configuration does the same."""
+        """Trains with numbers of 16 bits where that is accurate enough, by torch.autocast. On a GPU a
+        GradScaler scales the losses. Call it before wrap_model(). `optimizations: {mixed_precision: O1}` in
+        the configuration does the same."""
         if self._parent.device.type == "cuda" and not self._uses_amp:
             self._parent.wrap_scaler(_make_scaler())
             self._parent._steps.scales_losses = True
         self._uses_amp = True
 
     def disable_dataset_reproducibility_checks(self) -> None:
-        """Allows data loaders other than determined.pytorch.DataLoader. They are used unchanged: each rank trains with what
-        its loader yields, and a run that continues begins at the first batch of the loader."""
+        """Allows data loaders other than determined.pytorch.DataLoader. They are used unchanged: each rank
+        trains with what its loader yields, and a run that continues begins at the first batch of the
+        loader."""
         self._checks_loaders = False
 
     def disable_auto_to_device(self) -> None:

@@ -25,8 +25,8 @@ def init(
 ) -> Iterator[PyTorchTrialContext]:
     """Makes the context with which a PyTorchTrial is built, for a `with` block.
 
-    In a trial the launcher has started the ranks, the configuration is the trial's, and the modules random, numpy and torch get
-    the trial's seed, the same on every rank.
+    In a trial the launcher has started the ranks, the configuration is the trial's, and the modules random,
+    numpy and torch get the trial's seed, the same on every rank.
 
     Args:
         hparams: what context.get_hparam() gives; for those of the trial pass det.get_cluster_info().trial.hparams
@@ -36,7 +36,8 @@ def init(
         enable_tensorboard_logging: write the reported metrics for TensorBoard
 
     Raises:
-        ValueError: the trial has several slots and no launcher has started a rank for each; aggregation_frequency is below 1
+        ValueError: the trial has several slots and no launcher has started a rank for each;
+            aggregation_frequency is below 1
     """
     optimizations = Optimizations(aggregation_frequency=aggregation_frequency)
     with make_context(hparams, exp_conf, distributed, optimizations, enable_tensorboard_logging) as context:

@@ -24,7 +24,8 @@ def _require_own(loader: Any, context: Any, method: str) -> None:
 
 
 def build_training_loader(trial: Any, context: Any, skip: int) -> Any:
-    """The loader of the training. Sets the length of an epoch in the context, in batches of the chief. Collective.
+    """The loader of the training. Sets the length of an epoch in the context, in batches of the chief.
+    Collective.
 
     Args:
         skip: number of this rank's batches to leave out; a loader that is not det-submit's begins at its first batch

@@ -14,12 +14,14 @@ class LRScheduler:
     """
 
     class StepMode(enum.Enum):
-        """When the scheduler steps. The training loop calls step() only after a batch at which the optimizers have stepped."""
+        """When the scheduler steps. The training loop calls step() only after a batch at which the optimizers
+        have stepped."""
 
         STEP_EVERY_EPOCH = 1  # once for each epoch, at its end or at the last step of the optimizer before it
         STEP_EVERY_BATCH = 2  # once for each batch since the last step of the optimizers
         MANUAL_STEP = 3  # the trial calls step() itself
-        # Once for each step of the optimizers after which the number of batches is a multiple of the frequency.
+        # Once for each step of the optimizers after which the number of batches is a multiple of the
+        # frequency.
         STEP_EVERY_OPTIMIZER_STEP = 4
 
     def __init__(self, scheduler: Any, step_mode: "LRScheduler.StepMode", frequency: int = 1) -> None:

@@ -11,7 +11,8 @@ Metrics = Dict[str, Any]
 
 
 def read_batch_metrics(result: Any) -> Metrics:
-    """The metrics that train_batch() has returned, with arrays in place of tensors. A tensor is the metric "loss".
+    """The metrics that train_batch() has returned, with arrays in place of tensors. A tensor is the metric
+    "loss".
 
     Raises:
         TypeError: the result is neither a tensor nor a map

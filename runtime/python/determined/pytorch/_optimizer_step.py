@@ -29,7 +29,8 @@ class OptimizerSteps:
         return (batch_idx + 1) % self._frequency == 0
 
     def batch_context(self, batch_idx: int, models: List[Any]) -> Any:
-        """A context manager for the training of a batch: ranks exchange gradients only in the last batch of a window."""
+        """A context manager for the training of a batch: ranks exchange gradients only in the last batch of a
+        window."""
         return contextlib.nullcontext() if self.ends_window(batch_idx) else self._exchange.inside_window(models)
 
     def backward(self, loss: Any, gradient: Any, retain_graph: bool, create_graph: bool) -> None:

@@ -41,8 +41,8 @@ class MetricReducer(abc.ABC):
 
     @abc.abstractmethod
     def reset(self) -> None:
-        """Drops what has been accumulated. Called before the batches of each report of training metrics if the reducer is
-        wrapped for training, and before each validation if it is wrapped for validation."""
+        """Drops what has been accumulated. Called before the batches of each report of training metrics if
+        the reducer is wrapped for training, and before each validation if it is wrapped for validation."""
 
     @abc.abstractmethod
     def per_slot_reduce(self) -> Any:
@@ -54,7 +54,8 @@ class MetricReducer(abc.ABC):
 
 
 class _FunctionReducer(MetricReducer):
-    """A function of the list of all values that were passed to update(), ordered by call of update() and then by rank."""
+    """A function of the list of all values that were passed to update(), ordered by call of update() and then
+    by rank."""
 
     def __init__(self, function: Callable[[List[Any]], Any]) -> None:
         self._function = function

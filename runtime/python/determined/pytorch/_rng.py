@@ -53,8 +53,8 @@ class IsolatedRandomness:
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
-        """In the block the global generators of the CPU have the sampler's states. The end of the block puts back the
-        training's states."""
+        """In the block the global generators of the CPU have the sampler's states. The end of the block puts
+        back the training's states."""
         training = _get_cpu_state()
         _set_cpu_state(self._state)
         try:

@@ -2,16 +2,16 @@
 
 from typing import Any, Callable, Dict, Optional
 
-# In the order of det_unit. A bare integer, the first, counts as batches. The last is a metric of the program (time_metric), which
-# can't be converted to batches.
+# In the order of det_unit. A bare integer, the first, counts as batches. The last is a metric of the program
+# (time_metric), which can't be converted to batches.
 _UNITS = ["batches", "batches", "records", "epochs", None]
 _ASHA = ("adaptive_asha", "async_halving")
 _WORKERS_ASK_CHIEF = 0
 
 
 class SearchRungs:
-    """The rungs of a trial of adaptive_asha or async_halving. Other searches have none. The constructor and complete() are
-    collective.
+    """The rungs of a trial of adaptive_asha or async_halving. Other searches have none. The constructor and
+    complete() are collective.
 
     Args:
         to_batches: converts a length such as {"epochs": 2} to batches

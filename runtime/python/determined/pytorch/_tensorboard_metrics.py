@@ -12,7 +12,8 @@ logger = logging.getLogger("determined.pytorch")
 
 class TensorboardMetrics:
     """Scalars `Determined/<name>`, and `Determined/val_<name>` for validations unless the name begins with "val". In a trial
-    the chief writes them, unless libdet does because of `slurm: {tensorboard: true}`. Outside of a trial they are not written."""
+    the chief writes them, unless libdet does because of `slurm: {tensorboard: true}`. Outside of a trial they
+    are not written."""
 
     def __init__(self, context: Any, first_batch: int) -> None:
         slurm = (context._exp_conf or {}).get("slurm") or {}

@@ -39,14 +39,15 @@ class Trainer:
         test_mode: bool = False,
         profiling_enabled: bool = False,
     ) -> None:
-        """Trains up to a length, or until the trial is preempted or stopped, and saves a checkpoint at the end. Collective.
+        """Trains up to a length, or until the trial is preempted or stopped, and saves a checkpoint at the
+        end. Collective.
 
         Args:
             checkpoint_period: how often a checkpoint is saved; None: as the policy says, and at the end
             validation_period: how often the model is validated; None: when the searcher needs it, and at the end
             max_length: how long to train; None, in a trial: the max_length of the searcher
-            reporting_period: how often training metrics are reported; they are also reported before each validation and
-                checkpoint
+            reporting_period: how often training metrics are reported; they are also reported before each
+                validation and checkpoint
             checkpoint_policy: whether a validation is followed by a checkpoint: "best", "all" or "none"
             latest_checkpoint: the storage_id of the checkpoint to continue from; in a trial
                 get_cluster_info().latest_checkpoint
@@ -103,8 +104,8 @@ class Trainer:
 def searcher_length(
     searcher: Dict[str, Any], global_batch_size: Optional[int], records_per_epoch: int
 ) -> Optional[TrainUnit]:
-    """How long the searcher wants a trial to train; None if no length is configured, or if another metric than batches,
-    records or epochs measures it."""
+    """How long the searcher wants a trial to train; None if no length is configured, or if another metric
+    than batches, records or epochs measures it."""
     if searcher.get("max_time") and searcher.get("time_metric") in ("batches", "records", "epochs"):
         return read_length({searcher["time_metric"]: searcher["max_time"]}, global_batch_size, records_per_epoch)
     if searcher.get("max_time") and searcher.get("time_metric"):

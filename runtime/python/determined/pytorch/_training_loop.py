@@ -1,4 +1,5 @@
-"""The training loop: trains, reports, validates, saves checkpoints, and stops at the end or when it is asked to."""
+"""The training loop: trains, reports, validates, saves checkpoints, and stops at the end or when it is asked
+to."""
 
 import logging
 import sys
@@ -24,8 +25,8 @@ logger = logging.getLogger("determined.pytorch")
 class TrainingLoop:
     """Runs a PyTorchTrial. All ranks run the same batches, validations and checkpoints at the same time.
 
-    The loop asks for a preemption after each batch. The checkpoint that it then saves holds everything that the next run needs
-    to continue with the next batch.
+    The loop asks for a preemption after each batch. The checkpoint that it then saves holds everything that
+    the next run needs to continue with the next batch.
     """
 
     def __init__(self, trial: Any, context: Any, plan: _plan.TrainingPlan) -> None:
@@ -59,8 +60,9 @@ class TrainingLoop:
     # Before the first batch.
 
     def _load_progress(self) -> Any:
-        """How far the trial has trained, and whether the checkpoint is its own. From the checkpoint of another trial it takes
-        the weights, the state of the optimizers and the random state, and the training begins with the first batch."""
+        """How far the trial has trained, and whether the checkpoint is its own. From the checkpoint of
+        another trial it takes the weights, the state of the optimizers and the random state, and the training
+        begins with the first batch."""
         self._tensorboard = TensorboardMetrics(self._context, 0)
         if self._plan.latest_checkpoint is None:
             return self._progress, False
@@ -145,7 +147,8 @@ class TrainingLoop:
         return is_due or batches >= self._target or self._rungs.is_reached(batches)
 
     def _train_window(self) -> None:
-        """Trains until a report, validation or checkpoint is due or the trial is preempted, and reports training metrics."""
+        """Trains until a report, validation or checkpoint is due or the trial is preempted, and reports
+        training metrics."""
         for model in self._context.models:
             model.train()
         self._context._reducers.reset(is_training=True)

@@ -1,4 +1,5 @@
-"""Values that the context has for a trial: hyperparameters, configuration, batch sizes, the current batch and epoch."""
+"""Values that the context has for a trial: hyperparameters, configuration, batch sizes, the current batch and
+epoch."""
 
 import logging
 import pathlib
@@ -94,8 +95,8 @@ class TrialValues:
     # Batch sizes.
 
     def get_per_slot_batch_size(self) -> int:
-        """The number of samples of a batch of one rank: the hyperparameter global_batch_size divided by the number of ranks,
-        rounded down.
+        """The number of samples of a batch of one rank: the hyperparameter global_batch_size divided by the
+        number of ranks, rounded down.
 
         Raises:
             ValueError: there is no hyperparameter global_batch_size
@@ -104,7 +105,8 @@ class TrialValues:
         return int(self._find_batch_sizes()[0])
 
     def get_global_batch_size(self) -> int:
-        """The number of samples of a batch of all ranks: the number of ranks times get_per_slot_batch_size()."""
+        """The number of samples of a batch of all ranks: the number of ranks times
+        get_per_slot_batch_size()."""
         return int(self._find_batch_sizes()[1])
 
     def _find_batch_sizes(self) -> Any:
@@ -149,8 +151,8 @@ class TrialValues:
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """With True, the training ends after the next report of training metrics, with a checkpoint, and the trial is completed.
-        One rank may call it for all."""
+        """With True, the training ends after the next report of training metrics, with a checkpoint, and the
+        trial is completed. One rank may call it for all."""
         assert isinstance(stop_requested, bool), f"stop_requested must be True or False, not {stop_requested!r}"
         self._stop_requested = stop_requested
 

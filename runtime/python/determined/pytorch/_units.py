@@ -7,8 +7,8 @@ class TrainUnit:
     """A length or a period. Use Batch or Epoch.
 
     Args:
-        value: a number of units; a number below 1 counts as 1. For a period also a container of the numbers of units at which
-            it ends
+        value: a number of units; a number below 1 counts as 1. For a period also a container of the numbers
+            of units at which it ends
     """
 
     def __init__(self, value: Union[int, Container[int]]) -> None:
@@ -43,11 +43,13 @@ class Batch(TrainUnit):
 
 
 class Epoch(TrainUnit):
-    """Passes through the training data: `Epoch(2)` is a length of 2 epochs, or a period that ends at each second epoch."""
+    """Passes through the training data: `Epoch(2)` is a length of 2 epochs, or a period that ends at each
+    second epoch."""
 
 
 def records_to_batches(records: int, global_batch_size: int) -> int:
-    """The number of batches that have so many records, rounded up, at least 1. search::to_batches() must convert alike."""
+    """The number of batches that have so many records, rounded up, at least 1. search::to_batches() must
+    convert alike."""
     return max(-(-records // global_batch_size), 1)
 
 

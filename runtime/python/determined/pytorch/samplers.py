@@ -1,4 +1,5 @@
-"""Samplers that repeat, split, skip and shuffle. A batch sampler yields lists of indices. num_workers is the number of ranks."""
+"""Samplers that repeat, split, skip and shuffle. A batch sampler yields lists of indices. num_workers is the
+number of ranks."""
 
 from typing import Any, Iterator, List, Sized
 

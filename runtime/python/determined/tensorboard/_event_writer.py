@@ -1,7 +1,8 @@
 """Scalars in TensorBoard's event files, without the package tensorboard.
 
-An event file is a sequence of records. A record consists of the length of its data (8 bytes, little-endian), a masked CRC32C of
-the length, the data, and a masked CRC32C of the data. The data is an Event, a message of Protocol Buffers.
+An event file is a sequence of records. A record consists of the length of its data (8 bytes, little-endian),
+a masked CRC32C of the length, the data, and a masked CRC32C of the data. The data is an Event, a message of
+Protocol Buffers.
 """
 
 import os

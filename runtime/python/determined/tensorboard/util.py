@@ -15,8 +15,8 @@ _PROFILER_SUFFIXES = (
 
 
 def get_rank_aware_path(path: pathlib.Path, rank: int) -> pathlib.Path:
-    """The path with `#rank` before the suffix if it is a file of a profiler, because all ranks of a node write such a file
-    under the same name. Returns other paths unchanged."""
+    """The path with `#rank` before the suffix if it is a file of a profiler, because all ranks of a node
+    write such a file under the same name. Returns other paths unchanged."""
     for suffix in _PROFILER_SUFFIXES:
         if path.name.endswith(suffix):
             return path.with_name(f"{path.name[: -len(suffix)].rstrip('.')}#{rank}.{suffix}")

@@ -36,7 +36,7 @@ TrialReference = Trial
 
 
 def login(*_: Any, **__: Any) -> None:
-    """Does nothing: det-submit works as the user of this process."""
+    """Does nothing: det-submit needs no login, because it runs as the user of this process."""
 
 
 def create_experiment(
@@ -52,11 +52,11 @@ def create_experiment(
         config: a YAML file or a map
         model_dir: the directory that holds the code
         includes: further files and directories for the working directory
-        template: the name of a configuration template
+        template: the name of a configuration template of det-submit
 
     Raises:
         ValueError: config is of another type, or project_id is given
-        CommandError: det-submit refuses it
+        CommandError: det-submit refuses the configuration, or can't submit it
     """
     if project_id is not None:
         raise ValueError("det-submit has no numbers of projects: set project in the configuration")
@@ -136,7 +136,8 @@ _CLASSES = ["Model", "ModelOrderBy", "ModelSortBy", "ModelVersion", "Project", "
 
 
 def _absent(name: str) -> Any:
-    """A function in place of one that det-submit does not have. Calling it is a NotImplementedError."""
+    """A function in place of one that det-submit does not have. It raises NotImplementedError when it is
+    called."""
     if name not in _REASONS:
         raise AttributeError(f"determined.experimental.client has no '{name}'")
 

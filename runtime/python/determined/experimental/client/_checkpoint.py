@@ -19,7 +19,8 @@ class CheckpointTrainingMetadata:
         experiment_config: the configuration
         experiment_id, trial_id: numbers
         hparams: the hyperparameters of the trial
-        validation_metrics: what was reported at the same step; {} if nothing was
+        validation_metrics: the validation metrics that the trial reported at the same step; {} if there are
+            none
     """
 
     def __init__(self, trial_id: int, steps_completed: int) -> None:
@@ -40,7 +41,7 @@ class Checkpoint:
     Attributes:
         uuid: its storage_id
         state: the CheckpointState
-        metadata: as the program gave it
+        metadata: the metadata that the program gave
         resources: sizes in bytes by path; those of directories end with a slash
         report_time: when it was committed, UTC
     """
@@ -71,16 +72,17 @@ class Checkpoint:
         self._set(find(self.uuid))
 
     def download(self, path: Optional[Path] = None, mode: DownloadMode = DownloadMode.AUTO) -> str:
-        """Copies its files, which are compared with their checksums.
+        """Copies the files of the checkpoint, and compares them with their checksums.
 
         Args:
             path: the directory to create; None: checkpoints/UUID. If it exists, nothing is copied
+            mode: accepted and not used
 
         Returns:
             the directory
 
         Raises:
-            CheckpointStateException: it has been deleted
+            CheckpointStateException: the checkpoint has been deleted
         """
         DownloadMode(mode)
         directory = os.path.join("checkpoints", self.uuid) if path is None else os.fspath(path)
@@ -96,7 +98,7 @@ class Checkpoint:
         pathlib.Path(path).write_text(json.dumps(self.metadata, indent=2), encoding="utf-8")
 
     def delete(self) -> None:
-        """Removes it from its storage. This can't be undone."""
+        """Removes the checkpoint from its storage. This can't be undone."""
         ask("checkpoint", "delete", self.uuid, "--yes")
         self.state = CheckpointState.DELETED
 
@@ -115,7 +117,8 @@ class Checkpoint:
         raise NotImplementedError("det-submit does not change the metadata of a checkpoint")
 
     def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
-        """What its trial reported at the same step. group: only this group of metrics."""
+        """The metrics that the trial reported at the same step. group: only this group of metrics; None: all
+        groups."""
         options = [] if group is None else ["--group", group]
         reports = ask("trial", "metrics", str(self._trial_id), *options)
         return [report for report in reports if report["steps_completed"] == self._steps_completed]

@@ -1,4 +1,4 @@
-"""Runs det-submit, whose --json answers are what the client returns."""
+"""Runs det-submit and reads what it prints with --json."""
 
 import json
 import subprocess
@@ -9,10 +9,10 @@ from determined._programs import find_program
 
 
 class CommandError(RuntimeError):
-    """det-submit refused a command.
+    """A command of det-submit failed, or det-submit was not found.
 
     Attributes:
-        exit_code: its exit code; 4: a named thing does not exist
+        exit_code: the exit code of det-submit; 4: a named thing does not exist; 127: there is no det-submit
     """
 
     def __init__(self, message: str, exit_code: int) -> None:
@@ -28,10 +28,11 @@ def _program() -> str:
 
 
 def ask(*words: str) -> Any:
-    """Runs `det-submit WORDS --json` and returns its answer; None if it prints none. Its warnings go to stderr.
+    """Runs `det-submit WORDS --json` and returns the JSON that it prints; None if it prints nothing. Its
+    warnings go to stderr.
 
     Raises:
-        CommandError: its exit code is not 0
+        CommandError: its exit code is not 0, or it was not found
     """
     done = subprocess.run(
         [_program(), *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
@@ -43,10 +44,11 @@ def ask(*words: str) -> Any:
 
 
 def read_lines(*words: str) -> Iterator[str]:
-    """Yields the lines that `det-submit WORDS` prints, while it runs. Its messages go to stderr.
+    """Yields the lines that `det-submit WORDS` prints, while it runs. Its messages go to stderr. Ends
+    det-submit if the caller wants no more lines.
 
     Raises:
-        CommandError: its exit code is not 0
+        CommandError: its exit code is not 0, or it was not found
     """
     command: List[str] = [_program(), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:

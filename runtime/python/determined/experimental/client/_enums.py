@@ -1,4 +1,4 @@
-"""States, and orders of lists."""
+"""States of experiments, trials and checkpoints, and orders of lists."""
 
 import enum
 
@@ -43,7 +43,7 @@ class TrialState(enum.Enum):
 
 
 class CheckpointState(enum.Enum):
-    """The states of a checkpoint. UNKNOWN: its storage does not answer."""
+    """The states of a checkpoint. UNKNOWN: its storage can't be read."""
 
     COMPLETED = "COMPLETED"
     PARTIALLY_DELETED = "PARTIALLY_DELETED"
@@ -71,7 +71,7 @@ class TrialSortBy(enum.Enum):
 
 
 class DownloadMode(enum.Enum):
-    """How a checkpoint is downloaded. det-submit always reads the storage itself."""
+    """How a checkpoint is downloaded. Has no effect: det-submit always reads the storage itself."""
 
     DIRECT = "direct"
     MASTER = "master"

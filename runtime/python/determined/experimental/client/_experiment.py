@@ -61,10 +61,11 @@ class Experiment:
         self.reload()
 
     def wait(self, interval: float = 5.0) -> ExperimentState:
-        """Returns its state once it has ended. interval: seconds between looks.
+        """Waits until the experiment has ended, and returns its state. interval: seconds between two readings
+        of the state.
 
         Raises:
-            ValueError: it is paused
+            ValueError: the experiment is paused
         """
         while True:
             self.reload()
@@ -75,39 +76,39 @@ class Experiment:
             time.sleep(interval)
 
     def activate(self) -> None:
-        """Resumes it after a pause."""
+        """Resumes the experiment after a pause."""
         self._do("activate", str(self.id))
 
     def pause(self) -> None:
-        """Frees its nodes. Its trials save their work."""
+        """Pauses the experiment: its trials save a checkpoint if they can, and free their nodes."""
         self._do("pause", str(self.id))
 
     def cancel(self) -> None:
-        """Ends it. Its trials may save their work."""
+        """Ends the experiment. Its trials may save a checkpoint first."""
         self._do("cancel", str(self.id))
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the experiment at once."""
         self._do("kill", str(self.id))
 
     def archive(self) -> None:
-        """Hides it in lists."""
+        """Hides the experiment in lists."""
         self._do("archive", str(self.id))
 
     def unarchive(self) -> None:
-        """Shows it in lists again."""
+        """Shows the experiment in lists again."""
         self._do("unarchive", str(self.id))
 
     def delete(self) -> None:
-        """Removes it with its checkpoints, metrics and logs. This can't be undone."""
+        """Removes the experiment with its checkpoints, metrics and logs. This can't be undone."""
         ask("experiment", "delete", str(self.id), "--yes")
 
     def set_name(self, name: str) -> None:
-        """Gives it another name."""
+        """Changes the name."""
         self._do("set", "name", str(self.id), name)
 
     def set_description(self, description: str) -> None:
-        """Describes it."""
+        """Changes the description."""
         self._do("set", "description", str(self.id), description)
 
     def add_label(self, label: str) -> None:
@@ -119,7 +120,7 @@ class Experiment:
         self._do("label", "remove", str(self.id), label)
 
     def set_labels(self, labels: List[str]) -> None:
-        """Replaces its labels."""
+        """Replaces the labels. Runs one command for each label that is removed or added."""
         for label in set(self.labels) - set(labels):
             self.remove_label(label)
         for label in set(labels) - set(self.labels):
@@ -128,7 +129,7 @@ class Experiment:
     def list_trials(
         self, sort_by: TrialSortBy = TrialSortBy.ID, order_by: OrderBy = OrderBy.ASC
     ) -> List[Trial]:
-        """Its trials."""
+        """The trials."""
         return list(self.iter_trials(sort_by, order_by))
 
     get_trials = list_trials
@@ -139,16 +140,17 @@ class Experiment:
         order_by: OrderBy = OrderBy.ASC,
         limit: Optional[int] = None,
     ) -> Iterator[Trial]:
-        """Yields its trials. limit: the greatest number of them."""
+        """Yields the trials. limit: the maximum number of trials; None: all."""
         contents = self._describe()["trials"]
-        for content in contents:  # the first run's start; one that has not begun comes last
+        for content in contents:  # the first run's start time; a trial without a run sorts after all times
             content["started"] = next((run["started"] for run in content["runs"]), None) or "~"
         contents.sort(key=lambda content: content[sort_by.value], reverse=order_by is OrderBy.DESC)
         for content in contents[:limit]:
             yield Trial(content["id"])
 
     def await_first_trial(self, interval: float = 0.1) -> Trial:
-        """Its first trial, once there is one. interval: seconds between looks."""
+        """Waits until there is a trial, and returns the first one. interval: seconds between two readings of
+        the list."""
         while True:
             trials = self.list_trials()
             if trials:
@@ -161,7 +163,8 @@ class Experiment:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[Checkpoint]:
-        """Its checkpoints that are complete and have the value they are sorted by; by default the best ones first.
+        """The checkpoints that are complete and have the value they are sorted by; by default the best one
+        first.
 
         Args:
             sort_by: a validation metric or a CheckpointSortBy, given together with order_by
@@ -174,10 +177,11 @@ class Experiment:
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> Checkpoint:
-        """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
+        """The best checkpoint. sort_by: a validation metric, given with smaller_is_better; None: the
+        searcher's metric.
 
         Raises:
-            AssertionError: there is none, or only one of sort_by and smaller_is_better is given
+            AssertionError: there is no such checkpoint, or only one of sort_by and smaller_is_better is given
         """
         found = _sort.best_checkpoints(self.id, None, sort_by, smaller_is_better)
         if not found:
@@ -187,14 +191,14 @@ class Experiment:
     def top_n_checkpoints(
         self, limit: int, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> List[Checkpoint]:
-        """The best ones of `limit` different trials."""
+        """The best checkpoint of each of the best `limit` trials. Arguments as for top_checkpoint()."""
         best: Dict[int, Checkpoint] = {}
         for checkpoint in _sort.best_checkpoints(self.id, None, sort_by, smaller_is_better):
             best.setdefault(checkpoint._trial_id, checkpoint)
         return list(best.values())[:limit]
 
     def download_code(self, output_dir: Optional[str] = None) -> str:
-        """Unpacks the code that it was created with.
+        """Unpacks the code with which the experiment was created.
 
         Args:
             output_dir: the directory to create; None: experiment_ID

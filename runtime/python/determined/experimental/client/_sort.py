@@ -8,7 +8,7 @@ from determined.experimental.client._enums import CheckpointSortBy, OrderBy
 
 
 def _validation(trial_id: int, metric: str) -> Dict[int, Any]:
-    """A metric of a trial by steps_completed."""
+    """The values of a validation metric of a trial, by steps_completed."""
     reports = ask("trial", "metrics", str(trial_id), "--group", "validation")
     return {report["steps_completed"]: report["metrics"].get(metric) for report in reports}
 
@@ -57,7 +57,7 @@ def list_checkpoints(
 
 
 def best_first(experiment_id: int) -> OrderBy:
-    """The order of the searcher's metric in which the best value is the first."""
+    """The order that puts the best value of the searcher's metric first."""
     searcher = ask("experiment", "config", str(experiment_id)).get("searcher") or {}
     return OrderBy.ASC if searcher.get("smaller_is_better", True) else OrderBy.DESC
 
@@ -65,7 +65,8 @@ def best_first(experiment_id: int) -> OrderBy:
 def best_checkpoints(
     experiment_id: int, trial_id: Optional[int], sort_by: Optional[str], smaller_is_better: Optional[bool]
 ) -> List[Checkpoint]:
-    """All, the best one first.
+    """All complete checkpoints that have the metric, the best one first. Arguments as for
+    Experiment.top_checkpoint().
 
     Raises:
         AssertionError: only one of sort_by and smaller_is_better is given

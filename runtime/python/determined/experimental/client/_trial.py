@@ -9,7 +9,7 @@ from determined.experimental.client._enums import CheckpointSortBy, OrderBy, Tri
 
 
 class TrialMetrics(NamedTuple):
-    """One report. end_time is UTC; batch_metrics is None if the program gave none."""
+    """One report of metrics. end_time is its time in UTC; batch_metrics is None if the program gave none."""
 
     trial_id: int
     trial_run_id: int
@@ -35,7 +35,7 @@ class Trial:
         self.reload()
 
     def reload(self) -> None:
-        """Reads the state again."""
+        """Reads everything again."""
         content = ask("trial", "describe", str(self.id))
         self.id = content["id"]  # the number of an experiment stands for its first trial
         self.experiment_id: int = content["experiment_id"]
@@ -43,7 +43,7 @@ class Trial:
         self.hparams: Dict[str, Any] = content["hyperparameters"]
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the trial at once."""
         ask("trial", "kill", str(self.id))
 
     def iter_logs(
@@ -58,15 +58,19 @@ class Trial:
         timestamp_after: Optional[str] = None,
         search_text: Optional[str] = None,
     ) -> Iterator[str]:
-        """Yields its lines with their ends.
+        """Yields the lines of the trial's log, with their line ends.
 
         Args:
-            follow: go on until the trial has ended
-            head, tail: only the first or the last so many
-            rank_ids: one rank, of which the lines are shown
-            min_level: "info", "warning" ... or an enum with such a name
+            follow: waits for more lines until the trial has ended
+            head, tail: only the first or the last so many lines
+            rank_ids: a list of one rank: only its lines; None: those of all ranks
+            min_level: only lines of at least this level: "info", "warning" ... or an enum with such a name
             timestamp_before, timestamp_after: UTC, as 2026-11-21T12:00:00Z
-            search_text: a POSIX extended regular expression
+            search_text: only lines that match this POSIX extended regular expression
+
+        Raises:
+            ValueError: rank_ids has not exactly one rank
+            CommandError: while the lines are read, if det-submit fails
         """
         if rank_ids is not None and len(rank_ids) != 1:
             raise ValueError("det-submit shows the lines of one rank or of all: rank_ids must have one number")
@@ -85,7 +89,8 @@ class Trial:
     logs = iter_logs
 
     def iter_metrics(self, group: Optional[str] = None) -> Iterator[TrialMetrics]:
-        """Yields its reports. group: only those of "training", "validation" or a group of its own."""
+        """Yields the reports of the trial. group: only those of this group: "training", "validation" or
+        another; None: all."""
         for report in ask("trial", "metrics", str(self.id), *([] if group is None else ["--group", group])):
             batch_metrics = report["metrics"].pop("batch_metrics", None)
             yield TrialMetrics(
@@ -112,7 +117,8 @@ class Trial:
         order_by: Optional[OrderBy] = None,
         max_results: Optional[int] = None,
     ) -> List[Checkpoint]:
-        """Its checkpoints that are complete and have the value they are sorted by; by default the best ones first."""
+        """The checkpoints that are complete and have the value they are sorted by; by default the best one
+        first. Arguments and errors as for Experiment.list_checkpoints()."""
         return _sort.list_checkpoints(self.experiment_id, self.id, sort_by, order_by, max_results)
 
     def select_checkpoint(
@@ -123,11 +129,16 @@ class Trial:
         sort_by: Optional[str] = None,
         smaller_is_better: Optional[bool] = None,
     ) -> Checkpoint:
-        """One checkpoint: the latest, the best, or one by its name. Exactly one of the three is given.
+        """One checkpoint: the latest, the best, or the one with a uuid, which may be of another trial.
+        Exactly one of the three is given.
+
+        Args:
+            sort_by, smaller_is_better: with best: as for top_checkpoint()
 
         Raises:
-            AssertionError: none, or several are given; there is no checkpoint
-            CheckpointNotFound: there is none of this uuid
+            AssertionError: none or several of latest, best and uuid are given; the trial has no such
+                checkpoint
+            CheckpointNotFound: there is no checkpoint with this uuid
         """
         if sum([latest, best, uuid is not None]) != 1:
             raise AssertionError("exactly one of latest, best and uuid must be given")
@@ -143,10 +154,11 @@ class Trial:
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None
     ) -> Checkpoint:
-        """The best one. sort_by: a validation metric, given with smaller_is_better; None: the searcher's.
+        """The best checkpoint. sort_by: a validation metric, given with smaller_is_better; None: the
+        searcher's metric.
 
         Raises:
-            AssertionError: there is none; only one of sort_by and smaller_is_better is given
+            AssertionError: there is no such checkpoint, or only one of sort_by and smaller_is_better is given
         """
         found = _sort.best_checkpoints(self.experiment_id, self.id, sort_by, smaller_is_better)
         if not found:
@@ -154,7 +166,7 @@ class Trial:
         return found[0]
 
     def get_experiment(self) -> Any:
-        """Its experiment."""
+        """The experiment of the trial."""
         from determined.experimental.client._experiment import Experiment
 
         return Experiment(self.experiment_id)

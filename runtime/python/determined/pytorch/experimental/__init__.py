@@ -1,4 +1,4 @@
-"""Distributed inference: a model is applied to a data set by all ranks, and goes on after a preemption.
+"""Distributed inference: all ranks apply a model to a data set. It continues after a preemption.
 
     class Predict(TorchBatchProcessor):
         def __init__(self, context):

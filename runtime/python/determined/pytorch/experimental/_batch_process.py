@@ -33,19 +33,19 @@ def torch_batch_process(
     dataloader_kwargs: Optional[Dict[str, Any]] = None,
     distributed_context: Optional[core.DistributedContext] = None,
 ) -> None:
-    """Processes a data set by all ranks, in a trial. A run that is preempted or killed continues after the batches whose progress
-    was saved.
+    """Processes a data set on all ranks of a trial. Collective. If a run is preempted or killed, the next run
+    continues after the last saved progress.
 
     Args:
         dataset: a data set with a length. Rank r of n processes the batches r, r + n, r + 2n ...
         batch_size: samples of a batch; None: that of dataloader_kwargs, or 1
-        max_batches: number of batches that a rank processes; None: all
-        checkpoint_interval: the progress is saved after so many batches of each rank
+        max_batches: number of batches that a rank processes; None, or a number out of range: all
+        checkpoint_interval: saves the progress after so many batches of each rank
         dataloader_kwargs: further arguments of torch's DataLoader
         distributed_context: the ranks; None: those of the launcher
 
     Raises:
-        RuntimeError: it is not called in a trial
+        RuntimeError: it is not called in a trial, or an earlier run of the trial had another number of ranks
         ValueError: an argument can't be used
     """
     info = determined.get_cluster_info()
@@ -78,7 +78,8 @@ def _check_arguments(
 
 
 class _Inference:
-    """A batch inference of one rank. All ranks make the same number of rounds; a rank may have no batch in the last one."""
+    """A batch inference on one rank. A round is one batch on each rank. All ranks have the same number of
+    rounds; in the last one some ranks may have no batch."""
 
     def __init__(
         self,
@@ -114,7 +115,8 @@ class _Inference:
         return max_batches
 
     def _load_progress(self, storage_id: Optional[str], trial_id: int) -> Tuple[int, str]:
-        """The rounds that are done, and the name of the output. Notes whether the output is complete."""
+        """The number of rounds that are done, and the UUID that names the output. Sets _is_committed.
+        Collective."""
         if storage_id is not None:
             progress = self._core.checkpoint.get_metadata(storage_id)
             if progress.get("trial_id") == trial_id and "default_output_uuid" in progress:
@@ -158,7 +160,7 @@ class _Inference:
         return iter(torch.utils.data.DataLoader(self._dataset, batch_sampler=sampler, **self._options))
 
     def _save(self, processor: TorchBatchProcessor, rounds: int) -> None:
-        """Saves how many rounds are done, unless it is saved already. Collective."""
+        """Saves the number of rounds that are done, unless that number is already saved. Collective."""
         if self._saved == rounds:
             return
         self._saved = rounds
@@ -172,7 +174,7 @@ class _Inference:
         self._core.train.report_progress(min(done) / self._rounds)
 
     def _describe_progress(self, rounds: int) -> Dict[str, Any]:
-        """The metadata of a checkpoint, from which the next run learns where to continue."""
+        """The metadata of a checkpoint, from which the next run reads where to continue."""
         return {
             "steps_completed": rounds,
             "default_output_uuid": self._output_uuid,

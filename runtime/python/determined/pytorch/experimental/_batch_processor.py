@@ -1,4 +1,4 @@
-"""What a user writes for a batch inference, and what it gets."""
+"""The class that a user writes for a batch inference, and its context."""
 
 import abc
 import contextlib
@@ -16,10 +16,10 @@ logger = logging.getLogger("determined.pytorch")
 
 
 class TorchBatchProcessorContext:
-    """The argument of a TorchBatchProcessor.
+    """The argument of the constructor of a TorchBatchProcessor.
 
     Attributes:
-        device: where this rank computes
+        device: the torch.device of this rank
     """
 
     def __init__(self, core_context: core.Context, output: InferenceOutput) -> None:
@@ -31,27 +31,28 @@ class TorchBatchProcessorContext:
         self.device = _find_device(core_context.distributed)
 
     def to_device(self, data: Any, warned_types: Optional[Set[Type[Any]]] = None) -> Any:
-        """Moves tensors and arrays to the device, in maps, lists and tuples too."""
+        """Moves tensors and arrays to the device, in maps, lists and tuples too. warned_types: as in
+        pytorch.to_device()."""
         return to_device(data, self.device, self._warned_types if warned_types is None else warned_types)
 
     def prepare_model_for_inference(self, model: Any) -> Any:
-        """The model on the device, in evaluation mode."""
+        """Moves the model to the device, sets its evaluation mode, and returns it."""
         model.eval()
         return model.to(self.device)
 
     @contextlib.contextmanager
     def upload_path(self) -> Iterator[pathlib.Path]:
-        """A directory for files of the output, for a `with` block. The output has a directory `rank_<number>` of each rank; at the
-        end it becomes a checkpoint.
+        """Gives a `with` block a directory for files of the output. The output has a directory
+        `rank_<number>` for each rank. When all batches are processed, it is saved as a checkpoint.
 
-        Name files by the number of the batch: a batch that is processed again, because the run was preempted or killed,
-        then replaces its files.
+        Put the number of the batch into the names of files: after a run was killed, batches since the last
+        saved progress are processed again, and their files then replace the earlier ones.
         """
         with self._output.upload_path() as path:
             yield path
 
     def report_metrics(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
-        """Reports metrics. Those of the chief are written."""
+        """Reports metrics of any group. Only those of the chief are written."""
         self._core.train.report_metrics(group, steps_completed, metrics)
 
     def wrap_reducer(
@@ -61,8 +62,9 @@ class TorchBatchProcessorContext:
         for_training: bool = True,
         for_validation: bool = True,
     ) -> MetricReducer:
-        """Registers a metric over the batches of all ranks, which is reported at the end if it is for validation. After a
-        resumption it has only the batches of the last run."""
+        """Registers a metric that is computed from the batches of all ranks. It is reported at the end, with
+        the validation metrics, if for_validation. If the inference was interrupted, it has only the batches
+        of the last run."""
         return self._reducers.add(reducer, name, for_training, for_validation)
 
     def get_hparams(self) -> Dict[str, Any]:
@@ -70,7 +72,7 @@ class TorchBatchProcessorContext:
         return dict(self._core.info.trial.hparams)
 
     def get_tensorboard_path(self) -> Optional[pathlib.Path]:
-        """The trial's directory for files of TensorBoard."""
+        """The trial's directory for files of TensorBoard, on the shared file system."""
         return self._core.train.get_tensorboard_path()
 
     def get_distributed_rank(self) -> int:
@@ -91,7 +93,7 @@ class TorchBatchProcessorContext:
 
 
 class TorchBatchProcessor(abc.ABC):
-    """What is done with each batch."""
+    """A user's class that processes the batches of one rank."""
 
     @abc.abstractmethod
     def __init__(self, context: TorchBatchProcessorContext) -> None:
@@ -102,12 +104,13 @@ class TorchBatchProcessor(abc.ABC):
         """Processes a batch of this rank.
 
         Args:
-            batch_idx: its number among the batches of this rank, from 0
+            batch: the batch as torch's DataLoader yields it, not moved to the device
+            batch_idx: the number of the batch among those of this rank, from 0
         """
 
     def on_checkpoint_start(self) -> None:
-        """Before the progress is saved: what has been processed must now be in the output. Batches before this point are not
-        processed again."""
+        """Called on each rank before the progress is saved. It must write what is not yet in the output: once
+        the progress is saved, the earlier batches are not processed again."""
 
     def on_finish(self) -> None:
-        """After the last batch, before the output becomes a checkpoint."""
+        """Called on each rank after the last batch, before the output is saved as a checkpoint."""

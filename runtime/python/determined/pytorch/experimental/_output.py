@@ -19,11 +19,12 @@ def _files_below(directory: pathlib.Path) -> List[str]:
 
 
 class InferenceOutput:
-    """The output of one rank in a directory of the trial, which all nodes see. A file that is written again replaces the earlier
-    one, so that a batch that is processed again is in the output once.
+    """The output of one rank, in a directory of the trial on the shared file system. A file replaces an
+    earlier one of the same name, so that the output has the files of a batch once, even if the batch is
+    processed again.
 
     Args:
-        directory: of all ranks
+        directory: the directory of all ranks
         rank: number of this rank, whose files are in `rank_<rank>`
     """
 
@@ -31,12 +32,13 @@ class InferenceOutput:
         self.directory = directory
         self._rank_directory = directory / f"rank_{rank}"
         self._prefix = f"{_UNFINISHED}{rank}-"
-        for left_over in directory.glob(f"{self._prefix}*"):  # a run that was killed was writing there
+        for left_over in directory.glob(f"{self._prefix}*"):  # a run was killed while it was writing there
             shutil.rmtree(left_over, ignore_errors=True)
 
     @contextlib.contextmanager
     def upload_path(self) -> Iterator[pathlib.Path]:
-        """A directory to write files into. They are moved to the output at the end of the block, each of them whole."""
+        """Gives a block a directory to write files into. The end of the block renames each file into the
+        output; after an exception it removes the files."""
         self.directory.mkdir(parents=True, exist_ok=True)
         work = pathlib.Path(tempfile.mkdtemp(prefix=self._prefix, dir=self.directory))
         try:
@@ -52,7 +54,7 @@ class InferenceOutput:
         return self._rank_directory.exists()
 
     def commit(self, checkpoint: Any, distributed: Any, metadata: Any) -> Any:
-        """Makes a checkpoint of the output of all ranks. Collective.
+        """Makes a checkpoint of a copy of the output of all ranks. Collective.
 
         Returns:
             its storage_id; None if no rank has written a file
