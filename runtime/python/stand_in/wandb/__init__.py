@@ -1,12 +1,12 @@
-"""In the place of wandb, if the configuration says `slurm: {log_wandb: true}`: a script that logs by wandb runs as it is, and its
-metrics go to the journal of its trial. No server is asked, and nothing leaves the node.
+"""A module in place of wandb. With `slurm: {log_wandb: true}` in the configuration, a script that logs by
+wandb runs unchanged, and its metrics go to the journal of its trial. No server is used.
 
     import wandb
 
     run = wandb.init(project="digits", config={"lr": 0.1})
     wandb.log({"loss": 0.5, "val_accuracy": 0.9})
 
-Rank 0 reports; wandb.init() of other ranks returns a run that records nothing.
+Only rank 0 reports: on other ranks, and outside of a trial, wandb.init() returns a run that records nothing.
 """
 
 import atexit
@@ -43,7 +43,7 @@ logger = logging.getLogger("wandb")
 run: Optional[Run] = None
 
 _reports: Optional[ScriptReports] = None
-_count = 0  # runs that this process has begun
+_count = 0  # number of runs that this process has begun
 
 
 class AlertLevel:
@@ -78,13 +78,19 @@ def init(
     config_exclude_keys: Any = (),
     **other: Any,
 ) -> Run:
-    """Begins the run of this script, or returns the one that has begun.
+    """Begins a run, or returns the current one unless `reinit` asks for another. The first run of a process
+    is the trial's; the metrics of others are groups of their own.
 
     Args:
-        config: a map, or an object with attributes; the trial's hyperparameters win over it
+        config: a map, or an object with attributes; the trial's hyperparameters override it
         mode: "disabled" records nothing; any other mode reports to the trial
-        resume: anything but None, False and "never" goes on counting after the last step that the trial has reported
+        resume: any value but None, False and "never": the first run of the process counts steps from the one
+            after the last step that the trial has reported
+        reinit: any value but None, False and "return_previous" finishes the current run and begins another
         other: accepted, without effect
+
+    Raises:
+        UsageError: config is the name of a file
     """
     global run, _reports, _count
     if run is not None and not run._is_finished:
@@ -143,12 +149,12 @@ def _require_run(call: str) -> Run:
 
 
 def log(data: Dict[str, Any], step: Optional[int] = None, commit: Optional[bool] = None, sync: Optional[bool] = None) -> None:
-    """Run.log() of the current run."""
+    """Calls Run.log() of the current run."""
     _require_run("wandb.log()").log(data, step, commit, sync)
 
 
 def finish(exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
-    """Ends the current run. Without one does nothing."""
+    """Ends the current run. Does nothing if there is none."""
     global run
     if run is not None:
         run.finish(exit_code, quiet)
@@ -188,7 +194,7 @@ def alert(title: str, text: str = "", level: Any = "INFO", wait_duration: Any = 
 
 
 def login(*_: Any, **__: Any) -> bool:
-    """Nothing to log in to."""
+    """Does nothing: there is no server to log in to."""
     return True
 
 
@@ -205,7 +211,7 @@ def require(*_: Any, **__: Any) -> None:
 
 
 def mark_preempting() -> None:
-    """Does nothing: det-submit knows of the preemption."""
+    """Does nothing: det-submit records preemptions itself."""
 
 
 def sweep(*_: Any, **__: Any) -> str:
@@ -221,7 +227,8 @@ def Api(*_: Any, **__: Any) -> Any:
 
 
 def restore(name: str, *_: Any, **__: Any) -> Any:
-    """Opens a file that save() has stored in an earlier run of the trial; None if there is none."""
+    """Opens a text file that save() has stored in this or an earlier run of the trial; None if there is
+    none."""
     path = os.path.join(_require_run("wandb.restore()").dir, name)
     return open(path, encoding="utf-8") if os.path.exists(path) else None
 

@@ -1,4 +1,4 @@
-"""Files that a script gives to wandb: they are copied below the trial's own files."""
+"""Artifacts and saved files of a script, which are copied below the trial's own files."""
 
 import contextlib
 import glob
@@ -14,12 +14,13 @@ from wandb.errors import CommError
 
 
 def _place_of(name: str) -> str:
-    """The directory of an artifact. A version after ':' is left out, because the newest one is kept."""
+    """The directory of an artifact. Ignores a version after ':', because only the newest version is kept."""
     return trial_files("wandb", "artifacts", re.sub(r"[^\w.-]+", "_", name.split(":")[0]).lstrip(".") or "artifact")
 
 
 class Artifact(Partial):
-    """Files under a name. The newest version is kept, without aliases."""
+    """Files under a name. Only the newest version is kept: it replaces files of the same name. There are no
+    aliases."""
 
     def __init__(self, name: str, type: str = "", description: Optional[str] = None, metadata: Any = None, **_: Any) -> None:
         self.name = name
@@ -29,7 +30,7 @@ class Artifact(Partial):
         self.aliases: List[str] = []
         self.version = "latest"
         self._files: List[Tuple[str, str]] = []
-        self._written: Optional["tempfile.TemporaryDirectory[str]"] = None  # what new_file() has written
+        self._written: Optional["tempfile.TemporaryDirectory[str]"] = None  # the files of new_file()
 
     def add_file(self, local_path: str, name: Optional[str] = None, **_: Any) -> None:
         if not os.path.isfile(local_path):
@@ -55,7 +56,7 @@ class Artifact(Partial):
         self._files.append((path, name))
 
     def add(self, obj: Any, name: str, **_: Any) -> None:
-        """An object of wandb, for example a Table. It is not stored."""
+        """Does not store the object (for example a Table): warns once for each type."""
         warn_once(f"Artifact.add {type(obj).__name__}", f"a {type(obj).__name__} in an artifact is not stored: add a file")
 
     def save(self, *_: Any, **__: Any) -> None:
@@ -71,7 +72,7 @@ class Artifact(Partial):
         return f"Artifact '{self.name}'"
 
     def download(self, root: Optional[str] = None, **_: Any) -> str:
-        """The directory with the files; a copy of it if a root is given."""
+        """Returns the directory with the files; with a root copies it there and returns the root."""
         place = _place_of(self.name)
         if root is None:
             return place
@@ -88,14 +89,19 @@ class Artifact(Partial):
 
 
 def find_artifact(name: str) -> Artifact:
-    """An artifact that a run of this trial has logged."""
+    """An artifact that a run of this trial has logged.
+
+    Raises:
+        CommError: there is none of this name
+    """
     if not os.path.isdir(_place_of(name.split("/")[-1])):
         raise CommError(f"no run of this trial has logged the artifact '{name}', and det-submit asks no server")
     return Artifact(name.split("/")[-1])
 
 
 def copy_file(source: str, target: str) -> None:
-    """Copies a file under another name and renames it, because a run may end at any moment."""
+    """Copies a file. It first has another name, so that a run that is killed leaves no half file under its
+    name."""
     if os.path.abspath(source) == os.path.abspath(target):
         return
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -104,7 +110,7 @@ def copy_file(source: str, target: str) -> None:
 
 
 def save_files(pattern: str, base_path: Optional[str], directory: str) -> List[str]:
-    """wandb.save(): copies the files that match now. Returns where they are."""
+    """Copies the files that match the pattern now, for wandb.save(). Returns the paths of the copies."""
     base = base_path or os.path.dirname(pattern)
     copies = []
     for path in filter(os.path.isfile, glob.glob(pattern)):

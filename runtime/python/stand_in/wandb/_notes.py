@@ -1,4 +1,5 @@
-"""What wandb shows and a journal of metrics does not hold: a note says that it was logged."""
+"""Objects of wandb that a journal of metrics can't hold, such as images. A note in the journal says that the
+script logged them."""
 
 import importlib
 import logging
@@ -10,14 +11,15 @@ _warned: Set[str] = set()
 
 
 def warn_once(name: str, message: str) -> None:
-    """Warns, the first time that this name is given."""
+    """Logs a warning at the first call with this name."""
     if name not in _warned:
         _warned.add(name)
         logger.warning("wandb: %s", message)
 
 
 class Partial:
-    """A class of wandb of which this module has a part. Its other methods and attributes are Unknown."""
+    """Base of classes of wandb that this module implements in part. Their other methods and attributes are
+    Unknown."""
 
     def __getattr__(self, name: str) -> "Unknown":
         if name.startswith("_"):
@@ -26,7 +28,7 @@ class Partial:
 
 
 class Media(Partial):
-    """An image, table or the like. Its note has the caption."""
+    """Base of images, videos and so on. The note has the caption."""
 
     def __init__(self, *arguments: Any, caption: Optional[str] = None, **_: Any) -> None:
         self._caption = caption
@@ -69,7 +71,7 @@ class Plotly(Media):
 
 
 class Table(Media):
-    """wandb.Table: its rows stay in memory, and the note has their number."""
+    """wandb.Table. Its rows stay in memory. The note has the number of rows and the names of the columns."""
 
     def __init__(self, columns: Optional[List[Any]] = None, data: Any = None, dataframe: Any = None, **_: Any) -> None:
         super().__init__()
@@ -87,7 +89,7 @@ class Table(Media):
             row.append(value)
 
     def get_column(self, name: Any, convert_to: Optional[str] = None) -> Any:
-        """The values of a column; with convert_to="numpy" an array."""
+        """The values of a column as a list; with convert_to="numpy" as an array."""
         index = self.columns.index(name)
         values = [row[index] for row in self.data]
         if convert_to != "numpy":
@@ -107,8 +109,8 @@ class Table(Media):
 
 
 class Unknown:
-    """A name of wandb that this module lacks. A call of it warns once and has no effect. It can be logged, as a note, and as a
-    list it is empty."""
+    """An object for a name of wandb that this module lacks. A call warns once for each name and has no
+    effect. As a sequence it is empty. If it is logged, a note is reported."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -145,7 +147,8 @@ class Unknown:
 
 
 def to_metric(value: Any) -> Any:
-    """A number, text or list of numbers as it is in a report; None for what is noted instead."""
+    """Converts a number, text, scalar array or list of numbers and texts to its value in a report. Returns
+    None for other values, of which a note is reported."""
     if isinstance(value, (bool, int, float, str)) or value is None:
         return value
     if isinstance(value, (Partial, Unknown)):

@@ -1,4 +1,4 @@
-"""The run of a script: a trial of det-submit."""
+"""The object that wandb.init() returns. It reports to the trial of det-submit."""
 
 import os
 import time
@@ -15,13 +15,14 @@ _ALERT_LEVELS = {"INFO": "info", "WARN": "warn", "ERROR": "error"}
 
 
 class Run:
-    """What wandb.init() returns.
+    """A run of wandb.
 
     Attributes:
         config, summary: maps whose entries are attributes too
-        id, name, project, entity, group, job_type, tags, notes: as the script or the trial names them
-        step: the number of the next log() without a step
-        resumed: whether the run continues an earlier run of the trial, after whose last step it counts
+        id, name, project, entity, group, job_type, tags, notes: the values of init() or the environment, else
+            defaults
+        step: the step of the next log() that has no step of its own
+        resumed: whether steps are counted on from an earlier run of the trial
     """
 
     def __init__(
@@ -91,8 +92,13 @@ class Run:
 
         Args:
             data: numbers, texts and lists of them become metrics, anything else a note in the group `media`
-            step: default: one more than the last time
-            commit: False without a step: the metrics are reported with the next log()
+            step: None: the run's step, which such a call then increments unless commit is False. A step sets
+                the run's step; with commit=True the one after it. A step below the run's step is ignored with
+                a warning
+            commit: False without a step: the metrics are reported with the next log(), or by finish()
+
+        Raises:
+            ValueError: data is no dict
         """
         if not isinstance(data, dict):
             raise ValueError("log() takes a map of names to values")
@@ -120,12 +126,18 @@ class Run:
     def define_metric(
         self, name: str, step_metric: Any = None, step_sync: Any = None, hidden: Any = None, summary: Optional[str] = None, **_: Any
     ) -> None:
-        """Sets over which other metric this one is drawn, which then gives its step, and what the summary keeps."""
+        """Sets the step metric of a metric and what the summary keeps of it.
+
+        Args:
+            name: a metric, or a pattern with *
+            step_metric: the metric whose last value is used as the step of this one
+            summary: "last", "min", "max" or "none"; of a list with commas the first counts
+        """
         axis = getattr(step_metric, "name", step_metric)
         self._step_metrics.define(name, axis, summary)
 
     def finish(self, exit_code: Optional[int] = None, quiet: Optional[bool] = None) -> None:
-        """Returns when everything is in the trial's journal."""
+        """Ends the run. Returns when all its reports are in the trial's journal."""
         if self._is_finished:
             return
         self._is_finished = True
@@ -147,7 +159,8 @@ class Run:
         """Does nothing, because watch() does nothing."""
 
     def save(self, glob_str: Optional[str] = None, base_path: Optional[str] = None, policy: str = "live") -> Any:
-        """Copies files to `dir`, as they are now. Without a pattern does nothing."""
+        """Copies the files that match the pattern now to `dir`. Returns the copies; True without a
+        pattern."""
         if glob_str is None or not self._is_recorded:
             return True
         return save_files(os.fspath(glob_str), None if base_path is None else os.fspath(base_path), self.dir)
@@ -155,7 +168,7 @@ class Run:
     def log_artifact(
         self, artifact_or_path: Union[Artifact, str], name: Optional[str] = None, type: Optional[str] = None, **_: Any
     ) -> Artifact:
-        """Copies the files of an artifact below the trial's own files."""
+        """Copies the files of an artifact, or of a file or directory, below the trial's own files."""
         artifact = artifact_or_path
         if not isinstance(artifact, Artifact):
             path = os.fspath(artifact)
@@ -175,16 +188,16 @@ class Run:
             self._reports.alert(title, text, _ALERT_LEVELS.get(name, "info"))
 
     def log_code(self, *_: Any, **__: Any) -> None:
-        """Does nothing: the experiment has its code."""
+        """Does nothing: the experiment keeps the code with which it was created."""
 
     def mark_preempting(self) -> None:
-        """Does nothing: det-submit knows of the preemption."""
+        """Does nothing: det-submit records preemptions itself."""
 
     def _label(self, *_: Any, **__: Any) -> None:
-        """Libraries tell here that they call wandb."""
+        """Does nothing. Libraries call it to record that they use wandb."""
 
     def _keep(self) -> None:
-        """Writes config and summary into the trial's metadata, with the next report."""
+        """Puts config and summary into the trial's metadata, which the next report or flush() writes."""
         if not self._is_recorded:
             return
         content = {
@@ -211,7 +224,7 @@ class Run:
 
 
 def _as_metadata(value: Any) -> Any:
-    """What JSON can hold; other values as text."""
+    """Converts a value to one that JSON can hold; values of other types to text."""
     if isinstance(value, dict):
         return {str(name): _as_metadata(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -223,8 +236,12 @@ def _as_metadata(value: Any) -> Any:
 def make_run(
     reports: ScriptReports, number: int, names: Dict[str, Any], config: Any, mode: Optional[str], resume: Any
 ) -> Run:
-    """number: how many runs the script began before. The first one is the trial's; the metrics of others are groups of their
-    own, named after the run."""
+    """Makes a run.
+
+    Args:
+        number: number of runs that the process has begun before. Run 0 is the trial's; the metrics of another
+            run are a group with the name of the run
+    """
     is_recorded = reports.is_recorded and mode != "disabled"
     task = reports.info.task_id if reports.info is not None else "run"
     given = names.get("name")

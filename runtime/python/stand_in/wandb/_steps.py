@@ -1,4 +1,4 @@
-"""Which step the metrics of a log() belong to."""
+"""The steps of the metrics that log() reports."""
 
 import fnmatch
 from typing import Any, Dict, Optional, Tuple
@@ -18,9 +18,9 @@ class Steps:
         self._collected: Dict[str, Any] = {}
 
     def add(self, row: Dict[str, Any], step: Optional[int], commit: Optional[bool]) -> Optional[Tuple[int, Dict[str, Any]]]:
-        """A row of log(). Returns what is to be reported now, with its step.
+        """Adds a row of log(). Returns the step and the metrics to report now; None if there are none yet.
 
-        A row with a step is reported at once: another one for the same step may follow.
+        A row with a step is reported at once. The script may log more metrics for the same step.
         """
         if step is None:
             self._collected.update(row)
@@ -33,7 +33,8 @@ class Steps:
         return self._take(step + 1 if commit else step)
 
     def take_rest(self) -> Optional[Tuple[int, Dict[str, Any]]]:
-        """What commit=False has collected, at the end of the run."""
+        """The step and the metrics that commit=False has left at the end of the run; None if there are
+        none."""
         return self._take(self.current) if self._collected else None
 
     def _take(self, following: int) -> Tuple[int, Dict[str, Any]]:
@@ -43,7 +44,8 @@ class Steps:
 
 
 class StepMetrics:
-    """define_metric(): metrics that are drawn over another metric, which then gives their step."""
+    """The rules of define_metric(): which metric has another metric's value as its step, and what the summary
+    keeps."""
 
     def __init__(self) -> None:
         self._rules: Dict[str, str] = {}
@@ -60,14 +62,15 @@ class StepMetrics:
         return self._find(self._summaries, name) or "last"
 
     def split(self, step: int, row: Dict[str, Any]) -> Dict[int, Dict[str, Any]]:
-        """Divides a row by the steps of its metrics. A step metric that is no whole number, or never logged, has no effect."""
+        """Divides a row by the steps of its metrics. A step metric has no effect if it was never logged, or
+        if its value is negative or no whole number."""
         self._last.update({name: row[name] for name in self._rules.values() if name in row})
         rows: Dict[int, Dict[str, Any]] = {}
         for name, value in row.items():
             axis = self._find(self._rules, name)
             place = self._last.get(axis if axis is not None else "", step)
             if name in self._rules.values() and axis is None:
-                place = value  # the step metric itself stands at its own place
+                place = value  # the value of the step metric is its own step
             is_step = isinstance(place, (int, float)) and not isinstance(place, bool) and place == place // 1 and place >= 0
             rows.setdefault(int(place) if is_step else step, {})[name] = value
         return rows

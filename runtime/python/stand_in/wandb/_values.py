@@ -82,7 +82,8 @@ class Values:
 
 
 class Config(Values):
-    """The configuration of a run. The trial's hyperparameters win over the values of the script, as those of a sweep do."""
+    """The configuration of a run. The trial's hyperparameters override the values of the script, as those of
+    a sweep do."""
 
     def __init__(self, hyperparameters: Dict[str, Any], changed: Callable[[], None] = lambda: None) -> None:
         super().__init__(changed)
@@ -100,13 +101,14 @@ class Config(Values):
         self.update({name: value for name, value in as_map(values).items() if name not in self._entries})
 
     def persist(self) -> None:
-        """Does nothing: the configuration is written with the next report."""
+        """Does nothing: the next report writes the configuration."""
 
     _hyperparameters: Dict[str, Any]
 
 
 class Summary(Values):
-    """The last value of each metric, or what define_metric() says, and what the script sets."""
+    """A value for each metric: the last one, or the one that define_metric() chooses. Values that the script
+    sets stay."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         super().__init__(changed)
@@ -117,7 +119,7 @@ class Summary(Values):
         super()._set(name, value)
 
     def _log(self, name: str, value: Any, kind: str) -> None:
-        """A metric was logged. kind: "last", "min", "max" or "none"."""
+        """Updates the entry of a metric that was logged. kind: "last", "min", "max" or "none"."""
         if name in self._set_by_script or kind == "none":
             return
         old = self._entries.get(name)

@@ -14,7 +14,7 @@ class UsageError(Error):
 
 
 class CommError(Error):
-    """Never raised here: no server is asked."""
+    """A call that needs wandb's server, or an artifact that this trial has not logged."""
 
 
 class ConfigError(Error):

@@ -1,4 +1,4 @@
-"""A former place of Run, which libraries import."""
+"""The former module of Run, from which some libraries import it."""
 
 from wandb._run import Run
 

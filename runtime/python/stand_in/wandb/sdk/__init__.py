@@ -1,1 +1,1 @@
-"""Places inside of wandb that libraries import."""
+"""Modules inside of wandb that libraries import."""

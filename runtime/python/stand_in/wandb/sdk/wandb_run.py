@@ -1,4 +1,4 @@
-"""The place of Run, which libraries import."""
+"""The module from which libraries import Run."""
 
 from wandb._run import Run
 

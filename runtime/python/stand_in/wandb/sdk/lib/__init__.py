@@ -2,7 +2,8 @@
 
 
 class RunDisabled:
-    """The type of a run with mode="disabled" in some releases of wandb. Never made here: such a run is a Run."""
+    """The type of a run with mode="disabled" in some releases of wandb. This module never makes one: its runs
+    are of type Run."""
 
 
 __all__ = ["RunDisabled"]
