@@ -1,4 +1,4 @@
-// Requests to the tracker. The page uses no other server, and all addresses are relative to its own.
+// Requests to the tracker. The page uses no other server. All addresses are relative to that of the page.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { answerIn, snapshot } from './snapshot';
 
@@ -10,15 +10,15 @@ export class ApiError extends Error {
   }
 }
 
-/** The state of the connection, as the top of the page shows it. */
+/** The state of the connection, which the top of the page shows. gone: no answer. refused: the token is missing or wrong. */
 export type Connection = 'connecting' | 'live' | 'gone' | 'refused';
 
 const tokenKey = 'det-token';
-// A file has no storage of its own, and needs no token.
+// A snapshot needs no token, and a page of a file: URL may have no session storage.
 const saved = snapshot ? null : sessionStorage;
 let token = saved?.getItem(tokenKey) ?? '';
 
-/** Takes the token from an address like "#token=...", which det-submit web prints, and removes it from there. */
+/** Takes the token from an address like "#token=...", which det-submit web prints, and removes it from the address. */
 export function takeTokenFromAddress(): void {
   const match = /^#token=([^&]*)&?(.*)$/s.exec(location.hash);
   if (!match) return;
@@ -40,7 +40,7 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
   return 'v1/' + path + (text ? '?' + text : '');
 }
 
-/** The answer to a GET request. Throws an ApiError with status 0 if the tracker does not answer. */
+/** The answer to a GET request. Throws an ApiError if it is an error; with status 0 if the tracker does not answer. */
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
   if (snapshot) {
     const answer = answerIn(snapshot, path, parameters);
@@ -61,13 +61,13 @@ export async function get<T>(path: string, parameters: Parameters = {}, signal?:
   const error = body?.error;
   if (response.status === 401) setConnection('refused');
   if (response.status === 502 || (response.status === 503 && !error) || (response.status === 504 && !error)) {
-    setConnection('gone');  // a proxy answers in place of the tracker
+    setConnection('gone');  // a proxy has answered, because it does not reach the tracker
     throw new ApiError(0, 'unreachable', 'The tracker does not answer.', '');
   }
   throw new ApiError(response.status, error?.code ?? 'http', error?.message ?? 'The tracker answered with status ' + response.status, error?.hint ?? '');
 }
 
-// --- What is live -----------------------------------------------------------------------------------------------------
+// --- Live updates -----------------------------------------------------------------------------------------------------
 
 let connection: Connection = 'connecting';
 const connectionListeners = new Set<() => void>();
@@ -110,15 +110,15 @@ function whenVisible(): Promise<void> {
 
 let wake: () => void = () => {};
 
-/** Tries again to connect, for example with another token. */
+/** Tries to connect at once, for example with another token. */
 export function reconnect(): void {
   setConnection('connecting');
   wake();
 }
 
 /**
- * Waits for changes as long as the page is open, with one request at a time, and tells the views. A page that is not
- * visible asks nothing. While the tracker is gone it is tried again every few seconds.
+ * Waits for changes as long as the page is open, with one request at a time, and calls the listeners of the views. Sends no
+ * request while the page is not visible. While the tracker does not answer, tries again after 0.5 to 4 seconds.
  */
 export async function followChanges(): Promise<never> {
   let known: number | undefined;
@@ -151,9 +151,11 @@ export interface Data<T> {
 }
 
 /**
- * The answer to a request, asked again when something changed; undefined while the first one is on its way. After a change
- * of the address the old answer stays until the new one is there, unless `key` changes, which names what is shown.
- * \param everyMs asks again at this interval too, for what changes without the journals (Slurm's queue)
+ * The answer to a request. Sends the request again after each change. The value is undefined until the first answer. If path
+ * or parameters change, the old value stays until the new answer arrives, unless `key` changes too.
+ * \param path null: sends no request
+ * \param key identifies what is shown: values of another key are never shown
+ * \param everyMs sends the request at this interval too, for data that changes without the journals (Slurm's queue)
  */
 export function useData<T>(path: string | null, parameters: Parameters = {}, key = path ?? '', everyMs = 0): Data<T> {
   const address = path === null ? '' : addressOf(path, parameters);
@@ -165,7 +167,7 @@ export function useData<T>(path: string | null, parameters: Parameters = {}, key
     let isOver = false, isAsking = false, isStale = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let rest = 0, answered = 0;
-    let isDue = false;  // a change was told that the last answer may lack
+    let isDue = false;  // something changed, and the last answer may not include it
     const control = new AbortController();
     const ask = async () => {
       if (isAsking) return void (isStale = true);
@@ -178,11 +180,11 @@ export function useData<T>(path: string | null, parameters: Parameters = {}, key
       } catch (problem) {
         if (isOver) return;
         const error = problem instanceof ApiError ? problem : new ApiError(0, 'internal', String(problem), '');
-        // What was shown stays while the tracker is gone.
+        // The old value stays while the tracker does not answer.
         setData((old) => ({ key, value: old.key === key ? old.value : undefined, error, isLoading: false }));
       }
       isAsking = false;
-      // An answer that takes long is asked for less often.
+      // A request whose answer takes long is sent less often.
       answered = performance.now();
       rest = Math.min(10_000, Math.max(1000, 5 * (answered - begin)));
       isDue ||= isStale;
@@ -193,7 +195,7 @@ export function useData<T>(path: string | null, parameters: Parameters = {}, key
       clearTimeout(timer);
       timer = setTimeout(() => void (document.hidden ? schedule(1000) : ask()), ms);
     };
-    // Further changes do not put off the request that is due.
+    // Further changes do not delay the request that is due.
     const onChange = () => {
       if (isDue) return;
       isDue = true;

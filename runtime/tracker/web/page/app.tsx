@@ -1,4 +1,4 @@
-// The frame of the page: head, connection, token, and the view of the address.
+// The frame of the page: navigation, state of the connection, field for the token, and the view that the address names.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { reconnect, setToken, useConnection, useData } from './api';
 import { useKey } from './keys';
@@ -107,7 +107,7 @@ function Bar({ here }: { here: string }) {
   );
 }
 
-/** Whose experiments these are, and whether they are live. */
+/** The root directory and host of the experiments, and the state of the connection. */
 function Where() {
   const connection = useConnection();
   const info = useData<TrackerInfo>(connection === 'refused' ? null : 'tracker', {}, 'tracker', 60000);

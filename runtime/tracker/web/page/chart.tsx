@@ -1,4 +1,4 @@
-// A chart of lines: axes and zooming by uPlot, lines drawn here, because each has its own x.
+// A chart of lines. uPlot draws the axes and zooms; this file draws the lines, because each has its own x.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
@@ -8,14 +8,14 @@ import { goTo } from './route';
 export interface ChartProps {
   title: string;
   lines: readonly Line[];
-  /** What the x are: steps, times in seconds since 1970, or seconds since a beginning. */
+  /** The meaning of x: steps, times in seconds since 1970, or seconds since the first report. */
   axis: 'steps' | 'time' | 'seconds';
   isLog?: boolean;
   unit?: string;
   range: Range | null;
   onZoom: (range: Range | null) => void;
   height?: number;
-  /** Points before the reduction. */
+  /** Number of points before the tracker reduced them. */
   points?: number;
   isLoading?: boolean;
 }
@@ -24,7 +24,7 @@ interface Shown { line: number; point: number }
 
 const tickFont = '11px system-ui, sans-serif';
 
-/** Times for an axis, as exact as the distance of its ticks asks for. */
+/** The labels of a time axis, as exact as the distance of its ticks (in seconds) requires. */
 function clockTexts(_: uPlot, ticks: number[], __: number, ___: number, seconds: number): string[] {
   const parts: Intl.DateTimeFormatOptions = seconds < 60 ? { hour: '2-digit', minute: '2-digit', second: '2-digit' }
     : seconds < 86400 ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' };
@@ -32,12 +32,12 @@ function clockTexts(_: uPlot, ticks: number[], __: number, ___: number, seconds:
   return ticks.map((tick) => format.format(tick * 1000));
 }
 
-/** A colour with those of the theme in place of CSS variables, which a canvas does not know. */
+/** Replaces CSS variables in a colour by their values, because a canvas does not resolve them. */
 function resolveColor(color: string, style: CSSStyleDeclaration): string {
   return color.replace(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name).trim());
 }
 
-/** Changes when the theme does. */
+/** The theme, "light" or "dark". Draws the component again when it changes. */
 export function useTheme(): string {
   const name = () => document.documentElement.dataset['theme'] ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   const [theme, setTheme] = useState(name);
@@ -54,13 +54,13 @@ export function useTheme(): string {
   return theme;
 }
 
-/** A little wider, so that the first and the last point are whole. */
+/** Widens a range a little, so that the first and the last point are not cut. */
 function pad({ min, max }: Range): Range {
   const margin = (max - min) * 0.008;
   return { min: min - margin, max: max + margin };
 }
 
-/** Values that a plot can't show. */
+/** Number of values that a plot can't show. */
 function countNotFinite(lines: readonly Line[]): number {
   let count = 0;
   for (const { y, isPale } of lines)
@@ -81,7 +81,7 @@ function pathOf(u: uPlot, line: Line): Path2D {
     if (isDown) path.lineTo(x, y);
     else {
       path.moveTo(x, y);
-      // A point without neighbours is a dot.
+      // A point without neighbours is drawn as a dot.
       const next = line.y[i + 1];
       if (next === undefined || !Number.isFinite(next)) path.arc(x, y, 1.5 * devicePixelRatio, 0, 2 * Math.PI);
     }
@@ -119,7 +119,7 @@ function makePlot(box: HTMLElement, props: ChartProps, lines: readonly Line[], x
     width: Math.max(120, box.clientWidth), height: props.height ?? 240,
     padding: [8, 12, 0, 0],
     legend: { show: false },
-    // A selection is a zoom to be asked from the tracker, so uPlot does not change the scale itself.
+    // uPlot does not change the scale after a selection, because the tracker must first send the points of that range.
     cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
     scales: {
       x: { time: isTime, range: () => [x.min, x.max] },
@@ -141,7 +141,7 @@ function makePlot(box: HTMLElement, props: ChartProps, lines: readonly Line[], x
   }, [[x.min, x.max], [null, null]], box);
 }
 
-/** The line and the point nearest to a position in the plot, not farther than 40 pixels. */
+/** The line and the point nearest to a position in the plot; null if none is within 40 pixels. */
 function findNear(u: uPlot, lines: readonly Line[], left: number, top: number): Shown | null {
   const x = u.posToVal(left, 'x');
   let best: Shown | null = null, least = 40 * 40;
@@ -170,7 +170,7 @@ export function Chart(props: ChartProps) {
   const full = useMemo(() => rangeOfX(lines), [lines]);
   const x = range ? widen(range) : pad(widen(full ?? { min: 0, max: 1 }));
   const y = useMemo(() => rangeOfY(lines, x, isLog), [lines, x.min, x.max, isLog]);
-  const pressedAt = useRef(0);  // a drag is a zoom, not a click
+  const pressedAt = useRef(0);  // x of the mouse, to distinguish a drag (zoom) from a click
   const zoom = useRef(onZoom);
   zoom.current = onZoom;
 
@@ -278,7 +278,7 @@ export function Chart(props: ChartProps) {
 
 const rowsMax = 300;
 
-/** The points of a chart as a table and as CSV. */
+/** The points of a chart as a table and as a CSV file. */
 function ChartData({ title, lines, axis, points }: ChartProps) {
   const [isOpen, setOpen] = useState(false);
   const rows = function* () {

@@ -1,11 +1,11 @@
-// How curves are drawn: the same controls, in the address, for all views with curves.
+// Controls for how curves are drawn. All views with curves have the same ones. The address holds their values.
 import type { Range } from './curves';
 import { setQuery, type Query } from './route';
 import { Check, Choice } from './ui';
 
 export interface CurveLook { axis: 'steps' | 'time'; isLog: boolean; smoothing: number; range: Range | null }
 
-/** Reads what the controls have written into the address. */
+/** Reads the values that the controls have written into the address. */
 export function lookIn(query: Query): CurveLook {
   const smoothing = Number(query['smooth'] ?? 0);
   const [from, to] = (query['zoom'] ?? '').split(',').map(Number);
@@ -22,7 +22,7 @@ export function zoomTo(range: Range | null): void {
   setQuery({ zoom: range ? `${Number(range.min.toPrecision(16))},${Number(range.max.toPrecision(16))}` : null });
 }
 
-/** The parameters of a series for what is shown; times are asked for in microseconds. */
+/** The parameters of a request for the shown range of a series. The tracker takes times in microseconds. */
 export function rangeParameters({ axis, range }: CurveLook): { axis: string; from?: number; to?: number } {
   if (!range) return { axis };
   const unit = axis === 'time' ? 1e6 : 1;
@@ -42,7 +42,7 @@ export function CurveControls({ look }: { look: CurveLook }) {
   );
 }
 
-/** The width that is asked for: in steps, so that viewers with similar windows ask for the same. */
+/** The width in pixels for requests of curves. It is a multiple of 100, so that viewers with similar windows send the same request. */
 export function plotWidth(): number {
   const pixels = Math.min(2000, Math.max(300, document.documentElement.clientWidth));
   return Math.ceil(pixels / 100) * 100;

@@ -1,21 +1,21 @@
-// Arithmetic on curves. Pure.
+// Colours, smoothing and ranges of curves. Pure.
 
 export interface Line {
   key: string;
   label: string;
   x: ArrayLike<number>;
-  /** NaN where a value is missing or not finite. */
+  /** The value at each x. NaN: it is missing or not finite. */
   y: ArrayLike<number>;
   color: string;
   dash?: number[];
   width?: number;
   /** Drawn behind the others and pale, like the unsmoothed values. */
   isPale?: boolean;
-  /** Where a click leads. */
+  /** The address that a click opens. */
   href?: string;
 }
 
-/** Okabe and Ito's colours, which people with any colour vision tell apart; the last ones repeat with dashes. */
+/** Colours after Okabe and Ito, which people with any colour vision can distinguish. After the last one they repeat, with dashes. */
 export const palette = ['var(--c1)', 'var(--c2)', 'var(--c3)', 'var(--c4)', 'var(--c5)', 'var(--c6)', 'var(--c7)'];
 const dashes = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 
@@ -25,13 +25,13 @@ export function lookOf(index: number): { color: string; dash: number[] } {
 
 const shades = 8;
 
-/** The colour of a trial among many: pale for the worst (0), strong for the best (1). */
+/** The colour of a trial among many: from pale for share 0 (the worst) to strong for share 1 (the best). */
 export function shadeColor(share: number): string {
   const strength = Math.round(100 * Math.min(shades - 1, Math.floor(share * shades)) / (shades - 1));
   return `color-mix(in oklab, var(--shade-best) ${strength}%, var(--many))`;
 }
 
-/** Exponential moving average without the bias of its start; `weight` of the past from 0 to below 1. */
+/** Exponential moving average without the bias of its start. Skips values that are not finite. weight: that of the past, 0 to below 1. */
 export function smooth(y: ArrayLike<number>, weight: number): Float64Array {
   const out = new Float64Array(y.length);
   let mean = 0, norm = 0;
@@ -50,7 +50,7 @@ export function smooth(y: ArrayLike<number>, weight: number): Float64Array {
 
 export interface Range { min: number; max: number }
 
-/** The least and the greatest x of all lines; null without points. */
+/** The least and the greatest x of all lines; null if there are no points. */
 export function rangeOfX(lines: readonly Line[]): Range | null {
   let min = Infinity, max = -Infinity;
   for (const { x } of lines) {
@@ -62,7 +62,7 @@ export function rangeOfX(lines: readonly Line[]): Range | null {
   return min <= max ? { min, max } : null;
 }
 
-/** The range of y for the points inside a range of x, with a margin; of the positive ones on a logarithmic scale. */
+/** The range of y of the points inside a range of x, with a margin. isLog: ignores values that are not positive. */
 export function rangeOfY(lines: readonly Line[], within: Range, isLog: boolean): Range {
   let min = Infinity, max = -Infinity;
   for (const { x, y } of lines) {
@@ -79,7 +79,7 @@ export function rangeOfY(lines: readonly Line[], within: Range, isLog: boolean):
   return { min: min - margin, max: max + margin };
 }
 
-/** The index of the x that is nearest; x ascends. */
+/** The index of the x that is nearest to a value. x must ascend. */
 export function nearestIndex(x: ArrayLike<number>, value: number): number {
   let low = 0, high = x.length - 1;
   while (low < high) {
@@ -90,7 +90,7 @@ export function nearestIndex(x: ArrayLike<number>, value: number): number {
   return low > 0 && value - x[low - 1]! < x[low]! - value ? low - 1 : low;
 }
 
-/** Widens a range that is a single point, so that a scale can have it. */
+/** Widens a range that is a single point, because a scale needs a length. */
 export function widen({ min, max }: Range): Range {
   if (min < max) return { min, max };
   const margin = Math.abs(min) * 0.01 || 1;

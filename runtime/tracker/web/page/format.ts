@@ -6,7 +6,7 @@ export function toNumber(value: WireNumber | undefined): number | null {
   return typeof value === 'number' ? value : Number(value);
 }
 
-/** A number with so many significant digits, without needless zeros. */
+/** A number with so many significant digits, without zeros at its end. Integers below a milliard have all their digits. */
 export function number(value: number | null | undefined, digits = 5): string {
   if (value === null || value === undefined) return '';
   if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞';
@@ -20,14 +20,14 @@ export function number(value: number | null | undefined, digits = 5): string {
   return (text.includes('.') ? text.replace(/\.?0+$/, '') : text).replace('-', '−');
 }
 
-/** 12 345 with thin spaces. */
+/** A rounded number with thin spaces between groups of digits: "12 345". */
 export function integer(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, '\u202f').replace('-', '−');
 }
 
 const prefixes = ['', 'k', 'M', 'G', 'T', 'P'];
 
-/** "1.23 M" for 1234567. */
+/** A number with a decimal prefix: "1.23 M" for 1234567. */
 export function scaled(value: number, unit = ''): string {
   let size = value, at = 0;
   while (Math.abs(size) >= 1000 && at + 1 < prefixes.length) {
@@ -50,7 +50,7 @@ export function percent(share: number, digits = 0): string {
   return (share * 100).toFixed(digits) + ' %';
 }
 
-/** "2 d 3 h", "1 h 02 min", "3 min 05 s", "4.2 s". */
+/** A duration in two units at most: "2 d 3 h", "1 h 02 min", "3 min 05 s", "4.2 s". */
 export function duration(seconds: number | null): string {
   if (seconds === null || !Number.isFinite(seconds)) return '';
   const s = Math.max(0, seconds);
@@ -71,7 +71,7 @@ const sameYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'nume
 const otherYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const exact = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23' });
 
-/** A time in the viewer's zone. */
+/** A time in the viewer's time zone, with the year if it is not the present one. */
 export function localTime(utc: string): string {
   const time = new Date(utc);
   if (Number.isNaN(time.getTime())) return utc;
@@ -97,7 +97,7 @@ export function flatten(value: Json | undefined, path = ''): [string, Json][] {
   return entries.flatMap(([name, inner]) => flatten(inner, path === '' ? name : path + '.' + name));
 }
 
-/** A value as YAML writes it on one line. */
+/** A value on one line: text without quotes, fractions with six digits, other values as JSON. */
 export function valueText(value: Json | undefined): string {
   if (value === undefined) return '';
   if (typeof value === 'number') return Number.isInteger(value) ? String(value) : number(value, 6);
@@ -105,7 +105,7 @@ export function valueText(value: Json | undefined): string {
   return JSON.stringify(value);
 }
 
-/** Control characters, which could change the look of other text, as visible pictures of them. */
+/** Replaces control characters, which could change how other text looks, by visible characters. Keeps tab and newline. */
 export function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
     const code = c.charCodeAt(0);
@@ -116,7 +116,7 @@ export function visible(text: string): string {
 /** Rows as comma-separated values (RFC 4180). */
 export function toCsv(rows: readonly (readonly (string | number | null)[])[]): string {
   return rows.map((row) => row.map((cell) => {
-    // A text that begins like a formula would be run by spreadsheets.
+    // Spreadsheets would run a text that begins like a formula.
     const text = typeof cell === 'string' && /^[=+\-@\t\r]/.test(cell) ? "'" + cell : String(cell ?? '');
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }).join(',')).join('\r\n') + '\r\n';

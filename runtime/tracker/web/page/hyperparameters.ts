@@ -2,7 +2,7 @@
 import { flatten, number, valueText } from './format';
 import type { Json, JsonObject } from './types';
 
-/** A hyperparameter of a configuration: a value, or what it is drawn from, like "1e−4 … 0.1 (log)". */
+/** Describes a hyperparameter of a configuration: its value, or the range or list from which it is drawn: "1e−4 … 0.1 (log)". */
 export function describeHyperparameter(value: Json): string {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return valueText(value);
   const { type } = value;
@@ -17,7 +17,7 @@ export function describeHyperparameter(value: Json): string {
   return valueText(value);
 }
 
-/** The hyperparameters of a configuration by path, as texts. */
+/** The paths and descriptions of the hyperparameters of a configuration. */
 export function describeHyperparameters(value: JsonObject | undefined, path = ''): [string, string][] {
   return Object.entries(value ?? {}).flatMap(([name, inner]): [string, string][] => {
     const full = path === '' ? name : path + '.' + name;
@@ -26,7 +26,7 @@ export function describeHyperparameters(value: JsonObject | undefined, path = ''
   });
 }
 
-/** The paths whose values are not the same in all of the maps, in the order in which they are found. */
+/** The paths whose values differ between the maps, in the order in which they are found. */
 export function differingPaths(maps: readonly ReadonlyMap<string, string>[]): string[] {
   const paths = new Set(maps.flatMap((map) => [...map.keys()]));
   return [...paths].filter((path) => {

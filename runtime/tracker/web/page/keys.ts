@@ -1,8 +1,8 @@
-// Keys of the whole page.
+// Keys that work in the whole page.
 import { useEffect, useRef } from 'preact/hooks';
 import { isForField } from './ui';
 
-/** Calls `action` when a key is pressed that is not meant for a field. */
+/** Calls `action` when `key` is pressed and no input field or dialog has the focus. */
 export function useKey(key: string, action: () => void): void {
   const latest = useRef(action);
   latest.current = action;

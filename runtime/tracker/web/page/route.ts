@@ -1,5 +1,5 @@
-// The address of the page: everything that is shown follows from the part after '#', so that an address can be sent to a
-// colleague. "#/experiments/7?tab=trials" has the path [experiments, 7] and the query {tab: trials}.
+// The address of the page. The part after '#' determines the view and its filters, so that a user can send it to a colleague.
+// "#/experiments/7?tab=trials" has the path [experiments, 7] and the query {tab: trials}.
 import { useEffect, useState } from 'preact/hooks';
 import { snapshot } from './snapshot';
 
@@ -22,7 +22,7 @@ function decode(part: string): string {
   }
 }
 
-/** The address of a view; values that are empty are left out. */
+/** The address of a view. Leaves out empty values of the query. */
 export function link(path: readonly (string | number)[], query: QueryChange = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

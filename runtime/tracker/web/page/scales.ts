@@ -1,11 +1,11 @@
-// Positions on axes, for the pictures that are not curves. Pure.
+// Positions on axes, for the pictures of hyperparameters. Pure.
 import { number } from './format';
 import type { Json } from './types';
 
 /** An axis of numbers or of names. */
 export interface Scale {
   isLog: boolean;
-  /** From 0 to 1; null for a value that is not on the axis. */
+  /** The position of a value, from 0 to 1; null if it is not on the axis. */
   at: (value: Json | undefined) => number | null;
   ticks: { at: number; text: string }[];
 }

@@ -1,4 +1,4 @@
-// The page as one file without a server: the answers of the tracker are in the file (det-submit experiment export --html).
+// The page as one file without a server: the file contains the tracker's answers (det-submit experiment export --html).
 import type { Curve, ExperimentSeries, Json, Series } from './types';
 
 export interface Snapshot { made: string; experiment: number; answers: { [address: string]: Json } }
@@ -8,15 +8,15 @@ function read(): Snapshot | null {
   return element ? JSON.parse(element.textContent ?? '') as Snapshot : null;
 }
 
-/** null on a tracker's page. */
+/** The data of the file; null if a tracker serves the page. */
 export const snapshot = read();
 
-/** As the program that made the file encodes names: all but letters, digits and "-._~". */
+/** Encodes all characters but letters, digits and "-._~", as the program that made the file does. */
 function encode(text: unknown): string {
   return encodeURIComponent(String(text)).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
-/** The answer to a request, or undefined if the file has none. Ranges and widths are left out: there is one answer for all. */
+/** The answer to a request; undefined if the file has none. Ignores ranges and widths: the file has one answer for all of them. */
 export function answerIn({ answers }: Snapshot, path: string, parameters: { readonly [name: string]: unknown }): unknown {
   const found = answers[path];
   if (found !== undefined) return found;

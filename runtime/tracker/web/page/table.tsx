@@ -1,4 +1,4 @@
-// A table that sorts, selects, and draws only the rows in view.
+// A table whose rows can be sorted and selected. It draws only the rows in view.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isForField } from './ui';
@@ -7,11 +7,11 @@ import { download, toCsv, visible } from './format';
 export interface Column<Row> {
   key: string;
   title: string;
-  /** What the column sorts by; null goes last. Also the value in CSV. */
+  /** The value for sorting and for CSV. Rows with null or '' come last. */
   value: (row: Row) => string | number | null;
   cell?: (row: Row) => ComponentChildren;
   isNumber?: boolean;
-  /** Never cut off, like a command that is copied. */
+  /** The text is never cut off. */
   isWhole?: boolean;
 }
 
@@ -20,20 +20,20 @@ export interface TableProps<Row> {
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
-  /** "name", or "-name" for the highest first; '' keeps the order of the rows. */
+  /** The key of a column, with "-" in front for the highest value first; '' keeps the order of the rows. */
   sort?: string;
   onSort?: (sort: string) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (key: string) => void;
-  /** The name of the file of a button CSV; without it there is none. */
+  /** The name of the CSV file, without ".csv". undefined: there is no button for it. */
   csvName?: string;
-  /** A class that marks a row: 'best', 'own'. */
+  /** The CSS class of a row, such as 'best' or 'own'; '' for none. */
   rowClass?: (row: Row) => string;
   maxHeight?: string;
 }
 
 const rowHeight = 29;
-const spare = 12;  // rows beyond the visible ones
+const spare = 12;  // rows that are drawn before and after the visible ones
 
 export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): readonly Row[] {
   const column = columns.find((candidate) => candidate.key === sort.replace(/^-/, ''));
@@ -48,7 +48,7 @@ export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row
   return keyed.map(([, row]) => row);
 }
 
-/** A button that saves rows as a CSV file. The rows are made when it is pressed. */
+/** A button that saves rows as a CSV file. A click calls `rows`. */
 export function CsvButton({ name, rows }: { name: string; rows: () => readonly (readonly (string | number | null | undefined)[])[] }) {
   return <button type="button" class="small csv" onClick={() => download(name + '.csv', 'text/csv', toCsv(rows().map((row) => row.map((cell) => cell ?? null))))}>CSV</button>;
 }
@@ -82,7 +82,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const first = isLong ? Math.max(0, Math.min(view.top, sorted.length) - spare) : 0;
   const last = isLong ? Math.min(sorted.length, view.top + Math.ceil(view.height / rowHeight) + spare) : sorted.length;
 
-  /** Moves the focus to a row, which may not be drawn yet. */
+  /** Moves the focus to a row. If the row is not drawn yet, scrolls to it, and a later call moves the focus. */
   const focusRow = (index: number) => {
     const element = box.current;
     const target = Math.max(0, Math.min(sorted.length - 1, index));
@@ -100,7 +100,7 @@ export function Table<Row>(props: TableProps<Row>) {
     if (wanted.current !== null && wanted.current >= first && wanted.current < last) focusRow(wanted.current);
   });
   useEffect(() => {
-    if (!onSort) return;  // a table beside others has no keys of its own
+    if (!onSort) return;  // only tables that can be sorted have keys
     const onKey = (event: KeyboardEvent) => {
       if (isForField(event)) return;
       const focused = box.current?.querySelector<HTMLElement>('tr:focus-within')?.dataset['row'];

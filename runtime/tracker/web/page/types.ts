@@ -1,8 +1,8 @@
-// The answers of the tracker's HTTP interface (submitter/tracker/API.md), as far as the page uses them.
+// The parts of the answers of the tracker's HTTP interface (submitter/tracker/API.md) that the page uses.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
-/** A number; NaN and infinities are written as strings. */
+/** A number. JSON has no NaN and infinities: the tracker writes them as strings. */
 export type WireNumber = number | 'NaN' | 'Infinity' | '-Infinity' | null;
 
 export interface Answer<T> { answer: T; warnings: string }

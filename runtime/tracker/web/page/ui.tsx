@@ -1,11 +1,11 @@
-// Small parts that all views use.
+// Small components that several views use.
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Data } from './api';
 import { duration, localTime, secondsBetween, utcTime, visible } from './format';
 import { link, type QueryChange } from './route';
 
-/** What a state means: its colour, and a mark for those who do not see the colour. */
+/** The CSS class of each state, for its colour, and a mark for viewers who do not see the colour. */
 const stateLooks: { [state: string]: [string, string] } = {
   RUNNING: ['running', '▶'], STARTING: ['running', '▷'], SUBMITTING: ['waiting', '…'], QUEUED: ['waiting', '…'],
   PAUSED: ['waiting', 'Ⅱ'], COMPLETED: ['good', '✓'], ERROR: ['bad', '✗'], INTERRUPTED: ['bad', '!'], CANCELED: ['off', '⊘'],
@@ -21,7 +21,7 @@ export function isOver(state: string): boolean {
   return ['COMPLETED', 'CANCELED', 'ERROR'].includes(state);
 }
 
-/** Text of a job, which is never markup; control characters are shown as such. */
+/** Text of a job. It never becomes markup, and control characters are visible. */
 export function Text({ children }: { children: string | null | undefined }) {
   return <bdi>{visible(children ?? '')}</bdi>;
 }
@@ -30,7 +30,7 @@ export function Time({ utc, none = '' }: { utc: string | null | undefined; none?
   return utc ? <time dateTime={utc} title={utcTime(utc)}>{localTime(utc)}</time> : <>{none}</>;
 }
 
-/** How long something took; what has not ended counts up. */
+/** A duration. While isRunning it counts up every second. */
 export function Elapsed({ from, to, isRunning }: { from: string | null | undefined; to: string | null | undefined; isRunning: boolean }) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -61,7 +61,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** A command to paste into a terminal: the page itself changes nothing. */
+/** A command to paste into a terminal, with a button that copies it. */
 export function CommandLine({ text }: { text: string }) {
   const [said, say] = useState('');
   const code = useRef<HTMLElement>(null);
@@ -91,7 +91,7 @@ export function Tabs({ path, tabs, active, query = {} }: { path: (string | numbe
 }
 
 export function Failure({ error }: { error: ApiError }) {
-  if (error.status === 401) return null;  // the whole page asks for the token
+  if (error.status === 401) return null;  // the page shows the field for the token instead
   return (
     <div class="note bad" role="alert">
       <strong>{error.status === 404 ? 'Not found. ' : error.code === 'slurm-unreachable' ? 'Slurm does not answer. ' : 'That did not work. '}</strong>
@@ -109,7 +109,7 @@ export function Loading({ what }: { what: string }) {
   return <p class="loading" role="status">Loading {what} …</p>;
 }
 
-/** Shows what was loaded, or why there is nothing. */
+/** Shows the loaded value, else that it is being loaded, and an error if there is one. */
 export function Loaded<T>({ data, what, children }: { data: Data<T>; what: string; children: (value: T) => ComponentChildren }): VNode {
   return (
     <>
@@ -130,7 +130,7 @@ export function Warnings({ text }: { text: string | undefined }) {
   );
 }
 
-/** The width of an element in pixels, as it changes. */
+/** A ref for an element, and the element's width in pixels, which follows changes. */
 export function useWidth<E extends HTMLElement>() {
   const element = useRef<E>(null);
   const [width, setWidth] = useState(0);
@@ -143,7 +143,7 @@ export function useWidth<E extends HTMLElement>() {
   return [element, width] as const;
 }
 
-/** What the shades of lines mean, and which trial is the best one. */
+/** A legend for the shades of lines. It names the best trial. */
 export function ShadeLegend({ best, words }: { best: string | null; words: string }) {
   return (
     <p class="dim shades">
@@ -172,7 +172,7 @@ export function Check({ label, isOn, onChange }: { label: string; isOn: boolean;
   return <label class="check"><input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked)} />{label}</label>;
 }
 
-/** A text field that tells its value when the user has stopped typing. */
+/** A text field. Calls onChange 200 ms after the user has stopped typing, and at once after Enter and Escape. */
 export function Field({ label, value, placeholder, onChange, id, size = 18 }: {
   label: string; value: string; placeholder?: string; onChange: (value: string) => void; id?: string; size?: number;
 }) {
@@ -196,7 +196,7 @@ export function Field({ label, value, placeholder, onChange, id, size = 18 }: {
   );
 }
 
-/** Whether a key press is meant for what has the focus, not for the page. */
+/** Whether a key press is for a field or dialog that has the focus, or for the browser, and not for the page. */
 export function isForField(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
   return event.ctrlKey || event.metaKey || event.altKey || !!target?.closest('input, select, textarea, [contenteditable], dialog');

@@ -4,7 +4,7 @@
 
 namespace det::tracker::web {
 
-/// A file of bundle/. Its text is cut into pieces, because compilers limit the length of a literal.
+/// A file of bundle/. Its text is the concatenation of the pieces: compilers limit the length of a literal.
 struct BundleFile {
     std::string_view name;
     std::vector<std::string_view> pieces;

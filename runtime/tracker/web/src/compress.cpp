@@ -12,7 +12,7 @@ std::string compress_gzip(std::string_view text) {
         &stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_format + window_bits, memory_level, Z_DEFAULT_STRATEGY);
     assert(begun == Z_OK);
     std::string compressed(::deflateBound(&stream, text.size()), '\0');
-    // zlib does not write to its input; its interface is older than const.
+    // zlib does not write to its input, although next_in is not a pointer to const.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     stream.avail_in = static_cast<uInt>(text.size());
     stream.next_out = reinterpret_cast<Bytef*>(compressed.data());

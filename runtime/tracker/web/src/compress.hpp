@@ -4,7 +4,7 @@
 
 namespace det::tracker::web {
 
-/// The text in the format of gzip(1).
+/// Compresses the text into the format of gzip(1).
 std::string compress_gzip(std::string_view text);
 
 }  // namespace det::tracker::web

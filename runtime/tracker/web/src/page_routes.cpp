@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::string_view index_name = "index.html";
 
-// Scripts and styles of the page itself only: what a job has written can never run. The icon is a data:
-// address.
+// Allows only the page's own script and style, so that text of a job can never run. The icon is a data: URL.
 constexpr char content_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -41,7 +40,7 @@ struct PageFile {
     std::string type;
     std::string text;
     std::string compressed;
-    std::string tag;  // changes with the text
+    std::string tag;  // the ETag: a hash of the text, in quotes
 };
 
 PageFile prepare(BundleFile const& file) {
@@ -70,7 +69,7 @@ bool has_tag(http::Request const& request, std::string_view tag) {
     });
 }
 
-/// The names of all files but the index contain a hash of their contents, so they never change.
+/// Browsers may keep all files but the index for a year: their names contain a hash of their contents.
 http::Response respond(PageFile const& file, bool is_index, http::Request const& request) {
     http::Response response;
     response.content_type = file.type;

@@ -35,7 +35,7 @@ std::string policy_source(std::string_view text) {
     return "'sha256-" + encode_base64(bytes) + "'";
 }
 
-/// JSON in which no character can end the element that holds it.
+/// Replaces each '<' of the JSON text by its escape, so that no value can end the element that holds it.
 std::string without_markup(std::string_view json) {
     std::string text;
     text.reserve(json.size());

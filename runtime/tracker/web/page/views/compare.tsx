@@ -1,4 +1,4 @@
-// Experiments and trials side by side: their curves in one chart, what differs, how they ended, what they cost.
+// Compares experiments and trials: their curves in one chart, their differences, how they ended, what they cost.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError, get } from '../api';
 import { Chart } from '../chart';
@@ -11,7 +11,7 @@ import { Check, Choice, CommandLine, Empty, Failure, isOver, State, Text } from 
 import { searcherOf } from './experiment';
 import { bestOf, chooseMetric } from './experiment_curves';
 
-/** What a column of the comparison is about: an experiment by its best trial, or one trial. */
+/** The data of a column of the comparison: an experiment with its best trial, or a trial with its experiment. */
 interface Compared { id: string; experiment: Experiment; trial: TrialRow | null; metrics: MetricName[] }
 
 const comparedMax = 20;
@@ -78,7 +78,7 @@ function Overlay({ all, metrics, chosen, query }: { all: Compared[]; metrics: Me
   const lines = useMemo(() => all.flatMap(({ id, experiment, trial }, i): Line[] => {
     const curve = trial && series.get(trial.name)?.curves[0];
     if (!trial || !curve) return [];
-    // Each begins at its own start, so that experiments of different days lie over each other.
+    // The times of each curve begin at 0, so that curves of different days can be compared.
     const times = curve.times_us.map((us) => (us - (curve.times_us[0] ?? 0)) / 1e6);
     const raw = Float64Array.from(curve.values, (value) => toNumber(value) ?? NaN);
     return [{ key: id, label: id === trial.name ? 'trial ' + id : `${id} ${experiment.name ?? ''}`, x: look.axis === 'time' ? times : curve.steps, y: look.smoothing > 0 ? smooth(raw, look.smoothing) : raw, ...lookOf(i), href: link(['trials', trial.name]) }];

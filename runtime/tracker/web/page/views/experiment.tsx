@@ -1,4 +1,4 @@
-// One experiment: its head, why trials failed, and its parts as tabs.
+// The page of one experiment: its head, the failed trials, and tabs.
 import { useData, type Data } from '../api';
 import { plural, valueText } from '../format';
 import { link, type Query } from '../route';
@@ -8,7 +8,7 @@ import { ExperimentCurves, type MetricNames } from './experiment_curves';
 import { ExperimentTrials } from './experiment_trials';
 import { experimentTabs } from './experiment_tabs';
 
-/** The searcher of an experiment's configuration. */
+/** Reads the searcher from an experiment's configuration. */
 export function searcherOf(config: JsonObject | undefined): { name: string; metric: string; isSmallerBetter: boolean } {
   const searcher = (config?.['searcher'] ?? {}) as JsonObject;
   return {
@@ -19,7 +19,7 @@ export function searcherOf(config: JsonObject | undefined): { name: string; metr
 
 export function ExperimentPage({ id, query }: { id: string; query: Query }) {
   const data = useData<Answer<Experiment>>('experiments/' + encodeURIComponent(id), {}, 'experiment ' + id, 15000);
-  // Asked for at the same time, because the first view needs them and a request through ssh takes a while.
+  // The first view needs these answers. They are requested at the same time, because a request through ssh takes long.
   const isFirst = !query['tab'];
   const names = useData<MetricNames>(isFirst ? `experiments/${encodeURIComponent(id)}/metrics` : null);
   const trials = useData<Answer<TrialRow[]>>(isFirst ? `experiments/${encodeURIComponent(id)}/trials` : null);
@@ -66,7 +66,7 @@ function Head({ experiment: e }: { experiment: Experiment }) {
   );
 }
 
-/** What may be done with it, as commands: the page itself only reads. */
+/** The commands that can act on the experiment in its state. The page itself only reads. */
 function Commands({ experiment: e }: { experiment: Experiment }) {
   const commands = isOver(e.state)
     ? [`det-submit experiment continue ${e.id}`, `det-submit experiment ${e.archived ? 'unarchive' : 'archive'} ${e.id}`]
@@ -88,7 +88,7 @@ function lastEnd(trial: Trial) {
   return [...trial.runs].reverse().find((run) => run.ended);
 }
 
-/** The trials that failed, with the reason and the way to their logs. */
+/** The first trials that failed or were interrupted, each with the message of its last end and a link to its log. */
 function FailedTrials({ experiment }: { experiment: Experiment }) {
   const failed = experiment.trials.filter((trial) => trial.state === 'ERROR' || trial.state === 'INTERRUPTED');
   if (failed.length === 0) return null;

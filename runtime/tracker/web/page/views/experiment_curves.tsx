@@ -14,7 +14,7 @@ export interface MetricNames { metrics: MetricName[]; searcher: { metric: string
 
 export function ExperimentCurves({ id, query, names, trials }: { id: string; query: Query; names: Data<MetricNames>; trials: Data<Answer<TrialRow[]>> }) {
   const wanted = metricIn(query);
-  // A metric in the address is asked for at once, without waiting for the names of all.
+  // The curves of a metric that the address names are requested at once, without waiting for the names of all metrics.
   const known = names.value ?? (wanted && !names.error ? { metrics: [wanted], searcher: null } : undefined);
   return (
     <Loaded data={{ ...names, value: known }} what="metrics">{({ metrics, searcher }) => (metrics.length === 0
@@ -30,13 +30,13 @@ function metricIn(query: Query): MetricName | undefined {
 
 const keyOf = ({ group, metric }: MetricName) => group + '.' + metric;
 
-/** The metric of the address, else the searcher's, else the first one. */
+/** The metric `wanted` of the address if it exists, else the searcher's, else the first one. */
 export function chooseMetric(metrics: MetricName[], wanted: string | undefined, searcherMetric: string): MetricName {
   return metrics.find((m) => keyOf(m) === wanted) ?? metrics.find((m) => m.group === 'validation' && m.metric === searcherMetric)
     ?? metrics.find((m) => m.metric === searcherMetric) ?? metrics[0]!;
 }
 
-/** The best trial by its best validation, of all trials of an experiment. */
+/** The name of the trial with the best validation; null if no trial was validated. */
 export function bestOf(rows: readonly TrialRow[], isSmallerBetter: boolean): string | null {
   let best: TrialRow | null = null;
   for (const row of rows) {
@@ -50,7 +50,7 @@ export function bestOf(rows: readonly TrialRow[], isSmallerBetter: boolean): str
 
 const namedLinesMax = 14;
 
-/** How good each trial is among the others: from 0, the worst, to 1. Trials without a validation have none. */
+/** The rank of each trial by its best validation: from 0 (the worst) to 1. Trials without a finite value have no entry. */
 export function ranksOf(rows: readonly TrialRow[], isSmallerBetter: boolean): Map<string, number> {
   const sorted = rows.flatMap((row) => (row.best_validation && Number.isFinite(row.best_validation.value) ? [[row.name, row.best_validation.value] as const] : []));
   sorted.sort(([, a], [, b]) => (isSmallerBetter ? b - a : a - b));
@@ -70,7 +70,7 @@ export function linesOf(series: ExperimentSeries, look: CurveLook, best: string 
     if (look.smoothing > 0 && !isMany) lines.push({ ...line, key: trial.trial + ' raw', y: raw, isPale: true, width: 1 });
     lines.push({ ...line, y: look.smoothing > 0 ? smooth(raw, look.smoothing) : raw });
   });
-  // Better ones are drawn over worse ones, the best one over all.
+  // Later lines are drawn over earlier ones: better trials over worse ones, and the best trial over all.
   const order = (line: Line) => (line.key === best ? 2 : ranks.get(line.key) ?? -1);
   return isMany ? lines.sort((a, b) => order(a) - order(b)) : lines.sort((a, b) => Number(a.key === best) - Number(b.key === best));
 }

@@ -1,4 +1,4 @@
-// What an experiment has stored: its checkpoints and its configuration.
+// The checkpoints of an experiment, and its configuration.
 import { useMemo } from 'preact/hooks';
 import { useData } from '../api';
 import { bytes, integer, number, visible } from '../format';
@@ -34,7 +34,7 @@ export function ExperimentCheckpoints({ experiment, query }: { experiment: Exper
   );
 }
 
-/** A line of the configuration and where its value comes from. */
+/** Splits a line of the configuration into the line and the comment at its end, which names the origin of the value. */
 function splitOrigin(line: string): [string, string] {
   const at = line.lastIndexOf('  # ');
   const short = at < 0 ? line.lastIndexOf(' # ') : at;

@@ -1,4 +1,4 @@
-// How the metric depends on the hyperparameters: parallel coordinates with brushes, and a scatter plot.
+// Shows how the metric depends on the hyperparameters: parallel coordinates with brushes, and a scatter plot.
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { shadeColor } from '../curves';
@@ -13,7 +13,7 @@ import { searcherOf } from './experiment';
 import { bestOf } from './experiment_curves';
 
 interface Axis { name: string; scale: Scale; value: (row: TrialRow) => Json | undefined }
-/** Parts of axes from 0 to 1; a trial is shown if it passes through all of them. */
+/** The selected part of each axis, from 0 to 1. A trial is selected if its values are in the parts of all axes. */
 type Brushes = { [axis: string]: [number, number] };
 
 const axesMax = 12;
@@ -80,7 +80,7 @@ function Pictures({ experiment, all, query }: { experiment: Experiment; all: Tri
 
 const shades = 8;
 
-/** From 0, the worst, to the number of shades. */
+/** The shade of a trial: from 0 (the worst) to shades - 1. */
 function shadeOf(axis: Axis, row: TrialRow, isSmallerBetter: boolean): number {
   const at = axis.scale.at(axis.value(row)) ?? 0;
   return Math.min(shades - 1, Math.floor((isSmallerBetter ? 1 - at : at) * shades));
@@ -147,7 +147,7 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter, best }: {
   );
 }
 
-/** The brushes as fields, for those who do not use a pointer: percents of each axis. */
+/** The brushes as fields, in percent of each axis, for viewers who do not use a mouse. */
 function BrushFields({ axes, brushes }: { axes: Axis[]; brushes: Brushes }) {
   return (
     <details class="data"><summary>Parts of the axes</summary>

@@ -1,4 +1,4 @@
-// The search as a picture: brackets, rungs, and at which rung each trial was stopped.
+// A picture of the search: its brackets and rungs, and the rung at which each trial was stopped.
 import { useData } from '../api';
 import { integer, number, percent } from '../format';
 import { link, setQuery, type Query } from '../route';

@@ -1,4 +1,4 @@
-// The further parts of an experiment's view.
+// The tabs of an experiment's page besides Curves and Trials.
 import type { ComponentType } from 'preact';
 import type { Query } from '../route';
 import type { Experiment } from '../types';

@@ -1,4 +1,4 @@
-// The trials of an experiment as a table.
+// The table of the trials of an experiment.
 import { useMemo } from 'preact/hooks';
 import { useData } from '../api';
 import { number, secondsBetween, valueText } from '../format';
@@ -11,7 +11,7 @@ import { Elapsed, Empty, isOver, Loaded, State, Text, Time } from '../ui';
 import { searcherOf } from './experiment';
 import { bestOf } from './experiment_curves';
 
-/** When the first run began and, once it is over, when the last one ended. */
+/** The start of the trial's first run and the end of its last one; null while they have not started or ended. */
 export function timesOf(trial: TrialRow): { started: string | null; ended: string | null } {
   return { started: trial.runs[0]?.started ?? null, ended: trial.runs[trial.runs.length - 1]?.ended ?? null };
 }

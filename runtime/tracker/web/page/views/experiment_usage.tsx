@@ -1,4 +1,4 @@
-// The books of an experiment: what the slots of its jobs were used for.
+// The usage of an experiment's slots: how long its jobs used them for training, saving, waiting and so on.
 import { useData } from '../api';
 import { bytes, duration, percent } from '../format';
 import { link } from '../route';
@@ -6,7 +6,7 @@ import { CsvButton, Table, type Column } from '../table';
 import type { Answer, Experiment, UsageReport } from '../types';
 import { Empty, Fact, Loaded, Text, Time } from '../ui';
 
-/** What was worth it, what is overhead, what was lost. */
+/** The colours of the uses: training, then overhead, then lost time. */
 const useColors: { [use: string]: string } = {
   training: 'var(--c1)', saving: 'var(--c4)', waiting: 'var(--c5)', starting: 'var(--starting)', ending: 'var(--queued)', idle: 'var(--many)',
   redone: 'var(--c2)', lost_to_preemption: 'var(--bad)', lost_to_node: 'var(--bad)',

@@ -15,7 +15,7 @@ const states = ['RUNNING', 'QUEUED', 'STARTING', 'PAUSED', 'COMPLETED', 'ERROR',
 const hyperparametersMax = 8;
 const listMax = 10_000, firstShown = 60;
 
-/** Words that all have to occur in the name, a label, the owner, the pool or the id. */
+/** Whether each word occurs in the id, name, owner, pool, description or a label. The words must be in lower case. */
 function matches(experiment: ExperimentSummary, words: string[]): boolean {
   if (words.length === 0) return true;
   const text = [experiment.id, experiment.name, experiment.owner, experiment.resource_pool, experiment.description, ...(experiment.labels ?? [])]
@@ -58,7 +58,7 @@ function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<E
 
 export function Experiments({ query }: { query: Query }) {
   const filter = query['archived'] ? { archived: true } : {};
-  // The newest ones are there at once, however many there are; all others come after them.
+  // Loads the newest experiments first, which is fast, and then all, if there are more.
   const [isMany, setMany] = useState(false);
   const all = useData<List>(isMany ? 'experiments' : null, { limit: listMax, ...filter }, 'all experiments');
   const newest = useData<List>(all.value ? null : 'experiments', { limit: firstShown, ...filter }, 'newest experiments');

@@ -6,7 +6,7 @@ import { Table, type Column } from '../table';
 import type { Answer, ClusterNode, Job, Pool } from '../types';
 import { Check, Choice, CommandLine, Empty, Field, Loaded, Text, Time, Warnings } from '../ui';
 
-const everyMs = 10_000;  // Slurm tells nobody about changes
+const everyMs = 10_000;  // Slurm does not announce changes
 
 const jobColumns: Column<Job & { place: number }>[] = [
   { key: 'place', title: '#', isNumber: true, value: (j) => j.place },
@@ -56,7 +56,7 @@ function Jobs({ jobs, warnings, query }: { jobs: Job[]; warnings: string; query:
   );
 }
 
-/** A bar and words: how much is in use and how much is out of service. */
+/** A bar and a text that show how many of `all` are in use and out of service. */
 function Use({ used, out = 0, all }: { used: number; out?: number; all: number }) {
   if (all <= 0) return null;
   const part = (count: number) => 100 * count / all;

@@ -1,4 +1,4 @@
-// One trial: its head, why it failed, and its parts as tabs.
+// The page of one trial: its head, why it failed, and tabs.
 import { useData } from '../api';
 import { percent, plural, valueText, visible } from '../format';
 import { flatValues } from '../hyperparameters';
@@ -63,7 +63,7 @@ function Head({ trial }: { trial: TrialDescription }) {
 
 const windowBefore_s = 30;
 
-/** The address of the log around a time. */
+/** The address of a run's log, from 30 seconds before a time. rank: only this rank. */
 export function logLink(trial: string, run: number, at: string | null, rank?: number | null): string {
   const since = at ? new Date(Date.parse(at) - windowBefore_s * 1000).toISOString() : null;
   return link(['trials', trial], { tab: 'logs', run: String(run), since, rank: rank === null || rank === undefined ? null : String(rank) });

@@ -1,4 +1,4 @@
-// The curves of one trial: a chart for each metric, with validation beside training.
+// The curves of one trial: a chart for each metric, with training and validation in one chart.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { Chart } from '../chart';
@@ -9,7 +9,7 @@ import { setQuery, type Query } from '../route';
 import type { MetricName, Series, TrialDescription } from '../types';
 import { Check, Empty, Loaded } from '../ui';
 
-/** The metrics of one chart: those with the same name in all groups. */
+/** The metrics of one chart: those of training and validation whose names differ only in a prefix like val_, or one other metric. */
 interface Panel { title: string; names: MetricName[] }
 
 const groupOrder = ['training', 'validation'];
@@ -17,7 +17,7 @@ const groupOrder = ['training', 'validation'];
 export function panelsOf(metrics: readonly MetricName[]): Panel[] {
   const panels = new Map<string, MetricName[]>();
   for (const name of metrics) {
-    // Timings are not results of training and never share a chart with them.
+    // Metrics of other groups, for example timings, never share a chart with training and validation.
     const title = groupOrder.includes(name.group) ? name.metric.replace(/^(val|validation|train|training)_/, '') : `${name.metric} (${name.group})`;
     panels.set(title, [...(panels.get(title) ?? []), name]);
   }
@@ -53,7 +53,7 @@ export function linesOfSeries(series: Series, name: string, look: CurveLook, fir
   });
 }
 
-/** One metric of a trial; a component of its own, so that each is one request. */
+/** The chart of a panel. A component Fetch for each metric sends the request, because the number of metrics may change. */
 function PanelChart({ trial, panel, look, isAllRuns }: { trial: string; panel: Panel; look: CurveLook; isAllRuns: boolean }) {
   const [parts, setParts] = useState<{ [key: string]: Series }>({});
   const zoom = look.range ? `${look.range.min},${look.range.max}` : '';
@@ -76,7 +76,7 @@ function Fetch({ trial, name, look, isAllRuns, onData }: { trial: string; name: 
   const data = useData<Series>(`trials/${trial}/series`, { ...name, width: plotWidth(), ...rangeParameters(look), ...(isAllRuns ? { all_runs: true } : {}) }, `${trial} ${name.group} ${name.metric} ${look.axis}`);
   useEffect(() => {
     if (data.value) onData(data.value);
-    // A name with control characters can't be asked for.
+    // The tracker refuses for instance a name with control characters: the chart then shows no curve of it.
     else if (data.error && data.error.status !== 0) onData({ ...name, curves: [] });
   }, [data.value, data.error]);
   return null;

@@ -1,4 +1,4 @@
-// What a run was told about itself: its ClusterInfo, as far as it is recorded, and its hyperparameters.
+// The ClusterInfo of the trial's last run, as far as it is recorded, and the hyperparameters.
 import { useData } from '../api';
 import { valueText } from '../format';
 import { flatValues } from '../hyperparameters';

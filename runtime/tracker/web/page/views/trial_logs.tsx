@@ -1,4 +1,4 @@
-// The logs of a trial: a window of lines that moves over logs of any length.
+// The logs of a trial. The page keeps only a window of lines of a long log, which moves as the user scrolls.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, get, type Parameters } from '../api';
 import { integer, localClock, utcTime, visible } from '../format';
@@ -8,10 +8,10 @@ import { Check, Choice, CommandLine, Empty, Failure, Field } from '../ui';
 
 const lineHeight = 18;
 const pieceLines = 1000;
-const piecesMax = 40;      // kept in the page; others are loaded again when they are scrolled to
-const nearEnd = 60;        // lines from the end of the window at which more are loaded
+const piecesMax = 40;      // the page keeps so many and loads others again when the user scrolls to them
+const nearEnd = 60;        // loads more when the view is so many lines from an end of the window
 
-/** The part of the logs that the page has: answers that follow each other. */
+/** The part of the logs that the page holds: consecutive answers, and whether there are lines before and after them. */
 interface Window { pieces: LogPiece[]; hasBefore: boolean; hasAfter: boolean }
 
 const levels = ['debug', 'info', 'warning', 'error', 'critical'];
@@ -46,7 +46,7 @@ export function TrialLogs({ trial, query }: { trial: TrialDescription; query: Qu
 function LogWindow({ trial, filter, since, isFollowing }: { trial: TrialDescription; filter: Parameters; since: string | undefined; isFollowing: boolean }) {
   const [shown, setShown] = useState<Window | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const [round, setRound] = useState(0);  // of following
+  const [round, setRound] = useState(0);  // number of requests of following; a new number starts the next request
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -94,7 +94,7 @@ function LogWindow({ trial, filter, since, isFollowing }: { trial: TrialDescript
     setShown({ pieces: pieces.slice(cut.length), hasBefore: shown.hasBefore || cut.length > 0, hasAfter: !piece.complete });
   });
 
-  // Follows with one waiting request at a time.
+  // Follows the log: one request at a time, which waits for new lines.
   useEffect(() => {
     if (!isFollowing || !shown) return;
     const timer = setTimeout(() => void loadAfter(20).then(() => setRound((n) => n + 1)), 500);
@@ -145,7 +145,7 @@ function LogWindow({ trial, filter, since, isFollowing }: { trial: TrialDescript
   );
 }
 
-/** One line as text; colours come from its level, never from the line itself. */
+/** One line of the log. Its colour comes from its level: escape sequences in the line have no effect. */
 function Line({ line }: { line: LogLine }) {
   const text = useMemo(() => visible(withoutColours(line.message)), [line.message]);
   return (
@@ -157,7 +157,7 @@ function Line({ line }: { line: LogLine }) {
   );
 }
 
-/** Removes the escape sequences that colour text in a terminal. */
+/** Removes the escape sequences with which programs colour text in a terminal. */
 export function withoutColours(text: string): string {
   return text.replace(/\u001b\[[0-9;:]*m/g, '');
 }

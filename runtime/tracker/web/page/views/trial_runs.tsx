@@ -1,4 +1,4 @@
-// The runs of a trial on a time line, and how each of them ended.
+// The runs of a trial: a time line, and a table that shows how each run ended.
 import { useData } from '../api';
 import { duration, localTime, number, utcTime } from '../format';
 import type { Query } from '../route';
@@ -11,7 +11,7 @@ interface Segment { kind: string; from: number; to: number; text: string }
 
 const ms = (utc: string | null | undefined) => (utc ? Date.parse(utc) : null);
 
-/** What a run did when, as far as it is recorded. */
+/** The phases of a run on the time line, as far as they are recorded. previous: the interruption that ended the run before. */
 function segmentsOf(run: Run, queuedFrom: number | null, interruption: Interruption | undefined, previous: Interruption | undefined, end: number): Segment[] {
   const started = ms(run.started);
   if (started === null) return [];

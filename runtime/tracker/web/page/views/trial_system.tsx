@@ -1,4 +1,4 @@
-// What the nodes of a run did: system metrics, timings, and which ranks waited for which.
+// The system metrics of a run's nodes, timings, and which ranks waited for which.
 import { useMemo } from 'preact/hooks';
 import { useData } from '../api';
 import { Chart } from '../chart';
@@ -58,7 +58,7 @@ function Profile({ trial, runs, query }: { trial: TrialDescription; runs: Profil
 
 type ProfiledNode = ProfiledRun['nodes'][number];
 
-/** A chart for each metric of the node, with a line for each of its devices. */
+/** A chart for each metric of the node, with a line for each of the node's devices. */
 function NodeCharts({ trial, run, node, look }: { trial: TrialDescription; run: number; node: ProfiledNode; look: CurveLook }) {
   const names = useData<{ metrics: NodeMetric[] }>(`trials/${trial.name}/runs/${run}/nodes/${node.node}/metrics`);
   const groups = useMemo(() => {
@@ -76,7 +76,7 @@ function NodeCharts({ trial, run, node, look }: { trial: TrialDescription; run: 
 
 function NodeChart({ title, unit, path, metrics, look }: { title: string; unit: string; path: string; metrics: NodeMetric[]; look: CurveLook }) {
   const range = look.range ? { from: look.range.min * 1e6, to: look.range.max * 1e6 } : {};
-  // The number of metrics is that of the node's devices and does not change: one hook for each.
+  // One hook for each metric. Their number must not change between calls: it is the number of the node's devices.
   const parts = metrics.map(({ group, metric }) => useData<Series>(path, { group, metric, width: plotWidth(), ...range }, `${path} ${metric}`));
   const lines = parts.flatMap(({ value }, i): Line[] => {
     const curve = value?.curves[0];
@@ -88,7 +88,7 @@ function NodeChart({ title, unit, path, metrics, look }: { title: string; unit: 
   return <Chart title={title} unit={unit} lines={stable} axis="time" range={look.range} onZoom={zoomTo} height={180} isLoading={parts.some(({ value, error }) => !value && !error)} />;
 }
 
-/** Who waits for whom: a row for each rank that waits, a column for each that is waited for. */
+/** The seconds that ranks waited for each other: a row for each rank, a column for each rank that others waited for. */
 function WaitTable({ waits }: { waits: Waits }) {
   const awaited = [...new Set(waits.ranks.flatMap((rank) => rank.waited_for.map((other) => other.rank)))].sort((a, b) => a - b).slice(0, 32);
   const most = Math.max(1e-9, ...waits.ranks.flatMap((rank) => rank.waited_for.map((other) => other.seconds)));

@@ -1,4 +1,4 @@
-// The further parts of a trial's view.
+// The tabs of a trial's page besides Curves and Logs.
 import type { ComponentType } from 'preact';
 import type { Query } from '../route';
 import type { TrialDescription } from '../types';

@@ -4,10 +4,11 @@
 
 namespace det::tracker::web {
 
-/// The page with its data in one HTML file that needs no server. What is in the data is never markup, and the
-/// file's own policy lets no other script run. Pure.
-/// \param title of the browser's window
-/// \param data JSON: `answers` has the tracker's answers by their addresses, see page/snapshot.ts
+/// Renders the page and its data as one HTML file that needs no server. Values in the data never become
+/// markup, and the file's content security policy lets no other script run. Pure.
+/// \param title the title of the browser's window
+/// \param data a JSON object like `Snapshot` of page/snapshot.ts: `answers` maps the addresses of requests to
+///     the tracker's answers
 std::string render_snapshot(std::string_view title, std::string_view data);
 
 }  // namespace det::tracker::web
