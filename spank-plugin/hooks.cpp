@@ -64,7 +64,7 @@ std::optional<std::string> find_own_variable(std::string_view name) {
     return Host::find_own_variable(std::string(name).c_str());
 }
 
-/// Returns whether srun or a launcher starts the ranks of a step that is a run of its own.
+/// Returns whether srun or a launcher starts the ranks, in a step that is not part of a run.
 Launch choose_launch(PluginOptions const& options, VariableLookup const& lookup) {
     if (options.launch) return *options.launch;
     return parse_launch(lookup(variables::launch).value_or("")).value_or(Launch::rank);
@@ -77,8 +77,8 @@ Status remove_inherited(VariableLookup const& lookup, std::function<Status(char 
     return Ok{};
 }
 
-/// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks, because
-/// all others are set.
+/// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks. The run
+/// has set all others.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
     return lookup(variables::launch) == "rank" ? rank_variables(task) : Variables{};
 }

@@ -14,8 +14,9 @@ namespace det::spank {
 Status on_local_user_init(Host const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the
-/// wrapper to its command. Does nothing in jobs that do not ask for the plugin, in steps that srun did not
-/// start, and in partitions where the plugin is not active (an error if an option asks for it there).
+/// wrapper to its command. Does nothing in jobs that do not ask for the plugin, or whose DET_SPANK was
+/// inherited from a run in another job, in steps that srun did not start, and in partitions where the plugin
+/// is not active (an error if an option asks for it there).
 Status on_task_init(Host const& host, Settings const& settings);
 
 }  // namespace det::spank

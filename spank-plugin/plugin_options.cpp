@@ -53,7 +53,7 @@ std::optional<std::string> const& value_of(OptionValues const& values, Option op
 
 Error invalid_option(std::string message) { return Error{codes::usage, std::move(message)}; }
 
-/// An option without a value is "(null)" if it passed through the environment of a batch script.
+/// Slurm passes an option without a value as "(null)" through the environment of a batch script.
 std::optional<bool> parse_switch(std::string_view text) {
     if (text.empty() || text == "(null)" || text == "on") return true;
     if (text == "off") return false;

@@ -13,7 +13,7 @@
 
 namespace det::spank {
 
-/// Whether det-wrap-rank is put in front of a task's command.
+/// Whether a task's command runs under det-wrap-rank.
 enum class Wrap { off, rank };
 
 std::optional<Wrap> parse_wrap(std::string_view text);

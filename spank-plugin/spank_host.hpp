@@ -31,7 +31,7 @@ public:
     Status set_variable(std::string const& name, std::string const& value) const;
     Status unset_variable(char const* name) const;
 
-    /// The environment of srun itself, which the tasks inherit; SPANK has no calls for it there.
+    /// The environment of srun itself, which the tasks inherit. SPANK has no calls for it in srun.
     static std::optional<std::string> find_own_variable(char const* name);
     static void set_own_variable(char const* name, std::string const& value);
     static void unset_own_variable(char const* name);

@@ -17,7 +17,7 @@
 namespace det::measure {
 namespace {
 
-constexpr std::chrono::seconds exit_timeout{10};  // for a rank after its work
+constexpr std::chrono::seconds exit_timeout{10};  // for the end of a rank's process after its work
 
 /// Returns the exit code, or nullopt if the process does not end in time or can't be waited for.
 std::optional<int> wait_for(pid_t pid) {

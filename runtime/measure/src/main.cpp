@@ -31,7 +31,7 @@ Status require_mpi_launcher(Environment const& environment) {
                  "--peer mpi is for ranks of mpirun or 'srun --mpi=pmix'"};
 }
 
-/// With a launcher, each of its ranks would start further ranks.
+/// Under a launcher, each of its ranks would start further ranks.
 Status require_no_launcher(Environment const& environment) {
     for (auto const* name : {"RANK", "OMPI_COMM_WORLD_RANK"}) {
         if (environment.find(name)) return Error{codes::usage, "this is a rank already", "leave out --ranks"};

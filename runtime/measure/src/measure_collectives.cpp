@@ -18,7 +18,7 @@ Result<Buffer> allocate(DistributedContext& ranks, std::size_t size_bytes, Memor
     return memory == Memory::shared ? ranks.allocate(size_bytes) : collectives::allocate_private(size_bytes);
 }
 
-/// One contender with the buffers for one operation at one size. All functions are collective.
+/// One contender with the buffers for one operation at one size. All functions but call() are collective.
 class Measurement {
 public:
     static Result<Measurement> make(Contender const& contender, DistributedContext& ranks,
@@ -89,8 +89,8 @@ private:
     std::uint32_t iterations_ = 0;
 };
 
-/// Alternates both sides, so that a disturbance of the machine affects both.
-/// \return the number of iterations of each side.
+/// Alternates between both sides, so that a disturbance of the machine affects both.
+/// \return the number of iterations of each side: `wanted`, rounded down to a multiple of the turns.
 Result<std::uint32_t> take_turns(Measurement& det, std::optional<Measurement>& peer, std::uint32_t wanted) {
     constexpr std::uint32_t turns_max = 5;
     auto const turns = std::min(wanted, turns_max);

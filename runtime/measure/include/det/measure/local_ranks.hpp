@@ -10,7 +10,7 @@ namespace det::measure {
 /// A child is killed when this process ends. The ranks communicate through shared memory.
 class LocalRanks {
 public:
-    /// Returns in every rank. The calling process must have no other threads.
+    /// Starts the ranks, and returns in each of them. The calling process must have no other threads.
     static Result<LocalRanks> start(int count);
     LocalRanks(LocalRanks&&) noexcept = default;
     LocalRanks& operator=(LocalRanks&&) = delete;

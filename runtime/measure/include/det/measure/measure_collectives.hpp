@@ -6,10 +6,11 @@
 
 namespace det::measure {
 
-/// One rank of a measured implementation. All implementations number the ranks in the same way.
+/// An implementation of the collectives that is measured, on this rank. All implementations number the ranks
+/// in the same way.
 struct Contender {
     std::string name;
-    std::function<Status(collectives::TensorCall const& call)> run;
+    std::function<Status(collectives::TensorCall const& call)> run;  // collective
     bool (*supports)(collectives::DataType type);
 };
 
@@ -21,8 +22,8 @@ Contender make_contender(collectives::DistributedContext& ranks);
 /// so the caller must check the launcher before.
 Result<Contender> open_mpi_contender(Rank rank, int size);
 
-/// Measures each operation at each size, alternating between det and `peer` (nullptr: none). Collective.
-/// Fails if a rank fails.
+/// Measures each operation at each size, alternating between det and `peer` (nullptr: none). Leaves out the
+/// peer if it does not support the element type. Collective. Fails if a rank fails.
 /// \param on_row called on rank 0 with each row.
 /// \return on all ranks the number of wrong elements in the results of det.
 Result<std::uint64_t> measure_collectives(CollectivesArguments const& arguments,

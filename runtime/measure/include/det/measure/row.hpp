@@ -3,8 +3,8 @@
 
 namespace det::measure {
 
-/// The mean time of an iteration: minimum, mean and maximum over the ranks. The time of an operation is that
-/// of the slowest rank.
+/// The minimum, mean and maximum over the ranks of a rank's mean time of an iteration. The time of an
+/// operation is max_us, that of the slowest rank.
 struct Times {
     double min_us = 0;
     double mean_us = 0;
