@@ -1,5 +1,5 @@
-"""A Core API trial as in Determined's tutorial: its workers count together. `launcher` starts them, `launched` is one that
-det-launch has started."""
+"""A Core API trial as in Determined's tutorial, whose workers add numbers together. With the argument
+`launcher` it starts the workers of a node; with `launched` it is a worker that det-launch has started."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What the tests share: ranks as processes, and a run of an experiment on this machine."""
+"""Base classes of the tests. They start ranks as processes, and make a run of an experiment here."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 BUILD = os.environ["DET_BUILD_DIR"]
 TIME_LIMIT_S = 60
 
-# Variables of a run in which the tests themselves may have been started.
+# Ranks do not inherit these variables: they may be those of a run in which the tests themselves are started.
 FOREIGN = ("DET_RUN_DIR", "DET_RUN_PATH", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT",
            "DET_RENDEZVOUS_DIR")
 
@@ -32,7 +32,7 @@ def environment_of(rank=0, size=1, **more):
 
 
 def start_ranks(script, size, **more):
-    """Starts `size` processes that run HEADER and the script."""
+    """Starts `size` processes that run HEADER and then the script. more: environment variables."""
     program = HEADER + textwrap.dedent(script)
     return [
         subprocess.Popen(
@@ -47,7 +47,8 @@ def start_ranks(script, size, **more):
 
 
 def finish(processes, limit_s=TIME_LIMIT_S):
-    """Waits for processes. Returns (exit code, stdout, stderr) of each."""
+    """Waits for processes. Kills those that are left after an error. Returns (exit code, stdout, stderr) of
+    each."""
     results = []
     try:
         for process in processes:
@@ -61,7 +62,7 @@ def finish(processes, limit_s=TIME_LIMIT_S):
 
 
 class Case(unittest.TestCase):
-    """A test with a directory of its own, which is also HOME and TMPDIR of its ranks."""
+    """A test with a temporary directory, which is HOME and TMPDIR of its ranks."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="det-python-")
@@ -70,7 +71,7 @@ class Case(unittest.TestCase):
         self.variables = {"HOME": self.directory, "XDG_DATA_HOME": "", "TMPDIR": self.directory}
 
     def run_ranks(self, script, size=1, **more):
-        """Runs ranks, which must end with 0. Returns what each printed."""
+        """Runs ranks, which must exit with 0. Returns the standard output of each."""
         results = finish(start_ranks(script, size, **{**self.variables, **more}))
         for rank, (code, _, err) in enumerate(results):
             self.assertEqual(code, 0, f"rank {rank} of {size}:\n{err}")

@@ -1,4 +1,4 @@
-"""experimental.client, with a det-submit that answers from files and records its command lines."""
+"""Tests experimental.client with a det-submit that answers from files and records its command lines."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The Core API of a program that is started by hand."""
+"""Tests the Core API in a program that is started by hand."""
 
 import os
 import signal

@@ -1,11 +1,11 @@
-"""Several ranks that a program numbers itself, off the cluster."""
+"""Tests several ranks that a program numbers itself, off the cluster."""
 
 import os
 
 from support import Case, finish, start_ranks
 
-# Two nodes of two ranks. The nodes share HOME; each has its own TMPDIR. The home directory is empty again when the ranks
-# have met.
+# Two nodes of two ranks. The nodes share HOME; each has its own TMPDIR. The directory `shared`, in which
+# ranks find each other, is empty again when the ranks are connected.
 NODES = """
 node = rank // 2
 os.environ["TMPDIR"] = os.path.join(os.environ["HOME"], f"node-{node}")

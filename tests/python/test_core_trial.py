@@ -1,4 +1,4 @@
-"""The Core API in a run of an experiment, without a Slurm."""
+"""Tests the Core API in a run of an experiment, without Slurm."""
 
 import json
 import os
@@ -125,7 +125,7 @@ class Trial(RunCase):
         log = os.path.join(self.directory, "node-0.log")
         metrics = os.path.join(self.directory, "node-0.metrics")
         self.run_ranks(script, 2, DET_RANK_LOG=log, DET_PROFILING="1")
-        self.assertFalse(os.path.exists(metrics))  # the node's wrapper would do it
+        self.assertFalse(os.path.exists(metrics))  # with DET_PROFILING the node's wrapper samples instead
         self.run_ranks(script, 2, DET_RANK_LOG=log)
         with open(metrics, "rb") as file:
             self.assertIn(b"memory_free", file.read())
@@ -223,7 +223,7 @@ class Trial(RunCase):
         self.assertEqual(self.records(kind="acknowledgement"), [])
 
 
-# A published script of the older API, unedited.
+# A published script that uses the older API, unchanged.
 OLD_SCRIPT = """
 import warnings
 warnings.simplefilter("ignore")
@@ -260,7 +260,7 @@ class Operations(RunCase):
         self.assertEqual(self.records(kind="acknowledgement"), [])
 
     def test_a_preempted_script_of_the_older_api_continues_with_its_operation(self):
-        # The next operation is not begun after a notice.
+        # After a notice operations() does not begin the next operation.
         self.run_ranks(
             """
             import subprocess, warnings

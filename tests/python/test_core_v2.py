@@ -1,4 +1,4 @@
-"""The Core API as variables of a module."""
+"""Tests core_v2, the Core API as variables of a module."""
 
 from support import RunCase
 

@@ -1,4 +1,4 @@
-"""The launch modules, with programs that print their command line in place of det-launch and det-wrap-rank."""
+"""Tests the launch modules. Programs that print their command line stand for det-launch and det-wrap-rank."""
 
 import importlib.util
 import json
@@ -99,7 +99,7 @@ class Launch(Case):
             self.on_cluster(slots)
             done = self.module("autohorovod --trial no_such_module:MnistTrial", **variables)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertIn("trial.json", done.stderr)  # the harness looks for its trial, which the task lacks
+            self.assertIn("trial.json", done.stderr)  # the harness has started and misses the trial's file
 
     def test_neither_a_script_nor_a_trial_is_a_usage_error(self):
         for name in ("torch_distributed", "horovod", "deepspeed", "tensorflow", "wrap_rank"):

@@ -1,4 +1,4 @@
-"""What `determined` exports beside the Core API: exceptions, helpers, and names that are refused."""
+"""Tests what `determined` exports besides the Core API: exceptions, helpers, and names that it refuses."""
 
 import importlib
 import os

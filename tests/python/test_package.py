@@ -1,4 +1,4 @@
-"""How the package finds libdet, and how a run finds the package."""
+"""Tests how the package finds libdet, and how a run finds the package."""
 
 import importlib.util
 import os
@@ -94,7 +94,7 @@ class Package(Case):
             archive.extractall(f"{self.directory}/site-packages")
         self.assertIn("determined/core/_context.py", names)
         self.assertIn("determined/py.typed", names)
-        # In a run the installed wheel wins, and uses the libdet of the run.
+        # In a run Python imports the installed wheel, which uses the libdet of the run.
         done = self.python(
             "import determined._lib; determined._lib.load(); print(determined._lib.find_library())",
             PYTHONPATH=f"{os.environ['PYTHONPATH']}:{self.directory}/site-packages",

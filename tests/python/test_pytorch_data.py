@@ -1,4 +1,4 @@
-"""determined.pytorch: data loaders, samplers, units and values."""
+"""Tests data loaders, samplers, units and values of determined.pytorch."""
 
 import random
 import unittest
@@ -15,7 +15,7 @@ DATA = list(range(23))
 
 
 def batches_of(loader, count, skip=0, replicas=1, rank=0, seed=5):
-    """The samples of the first batches."""
+    """The samples of the first `count` batches."""
     found = []
     for batch in loader._build(True, skip, replicas, rank, seed):
         found.append(batch.tolist())
@@ -25,7 +25,7 @@ def batches_of(loader, count, skip=0, replicas=1, rank=0, seed=5):
 
 
 class OwnGenerator(RandomSampler):
-    """A sampler that remembers what it has drawn."""
+    """A user's class. determined.pytorch must assume that its passes depend on earlier ones."""
 
 
 class Loaders(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""torch_batch_process(): each sample is in the output once, also after a preemption and a kill."""
+"""Tests that torch_batch_process() puts each sample into the output once, also after an interruption."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Inference(TrialCase):
         return self.start_ranks("inference.py", **more)
 
     def check_output(self):
-        """The samples in the files of the last checkpoint, each of which is there once."""
+        """Checks that each sample is once in the files of the last checkpoint. Returns the files."""
         uuid, _ = self.checkpoints()[-1]
         files = sorted(pathlib.Path(self.directory, "checkpoints", uuid).glob("rank_*/batch-*.json"))
         samples = [sample for file in files for sample in json.loads(file.read_text(encoding="utf-8"))]

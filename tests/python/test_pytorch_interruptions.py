@@ -1,4 +1,4 @@
-"""Trainings of a PyTorchTrial that are preempted and killed end with the weights of uninterrupted ones."""
+"""Tests that a PyTorchTrial that is preempted and killed ends with the weights of an uninterrupted one."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The section `optimizations` of a configuration, for a PyTorchTrial."""
+"""Tests the section `optimizations` of a configuration with a PyTorchTrial."""
 
 import unittest
 
@@ -7,7 +7,8 @@ import torch
 from determined.pytorch._bucket_tuning import BucketTuning, candidate_sizes
 from trial_support import TrialCase
 
-# Without dropout, and with a multiple of the batch size, the number of ranks does not change the training.
+# The number of ranks does not change this training: it has no dropout, and the batch size divides the number
+# of samples.
 MODEL = """
 import torch
 from determined import pytorch
@@ -48,13 +49,13 @@ class Optimizations(TrialCase):
     _trained = {}
 
     def train_plainly(self):
-        """The final weights of two ranks without optimizations."""
+        """Trains on two ranks without optimizations, once for all tests. Returns the final weights."""
         if not self._trained:
             self._trained.update(self.train_with())
         return self._trained
 
     def train_with(self, slots=2, batch_size=16, batches=24, width=16, **optimizations):
-        """The final weights."""
+        """Trains with these optimizations. Returns the final weights."""
         self.slots = slots
         self.new_run(
             hyperparameters={"global_batch_size": batch_size, "width": width},
@@ -120,7 +121,7 @@ class Tuning(unittest.TestCase):
 
     def test_the_ranks_agree_on_the_size_with_the_smallest_sum(self):
         sizes = []
-        # This rank is fastest with 1 MiB and the other one with 5 MiB, by more.
+        # This rank is fastest with 1 MiB. The other one is fastest with 5 MiB, by more.
         tuning = BucketTuning(10 << 20, sizes.append, lambda seconds: [seconds, [9.0, 1.0, 9.0]])
         seconds = {1: 1.0, 5: 2.0, 25: 3.0}
         chosen = [tuning.step(seconds[sizes[-1]]) for _ in range(21)]

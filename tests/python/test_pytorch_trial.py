@@ -1,4 +1,4 @@
-"""PyTorchTrial and Trainer: outside of a trial in this process, and in a run of an experiment."""
+"""Tests PyTorchTrial and Trainer, outside of a trial in this process, and in a run of an experiment."""
 
 import contextlib
 import json
@@ -68,7 +68,7 @@ class LocalCase(Case):
 
     @contextlib.contextmanager
     def reports(self):
-        """The calls of the reporting functions: (group, steps_completed, metrics)."""
+        """Records the calls of the reporting functions in the block: (group, steps_completed, metrics)."""
         found = []
         train = det.core.TrainContext
         with mock.patch.object(
@@ -449,7 +449,7 @@ class InTrial(TrialCase):
         traces = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob("*.pt.trace.json")]
         self.assertEqual(len(traces), self.slots)
         for trace in traces:
-            events = trace if isinstance(trace, list) else trace["traceEvents"]  # a list where torch has no Kineto
+            events = trace if isinstance(trace, list) else trace["traceEvents"]  # a list without Kineto
             names = {event.get("name", "") for event in events}
             self.assertIn("ProfilerStep#0", names)
             self.assertTrue(any("addmm" in name for name in names), names)
@@ -462,7 +462,7 @@ class InTrial(TrialCase):
         self.new_run(trial_index=1)
         self.add_program("pytorch_trial.py")
         shutil.copytree(f"{source}/checkpoints", f"{self.directory}/checkpoints")
-        self.control("again", checkpoint, "0", "0")  # as searcher.source_checkpoint_uuid does
+        self.control("again", checkpoint, "0", "0")  # like a run with searcher.source_checkpoint_uuid
         (chief, _) = self.train("pytorch_trial:InterruptedTrial")
         self.assertIn("starting from a checkpoint of trial 7000000", chief)
         first, last = self.reports("validation")
@@ -501,7 +501,7 @@ class InTrial(TrialCase):
         self.train("pytorch_trial:InterruptedTrial", **self.preempt_at(0))
         self.resume()
         file = f"{self.directory}/checkpoints/{self.checkpoints(0)[-1][0]}/state_dict.pth"
-        for damage in (b"?", b""):  # another byte, which torch may not notice, and an end that it does
+        for damage in (b"?", b""):  # a changed byte, which torch may not notice; a cut file, which it does
             with open(file, "r+b") as opened:
                 opened.seek(os.path.getsize(file) // 2)
                 opened.write(damage)

@@ -1,8 +1,9 @@
 // A run of an experiment on this machine, for the tests in Python:
-//   test_run make DIRECTORY CONFIG      makes run 0 of trial 7.0. CONFIG is JSON of the configuration;
-//                                       there are two slots unless it says resources.slots_per_trial.
-//                                       With "trial_index": 1 a program takes it for trial 7.1
-//   test_run again DIRECTORY UUID [STEPS [RUN]]   makes run 1, or RUN, which continues from a checkpoint
+//   test_run make DIRECTORY CONFIG      makes run 0 of trial 7.0. CONFIG is the configuration as JSON. There
+//                                       are two slots unless it has resources.slots_per_trial. With
+//                                       "trial_index": 1 programs see trial 7.1
+//   test_run again DIRECTORY [UUID [STEPS [RUN]]]   makes run 1, or RUN, which continues from the checkpoint
+//                                       UUID if it is given
 //   test_run raise DIRECTORY            raises the preemption notice
 //   test_run records DIRECTORY RUN      prints the chief's journal, one record a line
 // A program joins it with DET_RUN_DIR=DIRECTORY/node and DET_RUN_PATH=DIRECTORY/trials/0/runs/RUN.

@@ -1,4 +1,5 @@
-"""The event files of slurm.tensorboard, read by a reader that follows the description of the format."""
+"""Tests the event files of slurm.tensorboard and of EventWriter, with a reader that follows the description
+of the format."""
 
 import pathlib
 import struct
@@ -21,7 +22,8 @@ def masked(data):
 
 
 def records_of(data):
-    """The records of a TFRecord file: size, checksum of the size, bytes, checksum of the bytes."""
+    """Yields the records of a TFRecord file. Each is a size, a checksum of the size, the bytes, and a
+    checksum of the bytes."""
     while data:
         (size,) = struct.unpack_from("<Q", data)
         assert struct.unpack_from("<I", data, 8)[0] == masked(data[:8])
@@ -42,7 +44,7 @@ def varint_of(data):
 
 
 def fields_of(message):
-    """The fields of a message of Protocol Buffers as (number, value)."""
+    """Yields the fields of a message of Protocol Buffers as (number, value)."""
     while message:
         key, message = varint_of(message)
         kind = key & 7
@@ -106,7 +108,7 @@ class Tensorboard(RunCase):
         first, second = self.events()
         self.assertEqual(len(first), 2)
         start = dict(fields_of(second[1]))
-        self.assertEqual(start[2], 11)  # TensorBoard discards what it knows from this step on
+        self.assertEqual(start[2], 11)  # TensorBoard drops earlier events from this step on
         self.assertEqual(dict(fields_of(start[7])), {1: 1})  # SessionLog.START
         self.assertEqual(dict(scalars_of(second[2])), {"training/loss": 0.25})
 

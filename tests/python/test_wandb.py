@@ -1,4 +1,4 @@
-"""slurm.log_wandb: scripts that log by wandb, as they are published."""
+"""Tests slurm.log_wandb with scripts that log by wandb, as they are published."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ class Wandb(RunCase):
         return self.records(run, "trial-metadata")[-1]["metadata"]
 
     def messages(self, script, **more):
-        """What a script writes to standard error."""
+        """Runs a script. Returns what it writes to standard error."""
         ((code, _, err),) = finish(start_ranks(script, 1, **{**self.variables, **more}))
         self.assertEqual(code, 0, err)
         return err

@@ -1,4 +1,4 @@
-"""A run of a PyTorchTrial on this machine."""
+"""A base class for tests that run a PyTorchTrial on this machine."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ import tempfile
 from determined.pytorch._checkpoint_files import load_file
 from support import BUILD, RunCase, environment_of, finish
 
-LIMIT_S = 150  # torch takes long to start on a machine that does other work
+LIMIT_S = 150  # torch takes long to start on a busy machine
 PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "cluster/programs"
 
 
@@ -21,7 +21,7 @@ def free_port():
 
 
 class TrialCase(RunCase):
-    """A run with `slots` ranks. Programs are in the directory `code`."""
+    """A test with a run of `slots` ranks. Programs are in the directory `code`."""
 
     slots = 2
 
@@ -30,7 +30,7 @@ class TrialCase(RunCase):
         self.new_run()
 
     def new_run(self, **more):
-        """Begins with run 0 in a new directory. more: changes the configuration."""
+        """Makes run 0 in a new directory. more: sections that replace those of the configuration."""
         directory = tempfile.TemporaryDirectory(prefix="det-python-")
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
@@ -49,7 +49,7 @@ class TrialCase(RunCase):
             (self.code / name).write_text(text, encoding="utf-8")
 
     def start_ranks(self, *command, **more):
-        """Starts a process per slot as torchrun does."""
+        """Starts a process per slot, with the variables of torchrun. more: further environment variables."""
         port = str(free_port())
         processes = []
         for rank in range(self.slots):
@@ -78,7 +78,7 @@ class TrialCase(RunCase):
         return processes
 
     def train(self, trial_class, **more):
-        """Runs the harness, which must end with 0. Returns the output of each rank."""
+        """Runs the harness on each rank, which must exit with 0. Returns the output of each rank."""
         return self.finish_ranks(self.start_ranks("-m", "determined.exec.harness", trial_class, **more))
 
     def finish_ranks(self, processes):
@@ -96,7 +96,7 @@ class TrialCase(RunCase):
         return [out + err for _, out, err in results]
 
     def preempt_at(self, batch):
-        """The variables with which pytorch_trial.py preempts itself."""
+        """The variables with which the test programs raise the preemption notice at a batch."""
         return {
             "TEST_PREEMPT_AT": str(batch),
             "TEST_PREEMPT_COMMAND": f"{BUILD}/tests/test_run raise {self.directory}",
@@ -108,7 +108,7 @@ class TrialCase(RunCase):
         return [(record["uuid"], record["steps_completed"]) for record in records]
 
     def resume(self):
-        """Begins the next run, from the newest checkpoint."""
+        """Makes the next run, which continues from the newest checkpoint. Returns its steps_completed."""
         found = [each for run in range(self.run_number + 1) for each in self.checkpoints(run)]
         uuid, steps = found[-1]
         self.run_number += 1
@@ -121,6 +121,6 @@ class TrialCase(RunCase):
         return load_file(f"{self.directory}/checkpoints/{uuid}/state_dict.pth")
 
     def reports(self, group):
-        """steps_completed and metrics of all runs, oldest first."""
+        """(steps_completed, metrics) of all reports of a group in all runs, oldest first."""
         records = [each for run in range(self.run_number + 1) for each in self.records(run, "metrics")]
         return [(each["steps_completed"], each["metrics"]) for each in records if each["group"] == group]

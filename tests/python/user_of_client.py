@@ -1,5 +1,5 @@
-"""What a user does on the login node by experimental.client: creates counter.yaml and takes its best checkpoint. A wrong answer
-of det-submit ends it with an error."""
+"""Does by experimental.client what a user does on the login node: creates the experiment of counter.yaml and
+takes its best checkpoint. Fails if an answer of det-submit is wrong."""
 
 import os
 
@@ -16,7 +16,7 @@ experiment = client.create_experiment("counter.yaml", "code")
 trial = experiment.await_first_trial()
 check(trial.get_experiment().id, experiment.id)
 check(trial.hparams["increment_by"], 2)
-next(trial.iter_logs(follow=True))  # it runs
+next(trial.iter_logs(follow=True))  # waits until it runs
 experiment.pause()
 while experiment.state is not client.ExperimentState.PAUSED:
     experiment.reload()

@@ -1,4 +1,5 @@
-// The figures of tests/bench/web: bench.mjs DIRECTORY, which has the roots runs, million, list and logs.
+// Measures the rows of tests/bench/web: bench.mjs DIRECTORY. The directory has the roots runs, million, list and logs. The variable
+// DET_BENCH_ROWS names the roots to measure, separated by spaces; the root running is made here.
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -17,7 +18,7 @@ function printRow(name, ours, peer, unit) {
   console.log(JSON.stringify({ name: 'web-' + name, ours: Number(ours.toPrecision(4)), peer: Number(peer.toPrecision(4)), ratio: Number((ours / peer).toPrecision(4)), unit, better: 'lower' }));
 }
 
-/** Runs work with the page of a tracker of one of the roots, after its index was made. */
+/** Makes the index of a root, starts a tracker of it, and runs work with its page. Does nothing if the root is not wanted. */
 async function withTracker(root, work) {
   if (!wanted.includes(root)) return;
   const tracker = new Tracker();
@@ -29,7 +30,7 @@ async function withTracker(root, work) {
   browser.setDefaultTimeout(60_000);
   try {
     const page = await browser.newPage();
-    // Milliseconds from the start of the navigation until the frame with such an element was drawn.
+    // drawn(): milliseconds from the start of the navigation until a frame with an element that matches the selector was drawn.
     await page.addInitScript(() => {
       window.drawn = (selector) => new Promise((resolve) => {
         const check = () => (document.querySelector(selector) ? requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now()))) : requestAnimationFrame(check));
@@ -88,7 +89,7 @@ await withTracker('list', async (page) => {
   printRow('list-10k-all', await timeLoads(page, '#/experiments', 'table[aria-rowcount="10001"]'), 0.3, 's');
 });
 
-/** Scrolls an element a little each frame; the times between frames. */
+/** Scrolls an element a little in each frame. Returns the times between frames, in milliseconds. */
 const scroll = (page, selector) => page.evaluate(async (wanted) => {
   const element = document.querySelector(wanted);
   const times = [];
@@ -109,7 +110,7 @@ await withTracker('logs', async (page) => {
     await page.evaluate(() => { location.hash = '#/trials/1.0?tab=logs'; });
     await page.locator('.log .line').first().waitFor();
     ours.push(percentile95(await scroll(page, '.log')));
-    // A static page of the same look: as many lines as are in view, in a box of the same height.
+    // To compare: a static box of the same height with the drawn lines, 31 times each, so that it can scroll.
     await page.evaluate(() => {
       const copy = document.querySelector('.log').cloneNode(true);
       copy.id = 'static';
@@ -130,20 +131,20 @@ const viewerCount = 50;
 const measuredMs = 20_000;
 const ticksPerSecond = 100;  // sysconf(_SC_CLK_TCK)
 
-/** Processor time of a process and of those that it has waited for, in seconds. */
+/** Processor time of a process and of its children that it has waited for, in seconds. */
 function processorTime(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond;
 }
 
-/** The share of a core that a process takes. */
+/** Measures for 20 seconds the share of a core that a process uses. */
 async function measureShare(pid) {
   const before = processorTime(pid), begin = performance.now();
   await new Promise((resolve) => setTimeout(resolve, measuredMs));
   return (processorTime(pid) - before) / (performance.now() - begin) * 1000;
 }
 
-/** Runs work while the trials of the root 'running', which it makes, report once a second. */
+/** Makes the root 'running' and runs work while its trials report once a second. */
 async function whileReporting(work) {
   const writer = spawn(join(build, 'tests/bench-tracker-root'), [join(directory, 'running'), '1', '8', '10000', '--running'], { stdio: ['pipe', 'pipe', 'inherit'] });
   try {

@@ -1,4 +1,4 @@
-// The page of det-tracker in a headless browser: each view, keys, reconnecting, prefixes, hostile text, accessibility.
+// Tests the page of det-tracker in a headless browser: each view, keys, reconnecting, prefixes, hostile text, accessibility.
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ after(async () => {
   await tracker.end();
 });
 
-/** Runs a test with a page of its own, which must end without errors of its scripts and without requests elsewhere. */
+/** Runs a test with a new page. Fails if the page's scripts have errors or if it sends requests to other servers. */
 const withPage = (work, options) => async () => {
   const page = await openPage(browser, options?.address ?? tracker.address, options);
   try {
@@ -31,7 +31,7 @@ const withPage = (work, options) => async () => {
 };
 
 const goTo = (page, hash) => page.evaluate((next) => { location.hash = next; }, hash);
-/** The control with this label; a label that holds a list has the texts of its choices too. */
+/** The control with this label. The text of a label with a list contains those of its choices, so this looks at its span. */
 const fieldOf = (page, name) => page.locator('label.choice', { has: page.locator(`span:text-is("${name}")`) }).locator('select, input');
 const textOf = (page, selector) => page.locator(selector).first().innerText();
 
@@ -39,7 +39,7 @@ describe('the views', () => {
   it('keep the token out of the address', withPage(async (page) => {
     await page.locator('table').first().waitFor();
     assert.ok(!page.url().includes('token'));
-    await page.reload();  // the tab has it
+    await page.reload();  // the tab has kept the token
     await page.locator('text=digits baseline').first().waitFor();
   }));
 
@@ -55,12 +55,12 @@ describe('the views', () => {
     assert.equal(await page.locator('th[aria-sort=ascending]').count(), 1);
     const values = await page.locator('tbody tr td:nth-child(7)').allInnerTexts();
     assert.deepEqual([...values].sort((a, b) => a - b), values);
-    // Hyperparameters that differ are columns.
     assert.ok((await page.locator('thead').innerText()).includes('Trials'));
     await fieldOf(page, 'State').selectOption('ERROR');
     await page.locator('text=No experiment matches').waitFor();
     await page.locator('text=Show all').click();
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 8);
+    // Hyperparameters that differ are columns.
     assert.ok((await page.locator('thead').innerText()).includes('learning_rate'));
   }));
 
@@ -99,7 +99,7 @@ describe('the views', () => {
     await page.locator('.plot canvas').first().waitFor();
     const figure = page.locator('figure.chart', { hasText: 'accuracy' }).first();
     await figure.locator('summary').click();
-    await figure.locator('tbody tr').first().waitFor();  // the table is filled when it is opened
+    await figure.locator('tbody tr').first().waitFor();  // opening the table fills it
     assert.equal(await figure.locator('tbody tr').count(), 24);
     const [download] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'CSV' }).click()]);
     const lines = readFileSync(await download.path(), 'utf8').trimEnd().split('\r\n');
@@ -330,7 +330,7 @@ describe('access', () => {
 
   it('is refused under a foreign name of the host', async () => {
     const answer = await fetch(`http://127.0.0.1:${tracker.port}/`, { headers: { Host: 'evil.example' } }).catch((error) => error);
-    // fetch does not let a page choose the Host: this is what DNS rebinding would do.
+    // fetch does not let a page choose the header Host. This request has the Host of an attack by DNS rebinding.
     const { request } = await import('node:http');
     const status = await new Promise((resolve, reject) => request({ port: tracker.port, host: '127.0.0.1', path: '/', headers: { Host: 'evil.example' } }, (response) => resolve(response.statusCode)).on('error', reject).end());
     assert.equal(status, 403);
@@ -383,7 +383,7 @@ describe('what is live', () => {
         await page.locator('text=epoch 5 of 12').waitFor();
         await tracker.stop();
         await page.locator('[role=alert]', { hasText: 'does not answer' }).waitFor();
-        assert.equal(await page.locator('text=epoch 5 of 12').count(), 1);  // what was shown stays
+        assert.equal(await page.locator('text=epoch 5 of 12').count(), 1);  // the old values stay
         await tracker.start();
         await page.locator('.connection.live').waitFor();
         await page.locator('[role=alert]').waitFor({ state: 'detached' });
@@ -428,7 +428,7 @@ describe('keys', () => {
     await page.keyboard.press('?');
     await page.locator('dialog[open]').waitFor();
     await page.keyboard.press('Escape');
-    await page.locator('dialog[open]').waitFor({ state: 'detached' });  // the browser closes it a moment later
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });  // the browser closes the dialog a moment later
     await page.keyboard.press('/');
     await page.waitForFunction(() => document.activeElement.id === 'search');
     await page.keyboard.type('baseline');
@@ -439,7 +439,7 @@ describe('keys', () => {
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => location.hash.startsWith('#/experiments/1'));
     await page.locator('.plot').first().waitFor();
-    // Along a curve, and zooming.
+    // Keys move along a curve, and zoom.
     await page.locator('.plot').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
@@ -448,7 +448,7 @@ describe('keys', () => {
     await page.waitForFunction(() => location.hash.includes('zoom='));
     await page.keyboard.press('0');
     await page.waitForFunction(() => !location.hash.includes('zoom='));
-    // From view to view.
+    // Keys open the other views.
     await page.evaluate(() => document.activeElement.blur());
     for (const [key, path] of [['q', '#/queue'], ['p', '#/pools'], ['c', '#/compare'], ['e', '#/experiments']]) {
       await page.keyboard.press('g');
@@ -473,7 +473,7 @@ describe('keys', () => {
 
 describe('accessibility', () => {
   it('each view shows its data, axe finds nothing in either theme and at 400 pixels, and nothing is wider than the window', withPage(async (page) => {
-    // Structure does not depend on the theme, colours not on the width.
+    // The structure does not depend on the theme, and colours do not depend on the width.
     const looks = [['light', 1280, axeRules.all], ['dark', 1280, axeRules.colours], ['light', 400, axeRules.withoutColours]];
     const found = [];
     for (const view of views) {

@@ -1,4 +1,4 @@
-// A tracker on the login node of a private real Slurm (site-configs/loopback); needs root and Slurm.
+// Starts a tracker on the login node of a private real Slurm (site-configs/loopback). Needs root and Slurm.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { build } from './support.mjs';
 const run = promisify(execFile);
 const loopback = join(build, 'bin/det-loopback');
 
-/** Why there can be no site here; undefined if there can be one. */
+/** The reason why no site can be started here; undefined if one can. */
 export function whyNoSite() {
   if (process.getuid() !== 0) return 'it needs root';
   try {
@@ -20,7 +20,7 @@ export function whyNoSite() {
   return undefined;
 }
 
-// Passes connections to the tracker's socket, as `ssh -L` does: only its user may connect to it.
+// Forwards connections to the tracker's socket, as `ssh -L` does. It runs as the user, because only the user may connect to the socket.
 const relay = `
 const net = require('net');
 const server = net.createServer((client) => {
@@ -49,7 +49,7 @@ export class SlurmSite {
     const { stdout } = await run(loopback, ['login', '--name', this.name, '--user', user, '--', 'bash', '-c', 'set -eu; cd; ' + environment + script], { maxBuffer: 1 << 26 });
     return stdout;
   }
-  /** Starts a tracker of the root; afterwards `address` leads to its page. */
+  /** Starts a tracker of the root, and sets `address` to the address of its page. */
   async startTracker(root = '') {
     const { socket } = JSON.parse(await this.shell(`${root && `export DET_ROOT=${root};`} det-submit web --no-browser --json`));
     const [uid, gid] = (await this.shell('id -u; id -g')).trim().split('\n').map(Number);
@@ -66,7 +66,7 @@ export class SlurmSite {
   }
 }
 
-/** Asks again until the answer is wanted. */
+/** Calls ask() until it returns a true value. */
 export async function waitUntil(what, ask, timeoutMs = 60_000) {
   const deadline = Date.now() + timeoutMs;
   while (!(await ask())) {

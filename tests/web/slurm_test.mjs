@@ -1,4 +1,4 @@
-// The views of the queue and of the pools, with a real Slurm: jobs of two users, a node that is out, a job that waits.
+// Tests the views of the queue and of the pools with a real Slurm: jobs of two users, a node that is drained, a job that waits.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const reason = 'fan 2 is broken <b>replace</b>';
 
 before(async () => {
   directory = mkdtempSync(join(build, 'web-'));
-  // n3 is out, two nodes have jobs of a colleague, one has an experiment; another experiment waits.
+  // n3 is drained, two nodes run jobs of a colleague, one runs an experiment; another experiment waits.
   await site.start('--nodes', '4', '--slots', '4', '--no-plugin');
   await site.shell(`scontrol update nodename=n3 state=drain reason='${reason}'`, 'root');
   for (const name of ['alpha', 'beta']) await site.shell(`sbatch --exclusive --nodes=1 --gres=gpu:4 --time=10 --job-name=${name} --output=/dev/null --wrap='sleep 600'`, 'colleague');
@@ -47,7 +47,7 @@ const withPage = (hash, work) => async () => {
   }
 };
 
-/** The cells of a row by the titles of their columns. */
+/** The cells of the first row that contains a text, by the titles of their columns; null if there is no such row. */
 const cellsOf = (page, caption, text) => page.evaluate(([wanted, content]) => {
   const table = [...document.querySelectorAll('table')].find((candidate) => candidate.caption?.textContent === wanted);
   const row = [...table?.querySelectorAll('tbody tr') ?? []].find((candidate) => candidate.innerText.includes(content));
@@ -96,7 +96,7 @@ describe('with a real Slurm', () => {
     const nodes = await Promise.all(['n0', 'n1', 'n2'].map((name) => cellsOf(page, 'Nodes', name)));
     assert.deepEqual(nodes.map(({ GPUs }) => GPUs), ['4 of 4', '4 of 4', '4 of 4']);
     assert.deepEqual(nodes.map(({ Jobs }) => Jobs.replace(/^\S+ /, '')).sort(), ['colleague', 'colleague', 'researcher']);
-    assert.equal(await page.locator('main b').count(), 0);  // the reason is text
+    assert.equal(await page.locator('main b').count(), 0);  // the reason is shown as text, not as markup
     if (pictures) await page.screenshot({ path: join(pictures, 'pools-slurm.png') });
     assert.deepEqual(await findAccessibilityProblems(page), []);
   }));
@@ -109,7 +109,7 @@ describe('with a real Slurm', () => {
 
   it('a Slurm that does not answer is said to be so, and the queue is back when it answers again', withPage('#/queue', async (page) => {
     await page.locator('tr.own').first().waitFor();
-    // A slurmctld that is killed forgets jobs that it has not saved yet.
+    // If slurmctld is killed, it loses jobs that it has not saved yet.
     await waitUntil('slurmctld has saved its jobs', async () =>
       await site.shell(`state=$(scontrol show config | sed -n 's/^StateSaveLocation *= //p'); [ $state/job_state -nt ${site.home}/submitted ] && echo yes || true`, 'root'));
     await site.daemon('kill', 'slurmctld');

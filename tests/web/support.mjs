@@ -1,4 +1,4 @@
-// What the tests of the page share: a tracker of its own with experiments, a proxy in front of it, a browser.
+// Used by the tests of the page: a tracker with experiments, a proxy in front of it, a browser.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, rmSync, readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -11,10 +11,10 @@ export const build = process.env.DET_BUILD_DIR ?? join(import.meta.dirname, '../
 const run = promisify(execFile);
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A tracker with a root below a directory of its own; without Slurm. */
+/** A tracker with a root in a temporary directory, without Slurm. */
 export class Tracker {
   constructor() {
-    // On the disk that holds the build: the index is kept on a local disk only.
+    // Beside the build, which is on a local disk: the tracker writes its index only to local disks.
     this.directory = mkdtempSync(join(build, 'web-'));
     const runtime = join(this.directory, 'runtime');
     mkdirSync(runtime, { mode: 0o700 });
@@ -31,7 +31,7 @@ export class Tracker {
   program(name, ...words) {
     return run(join(build, 'bin', name), words, { env: this.environment, maxBuffer: 1 << 28 });
   }
-  /** Starts it; afterwards `address` has the token. */
+  /** Starts the tracker, and sets `address` (with the token), `socket` and `port`. */
   async start() {
     const { stdout } = await this.program('det-submit', 'web', '--no-browser', '--json');
     Object.assign(this, JSON.parse(stdout));
@@ -50,7 +50,7 @@ export class Tracker {
   }
 }
 
-/** Passes requests to the tracker's socket, as `ssh -L` does, or below a prefix, as Open OnDemand does. */
+/** Forwards requests to the tracker's socket, as `ssh -L` does, or below a prefix, as Open OnDemand does. */
 export async function startProxy(socket, prefix = '') {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 50 });
   const server = http.createServer((request, response) => {
@@ -77,7 +77,7 @@ export async function startProxy(socket, prefix = '') {
   };
 }
 
-/** A browser with a profile of its own. */
+/** Starts a browser with a new profile below a directory. */
 export async function startBrowser(directory, options = {}) {
   return await chromium.launchPersistentContext(mkdtempSync(join(directory, 'chromium-')), {
     executablePath: '/usr/bin/chromium', headless: true, viewport: { width: 1280, height: 860 }, timezoneId: 'Europe/Berlin', locale: 'en-GB', ...options,
@@ -85,13 +85,13 @@ export async function startBrowser(directory, options = {}) {
   });
 }
 
-/** A page that records what must not happen: errors of its scripts, and requests to other servers. */
+/** Opens a page. Records in page.problems what must not happen: errors of its scripts, and requests to other servers. */
 export async function openPage(browser, address, options = {}) {
   const page = await browser.newPage();
   page.problems = [];
   page.on('pageerror', (error) => page.problems.push('error: ' + error.message));
   page.on('console', (message) => {
-    // A refused request is shown by the page itself.
+    // The page itself shows that a request was refused.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) page.problems.push('console: ' + message.text());
   });
   const origin = new URL(address).origin;
@@ -104,21 +104,21 @@ export async function openPage(browser, address, options = {}) {
   return page;
 }
 
-/** What axe checks: everything; or only what depends on the colours; or only what does not. */
+/** The rules that axe checks: all, only those that depend on colours, or only those that do not. */
 export const axeRules = {
   all: { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
   colours: { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } },
   withoutColours: { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], rules: { 'color-contrast': { enabled: false }, 'link-in-text-block': { enabled: false } } },
 };
 
-/** The findings of axe, as short lines. */
+/** Runs axe. Returns its findings as short lines. */
 export async function findAccessibilityProblems(page, rules = axeRules.all) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource);
   const { violations } = await page.evaluate((options) => window.axe.run(document, { ...options, resultTypes: ['violations'] }), rules);
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n').slice(1, 3).join(' ') ?? ''}`));
 }
 
-/** All views, by the text that shows that the view has its data. */
+/** All views. ready: the selector of an element that is there when the view has its data. */
 export const views = [
   { name: 'experiments', hash: '#/experiments', ready: 'table a:has-text("digits baseline")' },
   { name: 'experiment-curves', hash: '#/experiments/2', ready: '.plot canvas' },
@@ -141,7 +141,7 @@ export const views = [
   { name: 'hostile', hash: '#/experiments/6', ready: '.plot canvas' },
 ];
 
-/** Opens a view in a page that is open already. */
+/** Opens a view in an open page, and waits for its data. */
 export async function show(page, view) {
   await page.evaluate((hash) => { location.hash = hash; }, view.hash);
   await page.locator(view.ready).first().waitFor();

@@ -1,7 +1,7 @@
-// Viewers of the page without browsers: each sends the requests of a page over connections of its own.
+// Simulated viewers of the page, without browsers: each sends the requests of a page over its own connections.
 import http from 'node:http';
 
-/** The requests that an open page sends again and again, without the one that waits for changes: recorded for a while. */
+/** Records the requests of an open page for a while. Returns those sent twice or more, without the one that waits for changes. */
 export async function recordRepeatedRequests(page, durationMs) {
   const counts = new Map();
   const count = (request) => {
@@ -14,7 +14,7 @@ export async function recordRepeatedRequests(page, durationMs) {
   return [...counts].filter(([, times]) => times >= 2).map(([path]) => path);
 }
 
-/** One viewer, as api.ts behaves: one request waits for changes; after each change all others are sent. */
+/** One viewer. Like api.ts it has one request that waits for changes, and sends all others after each change. */
 export class Viewer {
   constructor(port, token, paths) {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 6 });

@@ -1,6 +1,6 @@
-// web-root DIRECTORY [ROOT]: writes a root (DIRECTORY/root if there is no other path) with experiments of all
-// kinds that the page shows, as det-submit and running jobs leave them: created by det-submit's own command
-// with a Slurm that answers, then filled with journals.
+// web-root DIRECTORY [ROOT]: writes a root (default: DIRECTORY/root) with experiments of all kinds that the
+// page shows. det-submit's own command creates them, with a fake Slurm. Then this program writes the journals
+// that jobs would write.
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/metric_journal.hpp>
@@ -37,7 +37,7 @@ T must(Result<T> result) {
     std::quick_exit(to_int(result.error().code.exit));
 }
 
-/// When the examples were created: an hour before now, so that the page shows recent times.
+/// The time at which the examples were created: an hour before now, so that the page shows recent times.
 UtcTime const beginning{(SystemClock().now().microseconds / 1'000'000 - 3600) * 1'000'000};
 
 UtcTime at(double seconds) { return {beginning.microseconds + std::llround(seconds * 1e6)}; }
@@ -49,7 +49,7 @@ public:
     void sleep_for(std::chrono::milliseconds) override {}
 };
 
-/// Creates experiments in a root by the command line.
+/// Creates experiments in a root by the command `experiment create`.
 class Creator {
 public:
     Creator(std::filesystem::path const& directory, std::filesystem::path const& root_path)
@@ -103,7 +103,7 @@ constexpr char ranges[] =
     "[32, 64, 128]}, "
     "dropout: {type: double, minval: 0.0, maxval: 0.5}, optimizer: {type: categorical, vals: [sgd, adam]}}";
 
-/// A run of a trial that is being written.
+/// Writes the files of a run of a trial. Times are in seconds since `beginning`.
 class ExampleRun {
 public:
     ExampleRun(TrialLayout const& trial, std::uint32_t number, double begin, std::uint64_t from_step = 0,
@@ -130,7 +130,8 @@ public:
     }
     void finish(double time) { end(time, Cause::finished, NextAction::stop, 0, "the program finished"); }
 
-    /// Training reports each step and a validation each 25 steps; the loss falls to `floor` and is noisy.
+    /// Reports training metrics for each step and validation metrics for every 25th. The loss falls to
+    /// `floor`, with noise.
     void train(std::uint64_t from, std::uint64_t to, double floor, double seconds_per_step, unsigned seed) {
         append(FirstStep{at(begin_ + 2)});
         MetricFrameWriter frames;
@@ -149,7 +150,8 @@ public:
         }
         for (auto const& record : frames.take()) append(record);
     }
-    /// Returns the UUID. Every third checkpoint has been deleted since.
+    /// Records a checkpoint and writes its manifest, except for every third, which counts as deleted. Returns
+    /// the UUID.
     std::string save(double time, std::uint64_t step, int number) {
         // .../root/experiments/E/trials/T/runs/R
         auto const experiment = layout.path().parent_path().parent_path().parent_path().parent_path();
@@ -190,7 +192,7 @@ private:
     std::optional<journal::JournalWriter> life_, chief_;
 };
 
-/// A log as of training: `lines` lines of 8 ranks on 2 nodes.
+/// Writes a log like that of a training: `lines` lines of 8 ranks on 2 nodes.
 void write_logs(ExampleRun const& run, double begin, int lines) {
     std::array<std::string, 2> texts;
     for (int line = 0; line < lines; ++line) {
@@ -223,7 +225,7 @@ void write_system_metrics(ExampleRun const& run, double begin, int seconds) {
     }
 }
 
-/// All ranks wait for rank 5, which waits for none.
+/// Writes that the other ranks wait mostly for rank 5 and a little for rank 1. Rank 5 does not wait.
 void write_waits(ExampleRun const& run, double time) {
     for (int node = 0; node < 2; ++node) {
         auto journal = must(journal::MetricJournal::open(run.layout.node_waits(node)));
@@ -310,7 +312,7 @@ void make_preempted(Creator& creator) {
     }
 }
 
-/// Searches with journals, rungs and decisions as supervisors leave them.
+/// Makes a search with the journals, rungs and decisions that supervisors would write.
 void make_search(Creator& creator, std::string const& name, std::string const& searcher) {
     auto const experiment = creator.create(config(name, searcher, ranges));
     auto const spec = must(journal::load_spec(experiment));

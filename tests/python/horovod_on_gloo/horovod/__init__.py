@@ -1,1 +1,2 @@
-"""Horovod's calls that PyTorchTrial makes, by torch.distributed, for machines without Horovod. Wrong uses are refused as by Horovod."""
+"""The calls of Horovod that PyTorchTrial makes, implemented by torch.distributed, for machines without
+Horovod. Refuses wrong uses as Horovod does."""

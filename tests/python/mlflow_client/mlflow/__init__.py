@@ -1,6 +1,6 @@
-"""The part of MLflow's client that a training script uses, for machines without MLflow: the fluent API, MlflowClient, the search
-for a store by its entry point, and FileStore with the calls that MLflow makes of it. test_mlflow.py runs the same scripts with
-the real client where it is installed.
+"""The part of MLflow's client that a training script uses, for machines without MLflow: the fluent API,
+MlflowClient, the search for a store by its entry point, and FileStore with the methods that MLflow calls. If
+MLflow is installed, test_mlflow.py runs the same scripts with the real client.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Values that a store takes and returns, with MLflow's names."""
+"""The types of the values that a store takes and returns, with MLflow's names."""
 
 import dataclasses
 from typing import Dict, Optional

@@ -1,4 +1,4 @@
-"""MlflowClient, with the calls of the store that MLflow's own makes."""
+"""MlflowClient: makes the same calls of the store as MLflow's client."""
 
 import functools
 import importlib.metadata
@@ -18,7 +18,7 @@ def _load_plugins():
     return {point.name: point.load() for point in points}
 
 
-_plugins = _load_plugins()  # like MLflow, before the rest of this module exists
+_plugins = _load_plugins()  # as in MLflow, before the rest of this module is defined
 
 
 @functools.lru_cache(maxsize=None)

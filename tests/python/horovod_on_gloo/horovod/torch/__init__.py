@@ -12,7 +12,7 @@ class Compression:
 
 
 def init():
-    os.environ.setdefault("USE_LIBUV", "0")  # Debian builds torch without it
+    os.environ.setdefault("USE_LIBUV", "0")  # Debian's torch is built without libuv
     dist.init_process_group("gloo")
 
 
@@ -52,7 +52,7 @@ def broadcast_optimizer_state(optimizer, root_rank):
 
 
 class _Distributed:
-    """Mixed into the class of an optimizer."""
+    """A base class that DistributedOptimizer() adds to the class of an optimizer."""
 
     def _prepare(self, named_parameters, compression, passes):
         names = [name for name, _ in named_parameters]

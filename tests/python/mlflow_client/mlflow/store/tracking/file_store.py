@@ -1,4 +1,4 @@
-"""FileStore: the calls and refusals of MLflow's own, with one JSON file for each experiment and run."""
+"""FileStore: has the calls and errors of MLflow's FileStore. Keeps a JSON file per experiment and run."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import warnings
 
 from mlflow.entities import Experiment, Metric, Run, RunData, RunInfo
 from mlflow.exceptions import MlflowException
-from mlflow.tracking import MlflowClient as MlflowClient  # like MLflow's, this module needs the rest of mlflow
+from mlflow.tracking import MlflowClient as MlflowClient  # as MLflow's module does
 
 
 class FileStore:
