@@ -46,7 +46,7 @@ struct PluginOptions {
     std::string log = {};  // empty: none
 };
 
-/// Checks one option alone; the error tells the user the valid values.
+/// Checks one option alone. The error names the valid values.
 Status check_option(Option option, std::string_view value);
 
 /// Parses all options together. Each of them enables the plugin, unless --det=off is given.

@@ -81,8 +81,7 @@ private:
             run();
             if (!outcome) return Ok{};
             stream_.reset();
-            // The server has not yet accepted as many connections as its queue takes. Nothing tells when
-            // there is room again.
+            // The listen queue of the server is full. The kernel does not report when that has changed.
             bool const is_queue_full = outcome == asio::error::no_buffer_space;
             if (!is_queue_full || std::chrono::steady_clock::now() >= deadline)
                 return failure("connect to", outcome);

@@ -20,7 +20,7 @@ namespace {
 namespace asio = boost::asio;
 using SteadyClock = std::chrono::steady_clock;
 
-/// The event loop. Responders that outlive the server find it gone.
+/// The event loop. A Responder has a weak pointer to it, which is empty once the server has stopped.
 struct Loop {
     asio::io_context io{1};
 };

@@ -127,7 +127,7 @@ Result<bool> Database::Borrowed::step() {
     return database_.last_error();
 }
 
-// Values stay where they are until the statement is put back, so that SQLite need not copy them.
+// SQLITE_STATIC: the bound values outlive their use by the statement, so that SQLite need not copy them.
 
 void Database::Borrowed::bind(int parameter, std::int64_t value) {
     sqlite3_bind_int64(statement_.get(), parameter, value);

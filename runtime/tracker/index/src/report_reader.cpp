@@ -44,7 +44,7 @@ Status visit_other_reports(Database& index, std::int64_t journal, Visit&& visit)
 /// Space for the points of so many blocks is reserved at once: 8 million points.
 constexpr std::size_t blocks_reserved_max = 1024;
 
-/// A series that is being put together from several sources.
+/// A series that is made from one or several sources.
 struct NumberedSeries {
     Series series;
     std::vector<std::uint64_t> numbers;  // of the reports; only if there are several sources

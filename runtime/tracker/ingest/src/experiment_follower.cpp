@@ -189,7 +189,7 @@ Result<bool> ExperimentFollower::follow_rungs() {
     return has_changed;
 }
 
-/// How far a trial is: 1 once it has ended, else what the program reported last.
+/// The progress of a trial: 1 once it has ended, else the progress that the program reported last.
 double ExperimentFollower::progress_of(Trial const& trial) const {
     auto const& record = trial.row.record;
     if (record.runs.empty()) return 0;
@@ -220,7 +220,7 @@ index::SummaryExtras ExperimentFollower::summarise_trials() const {
     return extras;
 }
 
-/// Stores what lists show of the experiment.
+/// Stores the summary of the experiment for lists.
 Status ExperimentFollower::write_summary() {
     auto record = experiment_.record;
     for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)

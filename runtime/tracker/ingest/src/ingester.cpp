@@ -49,7 +49,7 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
     return result->has_changed;
 }
 
-/// Follows those of the experiments that the index does not have in their present state.
+/// Follows those of the experiments that may differ from the index.
 Result<bool> Ingester::follow_changed(std::vector<ExperimentId> const& ids, TimePoint now) {
     bool has_changed = false;
     for (auto const id : ids) {

@@ -21,7 +21,7 @@ void forget_old_schemas(std::vector<std::string>& schemas) {
 
 JournalFollower::JournalFollower(index::Database& database, index::JournalRow row)
     : database_(database), row_(std::move(row)), blocks_(database, row_.id) {
-    // They were taken before, so they are valid.
+    // take_schema() has accepted these schemas before, so they are valid.
     for (auto const& schema : row_.frame_schemas) (void)frames_.add_schema(schema);
 }
 

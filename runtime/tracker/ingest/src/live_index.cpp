@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-/// What readers and the thread share.
+/// The data that readers and the thread share.
 struct LiveIndex::State {
     explicit State(Settings from) : settings(std::move(from)) {}
 
@@ -30,9 +30,9 @@ struct LiveIndex::State {
     void refresh(ExperimentId id);
     void refresh_all();
     void publish(Result<bool> const& result);
-    /// Waits until the records of the experiment are not too old, or for the patience.
+    /// Waits until the records of the experiment are not older than age_max, at most for `patience`.
     void wait_for(ExperimentId id);
-    /// Waits until the records of all experiments are not too old, or for the patience.
+    /// Waits until the records of all experiments are not older than age_max, at most for `patience`.
     void wait_for_all();
 
     Settings settings;

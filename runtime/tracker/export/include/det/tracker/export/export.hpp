@@ -9,7 +9,7 @@
 namespace det::tracker {
 
 struct ExportOptions {
-    bool all_runs = false;  // also superseded reports
+    bool all_runs = false;  // exports superseded reports too
 };
 
 /// Takes the next part of the text that is exported. An error ends the export.

@@ -26,7 +26,7 @@ struct AxisRange {
     }
 };
 
-/// Asks for a metric, reduced to what a plot of this width can show.
+/// A request for a metric, reduced to the points that a plot of this width can show.
 struct CurveQuery {
     std::string group;
     std::string metric;

@@ -9,7 +9,7 @@
 
 namespace det::tracker::history {
 
-/// The jobs in Slurm's queue at one time; answered is false if Slurm did not answer.
+/// The jobs in Slurm's queue at one time. If Slurm did not answer, `answered` is false and there are no jobs.
 struct QueueSnapshot {
     bool answered = true;
     std::vector<slurm::JobStatus> jobs;
@@ -44,16 +44,16 @@ struct ExperimentView {
 /// Combines the records of an experiment with the queue. Pure.
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue);
 
-/// When a run was interrupted, and when the next one trained again: time stamps in order; nullopt if unknown.
+/// The times of an interruption of a run, in order, until the next run trained; nullopt if unknown.
 struct Interruption {
     std::uint32_t run = 0;
     std::optional<UtcTime> noticed;       // the notice reached the chief's node
     std::optional<UtcTime> acknowledged;  // the program acknowledged the preemption
     std::optional<UtcTime> saved;         // the last checkpoint, unless it is from before the acknowledgement
-    std::optional<UtcTime> ended;         // the run
+    std::optional<UtcTime> ended;         // the run ended
     std::optional<UtcTime> queued;        // the job was queued again
-    std::optional<UtcTime> started;       // the next run
-    std::optional<UtcTime> trained;       // the first step of the next run
+    std::optional<UtcTime> started;       // the next run started
+    std::optional<UtcTime> trained;       // the next run did its first step
 };
 
 /// Whether the run ended because of a preemption, a pause or its time limit.

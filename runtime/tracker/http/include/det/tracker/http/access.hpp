@@ -24,7 +24,7 @@ struct AccessRules {
     std::size_t header_count_max = 64;
 };
 
-/// Checks what holds for every request, whatever its route: the number of headers, one valid Host, and that
+/// Checks that a request, whatever its route, has no more headers than allowed and one valid Host, and that
 /// no other web site made a browser send it (Origin, Sec-Fetch-Site), except that a link of another site may
 /// open a page, which route_request() allows for open routes only. Pure.
 /// \return the refusal, or nullopt

@@ -55,7 +55,7 @@ Result<std::vector<ExperimentId>> list_experiments(Database& index);
 /// Removes an experiment with its trials, journals, rungs and summary.
 Status remove_experiment(Database& index, ExperimentId id);
 
-/// What lists show of an experiment beside its records.
+/// Values for lists of experiments that do not follow from an experiment's record.
 struct SummaryExtras {
     std::optional<history::BestTrial> best = {};
     std::optional<double> progress = {};

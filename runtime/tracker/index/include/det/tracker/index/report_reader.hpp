@@ -47,8 +47,8 @@ Result<Series> load_series(Database& index, std::int64_t journal, SeriesName con
 /// memory. If the points come from several schemas or from other_reports, all of them are one part.
 Status visit_series(Database& index, std::int64_t journal, SeriesName const& name,
                     std::function<void(history::SeriesPart const&)> const& visit);
-/// The lowest and the highest step of a metric; nullopt if it has no points. Reads these numbers of each
-/// block, and no columns.
+/// The lowest and the highest step of a metric; nullopt if it has no points. Reads all reports that are in no
+/// block; of a block only the lowest and the highest step.
 Result<std::optional<StepRange>> find_step_range(Database& index, std::int64_t journal,
                                                  SeriesName const& name);
 /// All reports of a journal in their order.

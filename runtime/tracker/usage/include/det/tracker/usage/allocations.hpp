@@ -22,7 +22,7 @@ public:
              std::span<std::int64_t const> waited_slot_us = {});
 
     /// The allocations in the order of their starts.
-    /// \param jobs as Slurm shows them now
+    /// \param jobs the jobs that Slurm shows now, with their state and end
     /// \param now the end of allocations that have not ended
     std::vector<Allocation> find(std::vector<slurm::JobStatus> const& jobs, UtcTime now) const;
 

@@ -18,7 +18,7 @@ enum class Use : std::uint8_t {
     training,            // training that no later run repeated
     waiting,             // a rank waited for other ranks, in a collective operation
     saving,              // the training waited for a checkpoint
-    starting,            // from the start of the job or run until its first step
+    starting,            // until a run's first step: from the job's start, or from the end of the run before
     ending,              // from the end of the job's last run until the end of the job
     idle,                // a spare node, or a share of a job without a trial
     redone,              // training of a failed run after the last checkpoint that was used
@@ -30,7 +30,7 @@ inline constexpr std::size_t use_count = 9;
 /// The name of a use: "lost_to_node".
 std::string_view to_string(Use use);
 
-/// A checkpoint for which the training of a run waited.
+/// A checkpoint of a run, and how long the training waited for it.
 struct Save {
     UtcTime committed;
     std::int64_t blocked_us = 0;  // how long the training waited, until `committed`
@@ -43,7 +43,7 @@ struct RunPhases {
     std::uint32_t slots = 0;
     UtcTime begun;
     std::optional<UtcTime> ended;    // empty: it runs, or its end was not recorded
-    std::optional<UtcTime> trained;  // when its training began; empty: it did not
+    std::optional<UtcTime> trained;  // when its training began; empty: it did not begin
     std::vector<Save> saves;         // in order
     /// Training after this time is lost: see `lost_as`. nullopt: all is kept.
     std::optional<UtcTime> kept_until;
