@@ -115,7 +115,8 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     ),
 }
 
-# Short calls that can't fail: the global interpreter lock is kept.
+# Calls that can't fail. ctypes keeps the global interpreter lock during them, because they are short; only
+# det_checkpoint_draft_destroy() may take longer, because it removes files.
 _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_version": (c_char_p,),
     "det_error_code": (c_char_p,),
