@@ -103,8 +103,10 @@ Status LogFollower::skip_to_tail(std::size_t count) {
     DET_TRY_ASSIGN(auto runs, list_runs());
     std::reverse(runs.begin(), runs.end());
     for (auto const run : runs) {
-        runs_[run].is_complete = count == 0;
-        if (count == 0) continue;
+        // The newest run may still write, so it is read on from its end even if no earlier line is wanted.
+        bool const is_newest = run == runs.front();
+        runs_[run].is_complete = count == 0 && !is_newest;
+        if (runs_[run].is_complete) continue;
         DET_TRY_ASSIGN(auto const logs, find_logs(run));
         std::size_t lines = 0;
         for (auto const& log : logs) {

@@ -32,8 +32,8 @@ class LogFollower {
 public:
     LogFollower(TrialLayout trial, LogChoice choice) : trial_(std::move(trial)), choice_(std::move(choice)) {}
 
-    /// Skips earlier lines, so that at least the last `count` selected lines remain. More than `count` may
-    /// remain, because the logs of a run are skipped separately.
+    /// Skips earlier lines, so that at least the last `count` selected lines remain, and the lines that are
+    /// written later. More than `count` may remain, because the logs of a run are skipped separately.
     Status skip_to_tail(std::size_t count);
     Result<Go> read_news(TornLine torn, LogSink const& sink);
 

@@ -110,14 +110,15 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
                           LogFilter const& filter, std::size_t end) {
     constexpr std::size_t buffer_size = std::size_t{256} << 10;
     DET_TRY_ASSIGN(auto const file, open_log(path));
-    if (!file || count == 0) return LogTail{from, 0};
+    if (!file) return LogTail{from, 0};
     struct stat info {};
     if (::fstat(file->get(), &info) != 0) return cannot_read(path);
     auto const size = std::max(std::min(static_cast<std::size_t>(info.st_size), end), from);
+    auto const torn = count == 0 ? TornLine::leave : TornLine::show;
     // Reads the end of the file. If it has too few matching lines, reads a larger window.
     for (std::size_t window = buffer_size;; window *= 8) {
         bool const is_all = size - from <= window;
-        LogReader reader(path, is_all ? from : size - window, buffer_size, filter, TornLine::show, size);
+        LogReader reader(path, is_all ? from : size - window, buffer_size, filter, torn, size);
         // A window may begin within a line, so its first line is skipped. A larger window contains it whole.
         std::deque<std::size_t> begins;
         for (;;) {
@@ -128,7 +129,7 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
             if (begins.size() > count) begins.pop_front();
         }
         if (begins.size() == count || is_all)
-            return LogTail{begins.empty() ? size : begins.front(), begins.size()};
+            return LogTail{begins.empty() ? reader.offset() : begins.front(), begins.size()};
     }
 }
 

@@ -50,7 +50,9 @@ private:
 };
 
 /// The result of find_tail, which looks for the last `count` matching lines after `from` and before `end`:
-/// the offset at which they begin, and their number, which is less than `count` if there are fewer.
+/// the offset at which they begin, and their number, which is less than `count` if there are fewer. If
+/// `count` is 0, the offset is the end of the last whole line, so that a torn line is read when it is
+/// complete.
 struct LogTail {
     std::size_t offset = 0;
     std::size_t count = 0;

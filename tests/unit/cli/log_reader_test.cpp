@@ -153,6 +153,9 @@ BOOST_AUTO_TEST_CASE(the_last_matching_lines_are_found_from_the_end) {
     BOOST_TEST(must(find_tail(path, begins[590], 601, filter)).count == 10u);
     filter.only_rank(777);
     BOOST_TEST(must(find_tail(path, 0, 5, filter)).offset == text.size());
+    write(text + "torn");
+    BOOST_TEST(must(find_tail(path, 0, 0, filter)).offset == text.size());
+    BOOST_TEST(must(find_tail(path, 0, 0, filter)).count == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(the_filter_selects_exactly_one_rank) {
@@ -207,6 +210,18 @@ BOOST_FIXTURE_TEST_CASE(a_tail_leaves_out_what_is_before_it_and_nothing_behind_i
     append(1, 0, line_of(0, "d"));
     append(2, 0, line_of(0, "e"));
     BOOST_TEST(news(follower) == "1d 2e ");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_tail_of_no_lines_begins_at_the_end_of_the_run_in_progress, Followed) {
+    append(0, 0, line_of(0, "a"));
+    append(1, 0, line_of(0, "b") + "2026-11-21T08");
+    LogFollower follower(trial, choice);
+    must(follower.skip_to_tail(0));
+    BOOST_TEST(news(follower) == "");
+    append(1, 0, ":15:30.000001Z [rank=0] c\n" + line_of(0, "d"));
+    append(1, 1, line_of(4, "e"));
+    append(2, 0, line_of(0, "f"));
+    BOOST_TEST(news(follower) == "1c 1d 1e 2f ");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
