@@ -13,6 +13,7 @@
 #include <optional>
 #include <poll.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -33,13 +34,17 @@ public:
     }
     Child& operator=(Child&&) = delete;
 
-    /// Returns nullopt if the child still runs at the deadline.
+    /// Reaps the child and returns its wait status; nullopt if it still runs at the deadline.
     std::optional<int> wait_until(SteadyClock::time_point deadline) {
         auto const process = open_pidfd(pid_);
-        pollfd polled{process.get(), POLLIN, 0};
-        if (process && ::poll(&polled, 1, poll_timeout_ms(deadline, SteadyClock::now())) == 0)
-            return std::nullopt;
-        return wait();
+        while (process) {
+            pollfd polled{process.get(), POLLIN, 0};
+            auto const ready = ::poll(&polled, 1, poll_timeout_ms(deadline, SteadyClock::now()));
+            if (ready > 0) return wait();
+            if (ready == 0) return std::nullopt;
+            if (errno != EINTR) break;
+        }
+        return wait_without_pidfd(deadline);
     }
     int wait() {
         int status = 0;
@@ -54,6 +59,17 @@ public:
     }
 
 private:
+    /// Like wait_until(), if no pidfd can be opened, for example because no file descriptor is free.
+    std::optional<int> wait_without_pidfd(SteadyClock::time_point deadline) {
+        int status = 0;
+        while (::waitpid(pid_, &status, WNOHANG) == 0) {
+            if (SteadyClock::now() >= deadline) return std::nullopt;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+        pid_ = -1;
+        return status;
+    }
+
     pid_t pid_;
 };
 

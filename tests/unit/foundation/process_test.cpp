@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <poll.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "check_result.hpp"
@@ -17,6 +18,30 @@ Command shell(std::string script) {
     return Command{
         {"/bin/sh", "-c", std::move(script)}, Environment::of_this_process(), std::chrono::seconds(20)};
 }
+
+/// Interrupts the system calls of this process every 10 ms.
+class Interruptions {
+public:
+    Interruptions() {
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        ::sigaction(SIGALRM, &action, &before_);
+        repeat_every(10'000);
+    }
+    ~Interruptions() {
+        repeat_every(0);
+        ::sigaction(SIGALRM, &before_, nullptr);
+    }
+    Interruptions(Interruptions const&) = delete;
+    Interruptions& operator=(Interruptions const&) = delete;
+
+private:
+    static void repeat_every(suseconds_t microseconds) {
+        itimerval const timer{{0, microseconds}, {0, microseconds}};
+        ::setitimer(ITIMER_REAL, &timer, nullptr);
+    }
+    struct sigaction before_ {};
+};
 
 }  // namespace process_test
 
@@ -79,6 +104,15 @@ BOOST_AUTO_TEST_CASE(a_program_that_outlives_its_time_is_killed_with_its_childre
         command.timeout = std::chrono::milliseconds(100);
         BOOST_TEST((must_fail(runner.run(command)).code == codes::timed_out));
     }
+}
+
+BOOST_AUTO_TEST_CASE(signals_do_not_change_how_long_a_program_may_run) {
+    Interruptions const interruptions;
+    SystemProcessRunner runner;
+    auto command = shell("exec >&- 2>&-; sleep 30");
+    command.timeout = std::chrono::milliseconds(200);
+    BOOST_TEST((must_fail(runner.run(command)).code == codes::timed_out));
+    BOOST_TEST(must(runner.run(shell("exec >&- 2>&-; sleep 0.2; exit 3"))).exit_code == 3);
 }
 
 BOOST_AUTO_TEST_CASE(the_child_has_no_signal_blocked_unless_it_inherits_the_mask) {
