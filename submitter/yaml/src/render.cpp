@@ -52,10 +52,12 @@ char32_t code_point(std::string_view character) {
     return value;
 }
 
-/// True for characters that a terminal or a YAML 1.1 parser would interpret.
+/// True for characters that are written as escapes: those that escape_control() escapes, line and paragraph
+/// separators, the byte order mark and the noncharacters U+FFFE and U+FFFF.
 bool needs_escape(std::string_view character) {
-    auto const value = code_point(character);
-    return value == 0x2028 || value == 0x2029 || value == 0xfeff || escape_control(character) != character;
+    constexpr std::u32string_view not_as_they_are = U"\u2028\u2029\ufeff\ufffe\uffff";
+    return not_as_they_are.find(code_point(character)) != std::u32string_view::npos ||
+           escape_control(character) != character;
 }
 
 std::string escape_of(std::string_view character) {

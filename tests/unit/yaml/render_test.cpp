@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(every_string_is_parsed_back_unchanged) {
                                    "\xe2\x80\xa8",
                                    "\xe2\x80\xae",
                                    "\xef\xbb\xbf",
+                                   "\xef\xbf\xbe",
+                                   "\xef\xbf\xbf",
                                    "ünï",
                                    "\xf0\x9f\x9a\x80",
                                    "'",
@@ -98,6 +100,11 @@ BOOST_AUTO_TEST_CASE(every_string_is_parsed_back_unchanged) {
             BOOST_TEST((must(yaml::parse_document(rendered, "again")) == node), rendered);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(characters_that_pyyaml_refuses_are_written_as_escapes) {
+    BOOST_TEST(yaml::render_yaml(text_node("a\xef\xbb\xbf \xef\xbf\xbe\xef\xbf\xbf \xef\xbf\xbd")) ==
+               "\"a\\ufeff \\ufffe\\uffff \xef\xbf\xbd\"\n");
 }
 
 BOOST_AUTO_TEST_CASE(infinity_and_nan_become_null_in_json) {
