@@ -1,5 +1,5 @@
 #pragma once
-#include <det/collectives/buffer.hpp>
+#include <det/collectives/allocated_buffer.hpp>
 #include <det/collectives/call.hpp>
 #include <det/collectives/control_channel.hpp>
 #include <det/collectives/handle.hpp>
