@@ -2,7 +2,7 @@
 #include <det/journal/dependencies.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <fmt/format.h>

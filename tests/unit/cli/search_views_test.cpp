@@ -1,5 +1,5 @@
 // What people see of an adaptive search: describe --search, list-trials.
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/trial_search.hpp>
 

@@ -1,5 +1,5 @@
 // Trials that the search ends, and trials whose hyperparameters are invalid.
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/search/rung.hpp>
 
 #include <boost/test/unit_test.hpp>

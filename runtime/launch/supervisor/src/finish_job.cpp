@@ -4,7 +4,7 @@
 #include <det/foundation/reversed.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>

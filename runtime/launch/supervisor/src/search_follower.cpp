@@ -2,7 +2,7 @@
 
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/reader.hpp>
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

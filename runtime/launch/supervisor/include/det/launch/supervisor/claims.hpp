@@ -1,5 +1,5 @@
 #pragma once
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/launch/supervisor/assignment.hpp>
 
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/journal/best_validation.hpp>
-#include <det/journal/replacements.hpp>
 #include <det/journal/superseded.hpp>
+#include <det/journal/trial_replacements.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/desired_state.hpp>

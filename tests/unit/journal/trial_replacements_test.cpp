@@ -1,6 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
-#include <det/journal/replacements.hpp>
+#include <det/journal/trial_replacements.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <thread>
@@ -11,7 +11,7 @@
 using namespace det;
 using namespace det::journal;
 
-namespace replacements_test {
+namespace trial_replacements_test {
 
 struct Fixture {
     TemporaryDirectory root;
@@ -27,9 +27,9 @@ struct Fixture {
     }
 };
 
-}  // namespace replacements_test
+}  // namespace trial_replacements_test
 
-BOOST_FIXTURE_TEST_SUITE(replacements_test, replacements_test::Fixture)
+BOOST_FIXTURE_TEST_SUITE(trial_replacements_test, trial_replacements_test::Fixture)
 
 BOOST_AUTO_TEST_CASE(a_replacement_gets_the_next_index_after_the_planned_trials) {
     BOOST_TEST(must(load_replacements(experiment, 4)).empty());
