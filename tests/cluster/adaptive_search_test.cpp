@@ -112,7 +112,7 @@ void check_decisions(Site const& site, int experiment, double divisor) {
         std::erase_if(entries,
                       [&](auto const& entry) { return !std::ranges::binary_search(listed, entry.trial); });
         BOOST_TEST(search::digest_of(entries) == decision.digest, json.dump());
-        auto const own = search::parse_rung_entry(decision.entry).value();
+        auto const own = search::parse_rung_entry_name(decision.entry).value();
         auto const rungs = description["brackets"][decision.bracket]["rungs"].size();
         auto const verdict =
             search::decide_at_rung(entries, own, {divisor, true, decision.rung + 1 == rungs});

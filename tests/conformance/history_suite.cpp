@@ -558,7 +558,7 @@ Status rungs_are_sorted_by_trial(HistoryTarget& target) {
     DET_TRY_ASSIGN(auto const expected, journals.load_rung({1}, 1, 0));
     DET_TRY(expect(entries.size() == 2, "two entries"));
     for (std::size_t at = 0; at < entries.size(); ++at) {
-        DET_TRY(expect(search::render_rung_entry(entries[at]) == search::render_rung_entry(expected[at]),
+        DET_TRY(expect(search::rung_entry_name(entries[at]) == search::rung_entry_name(expected[at]),
                        "the entries of the journals, in order"));
     }
     DET_TRY_ASSIGN(auto const empty, target.history.load_rung({1}, 0, 3));

@@ -339,8 +339,8 @@ void make_search(Creator& creator, std::string const& name, std::string const& s
                 auto& entries = rungs[{bracket, rung}];
                 entries.push_back({index, floor + 0.8 / static_cast<double>(rung + 1)});
                 must(make_directories(experiment.rung(bracket, rung)));
-                must(write_file(experiment.rung(bracket, rung) / search::render_rung_entry(entries.back()),
-                                ""));
+                must(
+                    write_file(experiment.rung(bracket, rung) / search::rung_entry_name(entries.back()), ""));
                 auto const better = static_cast<std::uint32_t>(std::ranges::count_if(
                     entries, [&](auto const& entry) { return entry.metric < entries.back().metric; }));
                 auto const kept = search::count_kept(entries.size(), asha->divisor);
@@ -351,7 +351,7 @@ void make_search(Creator& creator, std::string const& name, std::string const& s
                 decision.steps_completed = steps;
                 decision.bracket = bracket;
                 decision.rung = rung;
-                decision.entry = search::render_rung_entry(entries.back());
+                decision.entry = search::rung_entry_name(entries.back());
                 decision.trials = fmt::format("0-{}", index);
                 decision.better_trials = better;
                 decision.kept_trials = static_cast<std::uint32_t>(kept);

@@ -55,7 +55,7 @@ RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& 
     return verdict;
 }
 
-void append_rung_entry(std::string& text, RungEntry const& entry) {
+void append_rung_entry_name(std::string& text, RungEntry const& entry) {
     if (std::isnan(entry.metric)) {
         fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}@nan"), entry.trial);
     } else {
@@ -63,13 +63,13 @@ void append_rung_entry(std::string& text, RungEntry const& entry) {
     }
 }
 
-std::string render_rung_entry(RungEntry const& entry) {
+std::string rung_entry_name(RungEntry const& entry) {
     std::string text;
-    append_rung_entry(text, entry);
+    append_rung_entry_name(text, entry);
     return text;
 }
 
-std::optional<RungEntry> parse_rung_entry(std::string_view name) {
+std::optional<RungEntry> parse_rung_entry_name(std::string_view name) {
     auto const at = name.find('@');
     if (at == std::string_view::npos) return std::nullopt;
     auto const trial = parse_integer<std::uint32_t>(name.substr(0, at));
@@ -82,7 +82,7 @@ std::vector<RungEntry> parse_rung(std::span<std::string const> names) {
     std::vector<std::pair<RungEntry, std::string_view>> found;
     found.reserve(names.size());
     for (auto const& name : names) {
-        if (auto const entry = parse_rung_entry(name)) found.emplace_back(*entry, name);
+        if (auto const entry = parse_rung_entry_name(name)) found.emplace_back(*entry, name);
     }
     std::ranges::sort(found, [](auto const& a, auto const& b) {
         return a.first.trial != b.first.trial ? a.first.trial < b.first.trial : a.second < b.second;

@@ -93,7 +93,7 @@ Result<RungEntry> TrialSearch::add_entry(double metric, RungStore& store) const 
         if (auto const earlier = find_entry(entries, trial_)) return *earlier;
     }
     RungEntry const own{trial_, metric};
-    DET_TRY(store.add(bracket_, rung_, render_rung_entry(own)));
+    DET_TRY(store.add(bracket_, rung_, rung_entry_name(own)));
     return own;
 }
 
@@ -115,7 +115,7 @@ Result<std::optional<SearchDecision>> TrialSearch::decide(SearchReport const& re
     decision.steps_completed = report.steps_completed;
     decision.bracket = bracket_;
     decision.rung = rung_;
-    decision.entry = render_rung_entry(own);
+    decision.entry = rung_entry_name(own);
     decision.trials = render_trial_ranges(trials_of(entries));
     decision.digest = digest_of(entries);
     decision.better_trials = verdict.better_trials;
@@ -147,7 +147,7 @@ Status TrialSearch::remove_entries(RungStore& store) const {
     for (std::uint32_t rung = 0; rung < rungs; ++rung) {
         DET_TRY_ASSIGN(auto const names, store.list(bracket_, rung));
         for (auto const& name : names) {
-            auto const entry = parse_rung_entry(name);
+            auto const entry = parse_rung_entry_name(name);
             if (entry && entry->trial == trial_) DET_TRY(store.remove(bracket_, rung, name));
         }
     }
@@ -163,7 +163,7 @@ std::string describe(SearchDecision const& decision) {
 std::string digest_of(std::span<RungEntry const> entries) {
     std::string names;
     for (auto const& entry : entries) {
-        append_rung_entry(names, entry);
+        append_rung_entry_name(names, entry);
         names += '\n';
     }
     Sha256 hash;

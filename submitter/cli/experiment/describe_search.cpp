@@ -47,7 +47,7 @@ std::string ends_table(ExperimentView const& view) {
         for (auto const& decision : tracker::history::decisions_of(trial.record)) {
             if (decision.decision == to_string(search::RungDecision::advance)) continue;
             has_rows = true;
-            auto const entry = search::parse_rung_entry(decision.entry);
+            auto const entry = search::parse_rung_entry_name(decision.entry);
             table.add({to_string(trial.record.id), std::to_string(decision.bracket),
                        std::to_string(decision.rung), std::to_string(decision.steps_completed),
                        entry ? metric_text(entry->metric) : "", decision.decision, search::describe(decision),

@@ -53,7 +53,7 @@ void fill(fs::path const& rung) {
     }
     std::ranges::shuffle(entries, engine);
     must(make_directories(rung));
-    for (auto const& entry : entries) must(write_file(rung / search::render_rung_entry(entry), ""));
+    for (auto const& entry : entries) must(write_file(rung / search::rung_entry_name(entry), ""));
 }
 
 /// The number of names in the directory.
@@ -82,7 +82,7 @@ double decide_s(ExperimentLayout const& experiment) {
 }
 
 double rename_and_read_s(fs::path const& rung) {
-    auto const entry = rung / search::render_rung_entry(own);
+    auto const entry = rung / search::rung_entry_name(own);
     auto const temporary = rung / ".new";
     must(write_file(temporary, ""));
     std::size_t names = 0;

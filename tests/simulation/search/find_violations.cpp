@@ -158,21 +158,21 @@ private:
     /// The number of entries of the trial that is checked.
     std::ptrdiff_t count_names(std::vector<std::string> const& names) const {
         return std::ranges::count_if(
-            names, [&](auto const& name) { return search::parse_rung_entry(name)->trial == index_; });
+            names, [&](auto const& name) { return search::parse_rung_entry_name(name)->trial == index_; });
     }
 
     /// The best trial that has ever arrived at a rung trains on.
     void check_best(std::uint32_t bracket, std::uint32_t rung, SharedRungs::Rung const& entries) {
         std::optional<search::RungEntry> best;
         for (auto const& entry : entries) {
-            auto const parsed = search::parse_rung_entry(entry.name);
+            auto const parsed = search::parse_rung_entry_name(entry.name);
             if (parsed && !std::isnan(parsed->metric) && (!best || parsed->metric < best->metric))
                 best = parsed;
         }
         if (!best) return;
         auto const& trial = simulated_.trials()[best->trial];
         bool const counts = std::ranges::count_if(entries, [&](auto const& entry) {
-                                return search::parse_rung_entry(entry.name)->trial == best->trial;
+                                return search::parse_rung_entry_name(entry.name)->trial == best->trial;
                             }) == 1;
         if (!counts || trial.replacement) return;
         auto const known = decisions_of(trial);

@@ -45,14 +45,14 @@ struct Fixture : CliFixture {
     void arrive(journal::JournalWriter& life, std::uint32_t trial, std::uint32_t rung, double metric) {
         auto const path = experiment.rung(0, rung);
         must(make_directories(path));
-        must(write_file(path / search::render_rung_entry({trial, metric}), ""));
+        must(write_file(path / search::rung_entry_name({trial, metric}), ""));
         auto const names = must(list_directory(path));
         auto const entries = search::parse_rung(names);
         auto const verdict = search::decide_at_rung(entries, {trial, metric}, {2, true, rung == 1});
         std::vector<std::uint32_t> trials;
         for (auto const& entry : entries) trials.push_back(entry.trial);
         must(life.append(SearchDecision{
-            minute(3), 100 + 300 * rung, 0, rung, search::render_rung_entry({trial, metric}),
+            minute(3), 100 + 300 * rung, 0, rung, search::rung_entry_name({trial, metric}),
             search::render_trial_ranges(trials), search::digest_of(entries), verdict.better_trials,
             verdict.kept_trials, std::string(to_string(verdict.decision))}));
     }

@@ -97,17 +97,17 @@ BOOST_AUTO_TEST_CASE(the_last_rung_ends_a_trial_whatever_its_metric) {
 
 BOOST_AUTO_TEST_CASE(names_of_entries_keep_the_metric_exactly) {
     for (double const metric : {0.1, -2.5e-300, 1e22, 0.0, infinity, -infinity, 1.0 / 3}) {
-        auto const entry = parse_rung_entry(render_rung_entry({12, metric}));
+        auto const entry = parse_rung_entry_name(rung_entry_name({12, metric}));
         BOOST_REQUIRE(entry);
         BOOST_TEST(entry->trial == 12);
         BOOST_TEST(entry->metric == metric);
     }
-    BOOST_TEST(render_rung_entry({7, 0.25}) == "7@0.25");
-    BOOST_TEST(render_rung_entry({7, -nan}) == "7@nan");
-    BOOST_TEST(std::isnan(parse_rung_entry("7@nan")->metric));
+    BOOST_TEST(rung_entry_name({7, 0.25}) == "7@0.25");
+    BOOST_TEST(rung_entry_name({7, -nan}) == "7@nan");
+    BOOST_TEST(std::isnan(parse_rung_entry_name("7@nan")->metric));
     for (auto const name : {"", "7", "@1", "7@", "x@1", "7@1x", ".7@1", "-1@1", "1000000@1", "7@1@2"})
-        BOOST_TEST(!parse_rung_entry(name).has_value(), name);
-    BOOST_TEST(parse_rung_entry("999999@1").has_value());
+        BOOST_TEST(!parse_rung_entry_name(name).has_value(), name);
+    BOOST_TEST(parse_rung_entry_name("999999@1").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_counts_once_in_a_rung) {

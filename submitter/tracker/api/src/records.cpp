@@ -28,7 +28,7 @@ Result<Json> load_rung(history::History& history, Request const& request) {
     DET_TRY_ASSIGN(auto const rung, number_in_path(request, "rung"));
     DET_TRY_ASSIGN(auto const entries, history.load_rung(experiment, bracket, rung));
     auto names = Json::array();
-    for (auto const& entry : entries) names.push_back(search::render_rung_entry(entry));
+    for (auto const& entry : entries) names.push_back(search::rung_entry_name(entry));
     return Json{{"entries", std::move(names)}};
 }
 

@@ -50,11 +50,11 @@ std::uint32_t count_kept(std::size_t entries, double divisor);
 RungVerdict decide_at_rung(std::span<RungEntry const> entries, RungEntry const& own, RungRule const& rule);
 
 /// The name of the file that records a trial's arrival: "12@0.25". Reading it gives the same metric again.
-std::string render_rung_entry(RungEntry const& entry);
-/// Appends render_rung_entry(entry) to `text`.
-void append_rung_entry(std::string& text, RungEntry const& entry);
+std::string rung_entry_name(RungEntry const& entry);
+/// Appends rung_entry_name(entry) to `text`.
+void append_rung_entry_name(std::string& text, RungEntry const& entry);
 /// nullopt if the name is not that of an entry, for example that of a temporary file.
-std::optional<RungEntry> parse_rung_entry(std::string_view name);
+std::optional<RungEntry> parse_rung_entry_name(std::string_view name);
 
 /// The entries that count, sorted by trial. Names that are no entries are ignored. If a trial has several
 /// entries, the one whose name comes first in byte order counts. A trial has several if a run on a node that
