@@ -98,7 +98,7 @@ std::vector<int> local_slots(VariableLookup const& lookup, int count) {
     return slots.size() == meant ? slots : counted(meant);
 }
 
-std::string render_slot_ids(std::vector<int> const& slots) {
+std::string render_slot_ids_json(std::vector<int> const& slots) {
     return fmt::format("[{}]", fmt::join(slots, ", "));
 }
 
@@ -119,7 +119,7 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
         {variables::allocation_id, fmt::format("{}.{}", task.job_id, task.step_id)},
         {variables::task_type, "COMMAND"},
         {variables::agent_id, text_of(lookup, "SLURMD_NODENAME")},
-        {variables::slot_ids, render_slot_ids(slots)},
+        {variables::slot_ids, render_slot_ids_json(slots)},
         {variables::slot_type, std::string(to_string(find_visible(lookup).type))},
         {variables::slot_counts, counts},
         {variables::chief_ip, task.chief_host},

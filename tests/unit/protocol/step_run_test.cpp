@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_step_that_has_the_variables_already_gets_the_same_again) 
 BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {
     auto const slots = [](std::string const& visible, int count) {
         Map const variables{{"CUDA_VISIBLE_DEVICES", visible}};
-        return render_slot_ids(local_slots(look_in(variables), count));
+        return render_slot_ids_json(local_slots(look_in(variables), count));
     };
     BOOST_TEST(slots("2,3", 2) == "[2, 3]");
     BOOST_TEST(slots("2,3", 0) == "[2, 3]");
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {
     BOOST_TEST(slots("GPU-1,GPU-2", 0) == "[0, 1]");
     BOOST_TEST(slots("NoDevFiles", 0) == "[0]");
     BOOST_TEST(slots("", 3) == "[0, 1, 2]");
-    BOOST_TEST(render_slot_ids(local_slots(look_in({}), 0)) == "[0]");
+    BOOST_TEST(render_slot_ids_json(local_slots(look_in({}), 0)) == "[0]");
 }
 
 BOOST_AUTO_TEST_CASE(ports_differ_between_steps_and_attempts_and_stay_in_their_range) {

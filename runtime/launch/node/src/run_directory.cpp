@@ -52,7 +52,7 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     // numbers.
     auto const slot_ids = environment.find_non_empty(variables::slot_ids).value_or("[0]");
     auto const slots = local_slots(lookup, static_cast<int>(std::ranges::count(slot_ids, ',')) + 1);
-    environment.set(variables::slot_ids, render_slot_ids(slots));
+    environment.set(variables::slot_ids, render_slot_ids_json(slots));
     environment.set(variables::unique_port_offset, std::to_string(slots.front()));
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t json_max_bytes = std::size_t{64} << 10;
 std::string all_slots(TrialShape const& shape) {
     std::vector<int> slots(static_cast<std::size_t>(shape.ranks_per_node()));
     std::iota(slots.begin(), slots.end(), 0);
-    return render_slot_ids(slots);
+    return render_slot_ids_json(slots);
 }
 
 void set_json(Environment& environment, char const* name, Json const& json) {

@@ -40,8 +40,8 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
 /// The slot ids of this node: the numbers in CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES if there are
 /// `count` of them, else 0, 1, ... If `count` is 0, it is the number of visible devices, at least one.
 std::vector<int> local_slots(VariableLookup const& lookup, int count);
-/// Formats like "[0, 1]" for DET_SLOT_IDS.
-std::string render_slot_ids(std::vector<int> const& slots);
+/// Renders the JSON array for DET_SLOT_IDS: "[0, 1]".
+std::string render_slot_ids_json(std::vector<int> const& slots);
 
 /// A port for MASTER_PORT. If it is taken, the caller tries the next attempt. All nodes of a step compute the
 /// same ports without communication. They are below Linux's ephemeral ports, so only a program that binds
