@@ -218,8 +218,8 @@ std::size_t columns_of(std::string_view text) {
 
 std::string render_yaml(Node const& node) { return Renderer(nullptr).render(node); }
 
-std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& remark) {
-    return Renderer(&remark).render(node);
+std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& leaf_remark) {
+    return Renderer(&leaf_remark).render(node);
 }
 
 std::string add_comments(std::string_view text, std::span<Comment const> comments) {

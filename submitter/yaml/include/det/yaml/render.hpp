@@ -10,9 +10,9 @@ namespace det::yaml {
 /// Renders block style. Parsing the text gives the same value, in YAML 1.1 parsers such as PyYAML too.
 std::string render_yaml(Node const& node);
 
-/// Renders block style and adds the text that `remark` returns as a comment after each scalar and each empty
-/// list or map.
-std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& remark);
+/// Renders block style and adds the text that `leaf_remark` returns as a comment after each scalar and each
+/// empty list or map.
+std::string render_yaml(Node const& node, std::function<std::string(Node const&)> const& leaf_remark);
 
 /// A comment at the end of a line.
 struct Comment {
