@@ -1,4 +1,4 @@
-// One experiment on a real Slurm, from a configuration file to a trained network.
+// Experiments on a real Slurm, from a configuration file to a trained network.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
