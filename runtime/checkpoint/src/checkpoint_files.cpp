@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t read_size_bytes = std::size_t{4} << 20;
 
-/// The error codes::checkpoint_damaged, without the name of the checkpoint.
+/// codes::checkpoint_damaged with only the reason; callers add the checkpoint's UUID with damaged_error().
 Error differs(std::string why) { return {codes::checkpoint_damaged, std::move(why)}; }
 
 /// Verifies all blocks of a shard with several threads.

@@ -168,8 +168,8 @@ private:
         return Ok{};
     }
 
-    /// Releases the first sends that are complete. Does not wait for others, because their receivers may wait
-    /// for a later step of this rank.
+    /// While more than sends_untested_max sends are open, releases the oldest if it is complete. Does not
+    /// wait for it, because its receiver may wait for a later step of this rank.
     Status release_finished_sends() {
         while (sends_.size() > sends_untested_max) {
             DET_TRY_ASSIGN(auto const is_over, sends_.front().request.test());

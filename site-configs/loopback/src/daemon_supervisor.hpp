@@ -57,7 +57,9 @@ public:
 
     /// Kills the daemon with SIGKILL; it stays down until start(). Returns false if there is no such daemon.
     bool kill(std::string const& name);
-    /// Makes the next tick() start a daemon that is not running. Returns false if there is no such daemon.
+    /// Makes tick() start a daemon that is not running, without delay and without waiting for lower stages:
+    /// the next tick(), or after kill() the first one after reap() has reaped the process. Does nothing to a
+    /// running daemon. Returns false if there is no such daemon.
     bool start(std::string const& name);
     /// Sends SIGTERM to the daemons, last stage first, and waits up to 5 s for each stage.
     void shut_down();

@@ -30,7 +30,7 @@ std::optional<ProcessIdentity> identify_self();
 /// A pidfd. A signal sent through it can't reach another process that has reused the pid.
 class ProcessHandle {
 public:
-    /// Returns nullopt if the process has ended.
+    /// Returns nullopt if the process has ended or can't be opened.
     static std::optional<ProcessHandle> open(ProcessIdentity const& identity);
 
     pid_t pid() const { return pid_; }

@@ -83,7 +83,8 @@ private:
     std::shared_ptr<regex_t> pattern_;
 };
 
-/// Escapes control bytes other than tabs, so that the output of a rank can't control the terminal.
+/// Escapes as escape_control() does (control characters, invalid UTF-8, characters that change the direction
+/// of text), but leaves tabs, so that the output of a rank can't control the terminal.
 std::string harmless(std::string_view text);
 
 /// Prints log lines: unchanged, escaped for a terminal, or as JSON. Buffers its output.

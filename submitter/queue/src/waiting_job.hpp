@@ -25,7 +25,7 @@ struct WaitingJob {
 /// queue, does not wait, or is held.
 Result<WaitingJob> require_waiting_job(QueueState const& queue, Caller const& caller, std::uint32_t job);
 
-/// \return All waiting jobs that are not held, in scheduling order.
+/// \return All waiting jobs that are not held, in scheduling order, one entry for each job array.
 std::vector<WaitingJob> waiting_jobs(QueueState const& queue, Caller const& caller);
 
 /// \return True if Slurm considers job `a` before `b`, given these priorities.

@@ -9,8 +9,9 @@
 namespace det::launch::supervisor {
 
 /// The time of the newest change of the files that match one of the patterns of slurm.progress_glob, by the
-/// clock of their file system; nullopt if none matches. Relative patterns match files in the trial's shared
-/// working directory, its persistent directories, DET_TRIAL_DIR and the directory of the trial itself.
+/// clock of their file system; nullopt if none matches. Relative patterns begin in the trial's shared working
+/// directory, in the directory that holds its persistent directories (there they begin with the name of one),
+/// in DET_TRIAL_DIR and in the directory of the trial itself.
 std::optional<UtcTime> newest_change(std::vector<std::string> const& patterns, TrialLayout const& trial);
 
 /// Whether `change` is later than `before`. Any time is later than nullopt.

@@ -77,7 +77,7 @@ public:
             auto const number = parse_integer<std::uint32_t>(
                 is_unfinished ? std::string_view(name).substr(std::size(unfinished) - 1) : name);
             bool const is_old = number && (is_unfinished ? *number <= run_ : *number < current);
-            // This fails while a process makes files there: the next run tries again.
+            // This may fail while a process makes files there: the next run tries again.
             if (is_old) (void)remove_tree(trial_.generations() / name);
         }
         return Ok{};

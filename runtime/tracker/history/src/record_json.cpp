@@ -26,7 +26,8 @@ Result<lifecycle::RunView> parse_life(Json const& json) {
     return run;
 }
 
-/// The records from which RunReports::add() makes the same reports again, without the metrics.
+/// Records from which RunReports::add() makes these reports again, except the metrics. The run's number,
+/// beginning and cut-off are not in them.
 std::vector<Record> records_of(RunReports const& run) {
     std::vector<Record> records;
     if (run.first_step) records.push_back(FirstStep{*run.first_step});

@@ -10,7 +10,7 @@ namespace det::journal {
 /// A journal of metrics of a node, for example the load of its GPUs. Not thread-safe.
 class MetricJournal {
 public:
-    /// \return the error codes of JournalWriter::open()
+    /// Creates or continues a journal, as JournalWriter::open() does, with its errors.
     static Result<MetricJournal> open(std::filesystem::path const& path);
 
     /// Adds a report with `steps` 0 to the next write().

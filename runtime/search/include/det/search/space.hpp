@@ -56,9 +56,10 @@ struct Refusal {
 };
 using Refusals = std::vector<Refusal>;
 
-/// Parses hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}. A map without
-/// `type` has nested hyperparameters; anything else, also an empty map, is a constant. Fails with all values
-/// that are wrong. Every number that can be drawn from a range is finite.
+/// Parses hyperparameters as configured: {"lr": {"type": "double", "minval": 0, "maxval": 1}}. A map whose
+/// `type` is a string is a range, choices or a constant; any other map that is not empty has nested
+/// hyperparameters; an empty map and every other value is a constant. Fails with all values that are wrong.
+/// Every number that can be drawn from a range is finite.
 Result<Space, Refusals> parse_space(Json const& hyperparameters);
 
 /// The hyperparameters of a trial as nested maps. `values` has one value for each dimension.

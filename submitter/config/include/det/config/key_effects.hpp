@@ -26,8 +26,10 @@ struct KeyEffect {
     Consumer consumer;
     std::string_view effect;  // for Consumer::nothing: the reason
     std::string_view test;    // "ctest name/test case" of the test of the effect or the warning
-    /// \return The reason why the key has no effect in an experiment with this configuration; "" if it has
-    /// an effect.
+    /// nullptr: the key always has an effect, or never with Consumer::nothing.
+    /// \param config a complete configuration
+    /// \return Why the key has no effect in this experiment, as far as its configuration tells (scripts are
+    /// not read); "" if it has one.
     std::string_view (*find_reason)(yaml::Node const& config) = nullptr;
 };
 

@@ -20,9 +20,9 @@ struct ScriptInput {
     plan::JobArray array = {};
 };
 
-/// Fills a job template (templates/job/*.sbatch): {{name}} becomes a value quoted as one shell word,
-/// {{#name}} a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. The shell never
-/// executes and sbatch never reads the user's text. An unknown name is codes::bad_value. Pure.
+/// Fills a job template (templates/job/*.sbatch): {{KEY}} becomes a value quoted as one shell word, {{#KEY}}
+/// a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. The shell never executes and
+/// sbatch never reads the user's text. An unknown KEY and a `{{` without `}}` are codes::bad_value. Pure.
 Result<std::string> render_script(std::string_view template_text, plan::SubmissionPlan const& plan,
                                   ScriptInput const& input);
 

@@ -36,7 +36,8 @@ struct Options {
     std::string node_name = {};  // for messages; empty: the host name
     /// A process without a heartbeat for this long counts as lost (it is stopped or gets no CPU time).
     std::chrono::milliseconds silence_limit = std::chrono::seconds(10);
-    /// Limits the wait of each operation. After a timeout the group is unusable.
+    /// Applies to each single wait for other ranks, of which an operation may have several; by default
+    /// without a limit. After a timeout the group is unusable.
     liveness::WaitPolicy waits = {};
     /// Time limit for all ranks to join. join_at() applies it twice: until the ranks are connected, and until
     /// all of them have mapped the memory.

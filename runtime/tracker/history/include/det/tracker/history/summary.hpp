@@ -64,7 +64,8 @@ bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial);
 /// Whether the states of all trials of an experiment follow from the records alone.
 bool is_decided(ExperimentRecord const& experiment);
 
-/// Whether an experiment passes all parts of the filter but the state. Pure.
+/// Whether an experiment passes the filter's owner, name, label and with_archived; state, before and limit
+/// are the caller's part. Pure.
 bool matches(ExperimentRecord const& experiment, ExperimentFilter const& filter);
 
 /// The summary of an experiment, and its state unless Slurm's queue can change it. Pure.

@@ -16,7 +16,8 @@ struct Options {
     WaitPolicy waits = {};
 };
 
-/// Whether det_ucx.so and UCX can be loaded in this process. Loads them.
+/// Whether det_ucx.so and UCX are usable in this process: they load, and the module is of this build and for
+/// the UCX that is loaded. Loads them.
 bool is_available();
 
 /// Opens a transport over UCX (InfiniBand and other RDMA networks, TCP, shared memory) between the ranks of
@@ -27,7 +28,7 @@ bool is_available();
 /// Collective over all ranks; blocks until all have called it. The destructor is collective too, unless the
 /// rank has called abandon() or a rank is lost. When the process of a rank ends, waits for that rank fail: at
 /// once over TCP, and over shared memory within two seconds after its parent has reaped the process.
-/// \return codes::not_supported if det_ucx.so or UCX can't be loaded; codes::transport if UCX fails; the
+/// \return codes::not_supported if det_ucx.so or UCX is not usable; codes::transport if UCX fails; the
 ///   errors of the bootstrap.
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options = {});
 
