@@ -4,6 +4,7 @@
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/start_thread.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/json.hpp>
@@ -132,15 +133,40 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
     return std::optional(std::move(tree));
 }
 
-Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, fs::path const& contexts,
-                                              Context& context) {
-    DET_TRY_ASSIGN(auto const packed, pack::pack_context(tree, contexts));
+/// Packs the code in a thread of its own, while the calling thread waits for Slurm.
+class PackingThread {
+public:
+    PackingThread(pack::ContextTree const& tree, fs::path const& contexts)
+        : thread_(start_thread("det-pack", [this, &tree, contexts](std::stop_token const&) {
+              packed_.emplace(pack::pack_tree(tree, contexts));
+          })) {}
+
+    /// Waits for the end of the thread. Call it once.
+    Result<pack::PackedTree> join() {
+        thread_.join();
+        return *std::move(packed_);
+    }
+
+private:
+    std::optional<Result<pack::PackedTree>> packed_;  // written by the thread
+    std::jthread thread_;
+};
+
+Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, pack::PackedTree archive,
+                                              fs::path const& contexts, Context& context) {
+    DET_TRY_ASSIGN(auto const packed, archive.store());
     if (packed.was_repaired)
         context.on_message(fmt::format("'{}' was damaged; it is whole again",
                                        (contexts / (packed.sha256 + ".tar.zst")).string()));
     bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
                                       [](auto const& member) { return member.path == "startup-hook.sh"; });
     return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
+}
+
+Result<std::optional<ContextSpec>> join_and_store(PackingThread& packing, pack::ContextTree const& tree,
+                                                  fs::path const& contexts, Context& context) {
+    DET_TRY_ASSIGN(auto packed, packing.join());
+    return store_code(tree, std::move(packed), contexts, context);
 }
 
 }  // namespace
@@ -150,7 +176,8 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
     DET_TRY_ASSIGN(auto const code, list_code(sources, GroupAccess::warned, context));
     if (!code) return std::optional<ContextSpec>();
     context.on_warnings(code->warnings);
-    DET_TRY_ASSIGN(auto stored, store_code(*code, contexts, context));
+    DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, contexts));
+    DET_TRY_ASSIGN(auto stored, store_code(*code, std::move(packed), contexts, context));
     return stored;
 }
 
@@ -160,10 +187,13 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, context));
     if (code) context.on_warnings(code->warnings);
     warn_about_limits(request.plan, context);
-    DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
     Cleanup cleanup(request.root);
+    std::optional<PackingThread> packing;
+    if (code) packing.emplace(*code, request.root.contexts());
+    DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
     DET_TRY_ASSIGN(auto const stored_code,
-                   code ? store_code(*code, request.root.contexts(), context) : find_stored_code(request));
+                   packing ? join_and_store(*packing, *code, request.root.contexts(), context)
+                           : find_stored_code(request));
     DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
     created.start_estimate = std::move(accepted);
     return created;

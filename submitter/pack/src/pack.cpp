@@ -2,14 +2,14 @@
 #include <det/pack/pack.hpp>
 
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive_writer.hpp"
+#include "compressor.hpp"
+#include "temporary_archive.hpp"
 
 namespace det::pack {
 namespace {
@@ -96,121 +96,45 @@ Result<ArchiveWriter::Finished> write_archive(ContextTree const& tree, ArchiveWr
     return archive.finish();
 }
 
-constexpr std::string_view temporary_prefix = ".context.";
-// Packing takes seconds and writes continuously, so an older file is stale.
-constexpr time_t old_s = 24 * 60 * 60;
-
-/// Removes old temporary files. Their age is compared with the file `fresh`, which was created just now,
-/// because the file server's clock may differ from the local one.
-void remove_stale_files(fs::path const& contexts, int fresh) {
-    struct stat now {};
-    auto const names = list_directory(contexts);
-    if (!names || ::fstat(fresh, &now) != 0) return;
-    for (auto const& name : *names) {
-        if (!name.starts_with(temporary_prefix)) continue;
-        auto const path = contexts / name;
-        struct stat info {};
-        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-        if (now.st_mtim.tv_sec - info.st_mtim.tv_sec > old_s) ::unlink(path.c_str());
-    }
-}
-
-bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t size_bytes) {
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-    if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
-    // The size differs if another release of zstd has compressed the same contents.
-    auto const holds = hash_compressed_file(path);
-    return holds && *holds == sha256;
-}
-
-/// An archive that is being written under a temporary name, in the directory of the finished archives.
-/// create() also removes old temporary files of killed processes. The destructor removes the temporary name.
-class TemporaryArchive {
-public:
-    static Result<TemporaryArchive> create(fs::path const& contexts);
-    TemporaryArchive(TemporaryArchive&&) noexcept;
-    TemporaryArchive& operator=(TemporaryArchive&&) = delete;
-    ~TemporaryArchive();
-
-    int fd() const { return file_.get(); }
-    std::string const& path() const { return path_; }
-
-    enum class StoreResult {
-        stored,
-        existed,   // the archive existed; this file is not needed
-        repaired,  // a damaged archive was replaced
-    };
-    /// Gives the file its name after its bytes are on the disk. An existing archive of this name stays if it
-    /// has the same size or its contents have the right hash.
-    Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
-
-private:
-    TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
-
-    std::string path_;  // the temporary name; empty if there is nothing to remove
-    UniqueFd file_;
-};
-
-Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
-    constexpr int attempts = 5;
-    for (int attempt = 1;; ++attempt) {
-        DET_TRY(make_directories(contexts));
-        auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
-        UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
-        if (file) {
-            remove_stale_files(contexts, file.get());
-            return TemporaryArchive(std::move(path), std::move(file));
-        }
-        // A failed creation of another process may remove the empty directory.
-        if (errno != ENOENT || attempt == attempts)
-            return os_error(fmt::format("create a file in '{}'", contexts.string()), errno);
-    }
-}
-
-TemporaryArchive::TemporaryArchive(TemporaryArchive&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
-
-TemporaryArchive::~TemporaryArchive() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
-                                                                 std::uint64_t size_bytes) {
-    auto const contexts = fs::path(path_).parent_path();
-    auto const path = (contexts / (sha256 + ".tar.zst")).string();
-    if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
-    if (::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
-    // link(2), not rename: on NFS a replaced file is lost to its readers on other machines.
-    auto stored_as = StoreResult::stored;
-    if (::link(path_.c_str(), path.c_str()) != 0) {
-        if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
-        if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
-        if (::rename(path_.c_str(), path.c_str()) != 0)
-            return os_error(fmt::format("replace the damaged '{}'", path), errno);
-        path_.clear();
-        stored_as = StoreResult::repaired;
-    }
-    DET_TRY(sync_directory(contexts));
-    return stored_as;
-}
-
-Result<PackedContext> store(ContextTree const& tree, fs::path const& contexts) {
-    DET_TRY_ASSIGN(auto archive, TemporaryArchive::create(contexts));
-    ArchiveWriter writer(archive.fd(), archive.path(), tree.size_bytes);
-    DET_TRY_ASSIGN(auto const finished, write_archive(tree, writer));
-    DET_TRY_ASSIGN(auto const stored_as, archive.store_as(finished.sha256, finished.file_size_bytes));
-    return PackedContext{finished.sha256, tree.size_bytes,
-                         stored_as == TemporaryArchive::StoreResult::existed,
-                         stored_as == TemporaryArchive::StoreResult::repaired};
-}
+Error while_packing(Error error) { return std::move(error).while_doing("packing the context"); }
 
 }  // namespace
 
+struct PackedTree::State {
+    TemporaryArchive archive;
+    ArchiveWriter::Finished finished;
+    std::uint64_t tree_size_bytes;
+};
+
+PackedTree::PackedTree(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PackedTree::PackedTree(PackedTree&&) noexcept = default;
+PackedTree::~PackedTree() = default;
+
+Result<PackedContext> PackedTree::store() {
+    auto& [archive, finished, tree_size_bytes] = *state_;
+    using StoreResult = TemporaryArchive::StoreResult;
+    auto const stored_as = archive.store_as(finished.sha256, finished.file_size_bytes);
+    if (!stored_as) return while_packing(stored_as.error());
+    return PackedContext{finished.sha256, tree_size_bytes, *stored_as == StoreResult::existed,
+                         *stored_as == StoreResult::repaired};
+}
+
+Result<PackedTree> pack_tree(ContextTree const& tree, fs::path const& contexts) {
+    auto archive = TemporaryArchive::create(contexts);
+    if (!archive) return while_packing(std::move(archive).error());
+    ArchiveWriter writer(archive->fd(), archive->path(), tree.size_bytes);
+    auto finished = write_archive(tree, writer);
+    if (!finished) return while_packing(std::move(finished).error());
+    if (!archive->is_stored(finished->sha256, finished->file_size_bytes)) {
+        if (auto synced = archive->sync(); !synced) return while_packing(std::move(synced).error());
+    }
+    return PackedTree(std::unique_ptr<PackedTree::State>(
+        new PackedTree::State{*std::move(archive), *std::move(finished), tree.size_bytes}));
+}
+
 Result<PackedContext> pack_context(ContextTree const& tree, fs::path const& contexts) {
-    auto packed = store(tree, contexts);
-    if (packed) return packed;
-    return std::move(packed).error().while_doing("packing the context");
+    DET_TRY_ASSIGN(auto packed, pack_tree(tree, contexts));
+    return packed.store();
 }
 
 Status receive_context(ReadArchive const& read, std::string const& sha256, fs::path const& contexts) {
@@ -219,13 +143,13 @@ Status receive_context(ReadArchive const& read, std::string const& sha256, fs::p
     std::string buffer(buffer_bytes, '\0');
     std::uint64_t size_bytes = 0;
     while (auto const count = read(std::span<char>(buffer))) {
-        DET_TRY(
-            write_all(archive.fd(), std::string_view(buffer).substr(0, count), "write the received code"));
+        DET_TRY(write_all(archive.fd(), std::string_view(buffer).substr(0, count), "the received code"));
         size_bytes += count;
     }
     auto const holds = hash_compressed_file(archive.path());
     if (!holds || *holds != sha256)
         return Error{codes::damaged, "the code arrived incomplete or damaged", "send it again"};
+    if (!archive.is_stored(sha256, size_bytes)) DET_TRY(archive.sync());
     DET_TRY(archive.store_as(sha256, size_bytes));
     return Ok{};
 }

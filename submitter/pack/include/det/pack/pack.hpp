@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -17,9 +18,32 @@ struct PackedContext {
     bool was_repaired = false;     // the stored archive was damaged and is replaced
 };
 
-/// Packs a listed tree into <contexts>/<sha256>.tar.zst. The same tree gives the same name and is stored
-/// once; two processes may pack it at the same time. A file that has changed since the listing is an error.
-/// After an error no temporary file is left in `contexts`.
+/// A packed tree whose archive has a temporary name in the directory of contexts.
+class PackedTree {
+public:
+    PackedTree(PackedTree&&) noexcept;
+    PackedTree& operator=(PackedTree&&) = delete;
+    /// Removes the temporary name.
+    ~PackedTree();
+
+    /// Gives the archive its name, <contexts>/<sha256>.tar.zst, unless it was stored before.
+    Result<PackedContext> store();
+
+private:
+    friend Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path const& contexts);
+    struct State;
+    explicit PackedTree(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+/// Packs a listed tree into a temporary file of `contexts`, and waits until its bytes are on the disk unless
+/// the archive was stored before. A file that has changed since the listing is an error. After an error no
+/// temporary file is left in `contexts`.
+Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path const& contexts);
+
+/// Packs a listed tree into <contexts>/<sha256>.tar.zst: pack_tree() and store(). The same tree gives the
+/// same name and is stored once; two processes may pack it at the same time.
 Result<PackedContext> pack_context(ContextTree const& tree, std::filesystem::path const& contexts);
 
 /// Fills the buffer with the next bytes of an archive; returns their number, 0 at the end.

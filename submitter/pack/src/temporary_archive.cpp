@@ -1,0 +1,100 @@
+#include "temporary_archive.hpp"
+
+#include <det/foundation/files.hpp>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compressor.hpp"
+
+namespace det::pack {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view temporary_prefix = ".context.";
+// Packing takes seconds and writes continuously, so an older file is stale.
+constexpr time_t old_s = 24 * 60 * 60;
+
+/// Removes old temporary files. Their age is compared with the file `fresh`, which was created just now,
+/// because the file server's clock may differ from the local one.
+void remove_stale_files(fs::path const& contexts, int fresh) {
+    struct stat now {};
+    auto const names = list_directory(contexts);
+    if (!names || ::fstat(fresh, &now) != 0) return;
+    for (auto const& name : *names) {
+        if (!name.starts_with(temporary_prefix)) continue;
+        auto const path = contexts / name;
+        struct stat info {};
+        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        if (now.st_mtim.tv_sec - info.st_mtim.tv_sec > old_s) ::unlink(path.c_str());
+    }
+}
+
+bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t size_bytes) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    if (static_cast<std::uint64_t>(info.st_size) == size_bytes) return true;
+    // The size differs if another release of zstd has compressed the same contents.
+    auto const holds = hash_compressed_file(path);
+    return holds && *holds == sha256;
+}
+
+}  // namespace
+
+Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
+    constexpr int attempts = 5;
+    for (int attempt = 1;; ++attempt) {
+        DET_TRY(make_directories(contexts));
+        auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
+        UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
+        if (file) {
+            remove_stale_files(contexts, file.get());
+            return TemporaryArchive(std::move(path), std::move(file));
+        }
+        // A failed creation of another process may remove the empty directory.
+        if (errno != ENOENT || attempt == attempts)
+            return os_error(fmt::format("create a file in '{}'", contexts.string()), errno);
+    }
+}
+
+TemporaryArchive::TemporaryArchive(TemporaryArchive&& other) noexcept
+    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
+
+TemporaryArchive::~TemporaryArchive() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+bool TemporaryArchive::is_stored(std::string const& sha256, std::uint64_t size_bytes) const {
+    return is_intact(path_of(sha256), sha256, size_bytes);
+}
+
+Status TemporaryArchive::sync() const {
+    if (::fsync(file_.get()) == 0) return Ok{};
+    return os_error(fmt::format("sync '{}'", path_), errno);
+}
+
+Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
+                                                                 std::uint64_t size_bytes) {
+    auto const contexts = directory();
+    auto const path = path_of(sha256);
+    if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+    // link(2), not rename: on NFS a replaced file is lost to its readers on other machines.
+    auto stored_as = StoreResult::stored;
+    if (::link(path_.c_str(), path.c_str()) != 0) {
+        if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
+        if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+        if (::rename(path_.c_str(), path.c_str()) != 0)
+            return os_error(fmt::format("replace the damaged '{}'", path), errno);
+        path_.clear();
+        stored_as = StoreResult::repaired;
+    }
+    DET_TRY(sync_directory(contexts));
+    return stored_as;
+}
+
+}  // namespace det::pack

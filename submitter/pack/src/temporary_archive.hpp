@@ -1,0 +1,46 @@
+#pragma once
+#include <det/foundation/files.hpp>
+#include <det/foundation/result.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace det::pack {
+
+/// An archive that is being written under a temporary name, in the directory of the finished archives.
+/// create() also removes old temporary files of killed processes. The destructor removes the temporary name.
+class TemporaryArchive {
+public:
+    static Result<TemporaryArchive> create(std::filesystem::path const& contexts);
+    TemporaryArchive(TemporaryArchive&&) noexcept;
+    TemporaryArchive& operator=(TemporaryArchive&&) = delete;
+    ~TemporaryArchive();
+
+    int fd() const { return file_.get(); }
+    std::string const& path() const { return path_; }
+
+    enum class StoreResult {
+        stored,
+        existed,   // the archive existed; this file is not needed
+        repaired,  // a damaged archive was replaced
+    };
+    bool is_stored(std::string const& sha256, std::uint64_t size_bytes) const;
+    /// Waits until the bytes of the file are on the disk.
+    Status sync() const;
+    /// Gives the file, whose bytes are on the disk, its name. An existing archive of this name stays if it
+    /// has the same size or its contents have the right hash.
+    Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
+
+private:
+    TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
+    std::filesystem::path directory() const { return std::filesystem::path(path_).parent_path(); }
+    std::string path_of(std::string const& sha256) const {
+        return (directory() / (sha256 + ".tar.zst")).string();
+    }
+
+    std::string path_;  // the temporary name; empty if there is nothing to remove
+    UniqueFd file_;
+};
+
+}  // namespace det::pack
