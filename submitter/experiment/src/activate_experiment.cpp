@@ -91,14 +91,30 @@ Status check_can_be_activated(OpenExperiment const& experiment) {
     return Ok{};
 }
 
+/// A creation that submits several arrays may have been interrupted between two of them. The jobs that Slurm
+/// has do not say which trials they run, so such an experiment cannot be completed.
+Status check_arrays_are_complete(tracker::history::ExperimentRecord const& record) {
+    std::uint64_t trials = 0;
+    for (auto const& array : record.arrays()) trials += array.trial_count;
+    if (trials >= record.spec->trial_count) return Ok{};
+    return Error{
+        codes::wrong_state,
+        fmt::format("Slurm has jobs for {} of the {} trials of experiment {}: its creation was "
+                    "interrupted",
+                    trials, record.spec->trial_count, record.id.value),
+        fmt::format("'det-submit experiment kill {}' ends it; then create it again", record.id.value)};
+}
+
 }  // namespace
 
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context) {
     DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_can_be_activated(experiment));
     auto const& record = experiment.view.record;
-    if (!is_recorded(record))
+    if (!is_recorded(record)) {
+        DET_TRY(check_arrays_are_complete(record));
         DET_TRY(record_event(experiment, event_kinds::created, jobs_body(record.arrays()), context));
+    }
     DET_TRY(journal::write_desired(experiment.layout.desired(), DesiredState::run));
     DET_TRY_ASSIGN(auto resubmitted, resubmit_interrupted(experiment, context));
     DET_TRY(update_jobs(plan_release(experiment.view.own_arrays()), context.slurm));

@@ -146,6 +146,14 @@ BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_completed_or_archived) {
     held.comment = mark->substr(std::string("--comment=").size());
     held.comment = held.comment.substr(0, held.comment.find('/')) + "/21";
     slurm.job = held;
+    auto spec = must(parse_spec(must(read_file(lost.spec()))));
+    spec.trial_count = 2;  // of two arrays, only one was submitted
+    must(write_file(lost.spec(), render_spec(spec)));
+    BOOST_TEST(run("experiment activate 21") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "Slurm has jobs for 1 of the 2 trials of experiment 21"), err);
+    BOOST_TEST(!was_called("release 4731"));
+    spec.trial_count = 1;
+    must(write_file(lost.spec(), render_spec(spec)));
     BOOST_TEST(run("experiment activate 21") == 0, err);
     BOOST_TEST(was_called("release 4731"));
     BOOST_TEST(state(21) == "QUEUED");
