@@ -22,7 +22,7 @@ Result<std::vector<slurm::JobRef>> jobs_of(Dependency const& dependency, RootLay
     DET_TRY_ASSIGN(auto const events, journal::load_events(layout.events()));
     auto const arrays = array_jobs_of(events_in_force(events, spec));
     std::vector<slurm::JobRef> jobs;
-    if (!dependency.trial || spec.lanes > 1) {  // which task runs a packed trial is known only once it runs
+    if (!dependency.trial || spec.claims_trials()) {  // any task may run a trial that tasks claim
         for (auto const& array : arrays) jobs.push_back({array.job, {}});
         return jobs;
     }

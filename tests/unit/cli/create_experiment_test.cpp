@@ -512,4 +512,20 @@ BOOST_AUTO_TEST_CASE(an_experiment_that_follows_others_depends_on_their_jobs) {
     BOOST_TEST(!path_exists(experiment(3).path()));
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_any_task_may_run_is_awaited_by_the_whole_array) {
+    must(write_file(directory / "exp.yaml",
+                    "name: example\nentrypoint: ./train\nresources: {slots_per_trial: 8}\n"
+                    "hyperparameters: {a: {type: int, minval: 0, maxval: 9}}\n"
+                    "searcher: {name: random, metric: loss, max_trials: 4, max_concurrent_trials: 2}\n"));
+    slurm.submit_jobs_max = 3;
+    BOOST_TEST(create() == 0, err);
+    slurm.submit_jobs_max.reset();
+    det::slurm::JobStatus job;
+    job.ref = {4711, {}};
+    job.state = det::slurm::JobState::running;
+    slurm.job = job;
+    BOOST_TEST(create(" --config slurm.after=[1.3]") == 0, err);
+    BOOST_TEST(std::ranges::count(slurm.submissions.back().options, "--dependency=afterany:4711") == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
