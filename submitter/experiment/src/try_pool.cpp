@@ -156,17 +156,14 @@ Status poll(PreflightJob& job, bool is_late, site::LoginFacts const& login, Cont
     return Ok{};
 }
 
-}  // namespace
-
-Result<std::vector<TriedPool>> try_pools(std::vector<site::Pool> const& pools, RootLayout const& root,
-                                         std::chrono::seconds patience, Context& context) {
-    DET_TRY_ASSIGN(auto const directory, PreflightDirectory::make(root));
-    DET_TRY_ASSIGN(auto const clock_offset_us, measure_clock_offset_us(directory.path()));
+/// Submits a job per pool and waits for all of them.
+Status run_jobs(std::vector<site::Pool> const& pools, RootLayout const& root, fs::path const& directory,
+                std::chrono::seconds patience, Context& context, std::vector<PreflightJob>& jobs) {
+    DET_TRY_ASSIGN(auto const clock_offset_us, measure_clock_offset_us(directory));
     site::LoginFacts const login{root.path().string(), identify_file(sibling_program("det-launch")),
                                  clock_offset_us};
-    std::vector<PreflightJob> jobs;
     for (auto const& pool : pools) {
-        DET_TRY_ASSIGN(auto job, submit(pool, root, directory.path(), jobs.size(), context));
+        DET_TRY_ASSIGN(auto job, submit(pool, root, directory, jobs.size(), context));
         context.on_message(job.is_over ? fmt::format("pool '{}': refused", pool.name)
                                        : fmt::format("pool '{}': job {}", pool.name, job.tried.job));
         jobs.push_back(std::move(job));
@@ -178,6 +175,25 @@ Result<std::vector<TriedPool>> try_pools(std::vector<site::Pool> const& pools, R
             if (!job.is_over) DET_TRY(poll(job, is_late, login, context));
         }
         if (!std::ranges::all_of(jobs, &PreflightJob::is_over)) context.clock.sleep_for(poll_interval);
+    }
+    return Ok{};
+}
+
+}  // namespace
+
+Result<std::vector<TriedPool>> try_pools(std::vector<site::Pool> const& pools, RootLayout const& root,
+                                         std::chrono::seconds patience, Context& context) {
+    DET_TRY_ASSIGN(auto const directory, PreflightDirectory::make(root));
+    std::vector<PreflightJob> jobs;
+    if (auto ended = run_jobs(pools, root, directory.path(), patience, context, jobs); !ended) {
+        auto error = std::move(ended).error();
+        for (auto const& job : jobs) {
+            if (job.is_over) continue;
+            if (auto const cancelled = context.slurm.cancel({job.tried.job, {}}); !cancelled)
+                error.notes.push_back(
+                    fmt::format("preflight job {0} may still run: 'scancel {0}' ends it", job.tried.job));
+        }
+        return error;
     }
     std::vector<TriedPool> tried;
     for (auto& job : jobs) tried.push_back(std::move(job.tried));

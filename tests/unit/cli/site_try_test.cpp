@@ -89,6 +89,16 @@ BOOST_AUTO_TEST_CASE(a_job_that_does_not_start_is_cancelled) {
     BOOST_TEST(is_root_clean());
 }
 
+BOOST_AUTO_TEST_CASE(an_error_of_slurm_cancels_the_submitted_jobs) {
+    slurm.refused = {"find"};
+    BOOST_TEST(run("site try") == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(slurm.calls.back() == "cancel 4711");
+    BOOST_TEST(is_root_clean());
+    slurm.refused = {"find", "cancel"};
+    BOOST_TEST(run("site try") == to_int(ExitCode::refused_by_slurm));
+    BOOST_TEST(contains(err, "'scancel 4711' ends it"), err);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_that_refuses_the_job_is_a_finding_and_the_others_are_tried) {
     slurm.submit_error = Error{codes::slurm_refused, "Slurm refused the job", "", {}, {"invalid account"}};
     BOOST_TEST(run("site try") == to_int(ExitCode::could_not));
