@@ -31,12 +31,15 @@ Error as_slurm_error(std::string_view program, Error const& error) {
     return error.code == codes::timed_out ? unreachable(program, error.message) : error;
 }
 
-/// Changes the error of an sbatch that timed out to submission_unclear: Slurm may have the job.
+/// What sbatch or det-submit says if the request was sent and no answer came.
+constexpr char const* unanswered[] = {"timed out", "did not end within",
+                                      "Zero Bytes were transmitted or received", "Message receive failure"};
+
+/// Changes the error of an sbatch that was not answered to submission_unclear: Slurm may have the job.
 Error as_unclear_submission(Error error) {
-    auto const& notes = error.notes;
-    bool const was_sent = std::any_of(notes.begin(), notes.end(), [](std::string const& note) {
-        return note.find("timed out") != std::string::npos ||
-               note.find("did not end within") != std::string::npos;
+    bool const was_sent = std::ranges::any_of(error.notes, [](std::string const& note) {
+        return std::ranges::any_of(unanswered,
+                                   [&](char const* words) { return note.find(words) != std::string::npos; });
     });
     if (error.code != codes::slurm_unreachable || !was_sent) return error;
     error.code = codes::submission_unclear;
