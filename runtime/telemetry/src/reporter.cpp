@@ -47,6 +47,7 @@ bool Reporter::push(Entry const& entry) {
 void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_completed,
                       std::span<Metric const> metrics) {
     if (push(MetricsEntry{time, steps_completed, group, metrics})) return;
+    if (has_forked()) return;
     std::scoped_lock const lock(mutex_);
     if (!has_room()) return;
     queue_metrics(time, group, steps_completed, metrics);
@@ -55,6 +56,7 @@ void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_
 
 void Reporter::report(EncodedRecord const& record) {
     if (push(record)) return;
+    if (has_forked()) return;
     std::scoped_lock const lock(mutex_);
     if (!has_room()) return;
     queue_record(record);

@@ -180,6 +180,8 @@ BOOST_AUTO_TEST_CASE(a_forked_child_ends_without_the_thread) {
         {
             auto const inherited = &reporter;
             inherited->report(UtcTime{1}, "training", 2, metrics);
+            inherited->report(
+                EncodedRecord{RecordType::metrics, std::string(options().capacity_bytes / 2, 'x')});
             (void)inherited->close();
         }
         ::_exit(0);

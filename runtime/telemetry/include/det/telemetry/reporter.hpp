@@ -35,8 +35,8 @@ struct ReporterOptions {
 /// Writes the journal of a run's chief. report() copies into a queue, from which a thread writes to the
 /// journal; if the queue is full, reports are dropped, counted, and the count is written to the journal.
 /// append() writes in the calling thread, after the reports before it. All functions are thread-safe. In a
-/// forked child reports are lost, and close() and the destructor do nothing. Must not be called there:
-/// append(), flush(), and report() with a report that is larger than a quarter of the queue.
+/// forked child reports are lost, and close() and the destructor do nothing; append() and flush() must not be
+/// called there.
 class Reporter {
 public:
     /// \param clock must outlive the reporter
