@@ -30,6 +30,11 @@ class Package(Case):
         done = self.python("import determined.core; assert 'libdet' not in open('/proc/self/maps').read()")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_an_empty_det_library_is_like_none(self):
+        find = "from determined._lib._library import find_library; print(find_library())"
+        self.assertEqual(self.python(find, DET_LIBRARY="/no/libdet.so").stdout, "/no/libdet.so\n")
+        self.assertEqual(self.python(find, DET_LIBRARY="").stdout, self.python("import os; os.environ.pop('DET_LIBRARY', None); " + find).stdout)
+
     def test_modules_of_the_package_are_found(self):
         done = self.python("import determined.core._context; import determined; print(determined.__file__)")
         self.assertEqual(done.stdout, f"{BUILD}/lib/det-submit/python/determined/__init__.py\n", done.stderr)

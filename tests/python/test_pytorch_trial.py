@@ -454,7 +454,7 @@ class InTrial(TrialCase):
             self.assertIn("ProfilerStep#0", names)
             self.assertTrue(any("addmm" in name for name in names), names)
 
-    def test_a_trial_that_starts_from_anothers_checkpoint_takes_its_weights_only(self):
+    def test_a_trial_that_starts_from_anothers_checkpoint_begins_at_batch_0(self):
         self.add_program("pytorch_trial.py")
         self.train("pytorch_trial:InterruptedTrial")
         source, checkpoint = self.directory, self.checkpoints()[-1][0]

@@ -340,6 +340,12 @@ except wandb.CommError as problem:
             assert wandb.watch(model, torch, log="all") == [] == run.watch(model)
             artifact = wandb.Artifact("notes", type="text")
             table = wandb.Table(columns=["x", "y"], data=[[1, 2], [3, 4]])
+            table.add_column("z", (5, 6))
+            assert table.data == [[1, 2, 5], [3, 4, 6]]
+            grown = wandb.Table()
+            grown.add_column("x", [1, 2])
+            grown.add_column("y", [3, 4])
+            assert grown.data == [[1, 3], [2, 4]] and grown.get_column("y") == [3, 4]
             for _ in range(2):
                 artifact.add(table, "table")
                 artifact.add_reference("s3://bucket/file")

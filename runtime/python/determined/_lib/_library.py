@@ -115,8 +115,12 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     ),
 }
 
-# Calls that can't fail. ctypes keeps the global interpreter lock during them, because they are short; only
-# det_checkpoint_draft_destroy() may take longer, because it removes files.
+# Calls that can't fail. ctypes releases the global interpreter lock during them, because they remove files.
+_SLOW_CALLS: Dict[str, Tuple[Any, ...]] = {
+    "det_checkpoint_draft_destroy": (None, c_void_p),
+}
+
+# Short calls that can't fail. ctypes keeps the global interpreter lock during them.
 _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_version": (c_char_p,),
     "det_error_code": (c_char_p,),
@@ -128,7 +132,6 @@ _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_context_destroy": (None, c_void_p),
     "det_checkpoint_draft_uuid": (c_char_p, c_void_p),
     "det_checkpoint_draft_directory": (c_char_p, c_void_p),
-    "det_checkpoint_draft_destroy": (None, c_void_p),
 }
 
 
@@ -142,10 +145,11 @@ class Library:
             function = getattr(blocking, name)
             function.restype, function.argtypes = c_int32, arguments
             setattr(self, name, function)
-        for name, (result, *parameters) in _SHORT_CALLS.items():
-            function = getattr(short, name)
-            function.restype, function.argtypes = result, parameters
-            setattr(self, name, function)
+        for library, calls in ((blocking, _SLOW_CALLS), (short, _SHORT_CALLS)):
+            for name, (result, *parameters) in calls.items():
+                function = getattr(library, name)
+                function.restype, function.argtypes = result, parameters
+                setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the package does not use {name}")
@@ -198,7 +202,7 @@ def find_library() -> str:
     """The path of libdet.so: DET_LIBRARY, else a file in or beside the package, else one in DET_MODULES, else
     the name alone, which the dynamic linker looks for."""
     for path in _candidates():
-        if os.path.exists(path) or "DET_LIBRARY" in os.environ:
+        if os.path.exists(path) or os.environ.get("DET_LIBRARY"):
             return path
     return SONAME
 

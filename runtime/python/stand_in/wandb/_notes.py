@@ -85,7 +85,10 @@ class Table(Media):
 
     def add_column(self, name: Any, data: Any) -> None:
         self.columns.append(name)
-        for row, value in zip(self.data or [[] for _ in data], data):
+        values = list(data)
+        if not self.data:
+            self.data = [[] for _ in values]
+        for row, value in zip(self.data, values):
             row.append(value)
 
     def get_column(self, name: Any, convert_to: Optional[str] = None) -> Any:
