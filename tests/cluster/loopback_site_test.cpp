@@ -267,6 +267,13 @@ BOOST_AUTO_TEST_CASE(slurm_option_sets_a_line_and_reports_an_unknown_key) {
     BOOST_TEST(!path_exists("/var/lib/det-loopback/wrong"));
 }
 
+BOOST_AUTO_TEST_CASE(cpus_that_the_sockets_cannot_share_are_refused) {
+    auto const output = run_cluster_command({"up", "--name=wrong", "--profile=two-sockets", "--cpus=5"});
+    BOOST_TEST(output.exit_code == 2);
+    BOOST_TEST(contains(output.err, "5 CPUs can't be divided among the 2 sockets"), output.err);
+    BOOST_TEST(!path_exists("/var/lib/det-loopback/wrong"));
+}
+
 BOOST_AUTO_TEST_CASE(every_node_sees_a_state_directory_below_tmp) {
     TemporaryDirectory const base;
     std::string const dir = "--dir=" + base.path().string();

@@ -130,4 +130,26 @@ BOOST_AUTO_TEST_CASE(preemption_by_qos) {
     site.run_trial();
 }
 
+BOOST_AUTO_TEST_CASE(gpus_of_several_types_and_nodes_without) {
+    auto options =
+        shape(8,
+              {"PartitionName=gpu Nodes=n[0-1] Default=YES MaxTime=2-00:00:00 State=UP PreemptMode=OFF",
+               "PartitionName=cpu Nodes=n2 State=UP PreemptMode=OFF"},
+              "mixed-nodes");
+    options.nodes = 3;
+    Site const site("large-gpu", options);
+    auto const made =
+        site.login("root", {"bash", "-c",
+                            "sacctmgr --immediate add qos debug MaxTRESPerUser=node=2 Priority=1000 && "
+                            "sacctmgr --immediate modify user researcher set qos+=debug"});
+    BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.out << made.err);
+    BOOST_TEST(site.changes() == "");
+    BOOST_TEST(site.pools() == "a100 v100 any debug cpu ");
+    site.run_trial();
+    auto const script = site.shell(
+        "export DET_SITE=$HOME/site.yaml; det-submit experiment create x.yaml code --dry-run "
+        "--config resources.resource_pool=v100");
+    BOOST_TEST(script.find("#SBATCH --gres=gpu:v100:4\n") != std::string::npos, script);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,10 @@ Result<ClusterPaths> ClusterPaths::make(std::filesystem::path const& base, std::
     auto const resolved = std::filesystem::weakly_canonical(std::filesystem::absolute(base), failed);
     if (failed) return os_error(fmt::format("resolve '{}'", base.string()), failed.value());
     ClusterPaths paths(resolved, std::move(name));
-    auto const socket = paths.munge_socket().string();
+    auto const socket =
+        std::max(paths.munge_socket(), paths.mariadb_socket(), [](auto const& a, auto const& b) {
+            return a.native().size() < b.native().size();
+        }).string();
     if (socket.size() >= sizeof(sockaddr_un{}.sun_path)) {
         return Error{codes::usage, fmt::format("'{}' is too long for the path of a Unix socket", socket),
                      "use a shorter --dir or --name"};

@@ -42,6 +42,7 @@ public:
     std::filesystem::path record() const { return run() / "init"; }
     std::filesystem::path control() const { return run() / "control"; }
     std::filesystem::path munge_socket() const { return run() / "munge.sock"; }
+    std::filesystem::path mariadb_socket() const { return run() / "mariadb.sock"; }
     std::filesystem::path log() const { return state() / "log"; }
     std::filesystem::path spool() const { return state() / "spool"; }
     std::filesystem::path ctld() const { return state() / "ctld"; }

@@ -78,6 +78,12 @@ Result<ClusterOptions> options_of(Arguments const& arguments) {
         }
         options.slurm_options.push_back({line.substr(0, equals), line.substr(equals + 1)});
     }
+    if (auto const sockets = options.profile.sockets; sockets > 0 && options.cpus_per_node() % sockets != 0) {
+        return Error{codes::usage,
+                     fmt::format("{} CPUs can't be divided among the {} sockets of profile {}",
+                                 options.cpus_per_node(), sockets, options.profile.name),
+                     fmt::format("give --cpus a multiple of {}", sockets)};
+    }
     return options;
 }
 

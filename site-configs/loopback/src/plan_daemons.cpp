@@ -57,8 +57,7 @@ DaemonSpec plan_mariadbd(ClusterPaths const& paths) {
     auto const serve = fmt::format(
         "exec mariadbd --no-defaults --user=root --datadir='{0}' --socket='{1}' --pid-file='{2}' "
         "--bind-address=127.0.0.1 --port={3} --skip-grant-tables --innodb-buffer-pool-size=64M",
-        data, (paths.run() / "mariadb.sock").string(), (paths.run() / "mariadbd.pid").string(),
-        database_port);
+        data, paths.mariadb_socket().string(), (paths.run() / "mariadbd.pid").string(), database_port);
     return {.name = "mariadbd",
             .argv = {"sh", "-c", fmt::format("{} && {}", install, serve)},
             .output = paths.log() / "mariadbd.out",

@@ -3,6 +3,38 @@
 #include <algorithm>
 
 namespace det::loopback {
+namespace {
+
+/// Limits of users are kept in a database. researcher has one account, colleague has none.
+SiteProfile accounting_profile() {
+    return {.name = "accounting",
+            .slurm_options = {{"AccountingStorageType", "accounting_storage/slurmdbd"},
+                              {"AccountingStorageHost", "ctl"},
+                              {"AccountingStorageEnforce", "limits,qos"},
+                              {"AccountingStorageTRES", "gres/gpu"}},
+            .accounting = Accounting::slurmdbd,
+            .programs = {{"mariadbd", "mariadb-server"},
+                         {"mariadb-install-db", "mariadb-server"},
+                         {"slurmdbd", "slurmdbd"}},
+            .setup = {{"sacctmgr", "--immediate", "add", "account", "lab"},
+                      {"sacctmgr", "--immediate", "add", "user", "researcher", "account=lab"},
+                      {"sacctmgr", "--immediate", "modify", "qos", "normal", "set",
+                       "MaxTRESPerUser=gres/gpu=8", "MaxSubmitJobsPerUser=10"}}};
+}
+
+/// The same with nodes of three kinds, and fair share.
+SiteProfile mixed_nodes_profile() {
+    auto profile = accounting_profile();
+    profile.name = "mixed-nodes";
+    profile.node_kinds = {{"a100", 8}, {"v100", 4}, {"", 0}};
+    profile.slurm_options.insert(profile.slurm_options.end(), {{"SelectTypeParameters", "CR_Core_Memory"},
+                                                               {"PriorityType", "priority/multifactor"},
+                                                               {"PriorityWeightFairshare", "100000"},
+                                                               {"TrackWCKey", "yes"}});
+    return profile;
+}
+
+}  // namespace
 
 std::vector<SiteProfile> const& profiles() {
     static std::vector<SiteProfile> const all{
@@ -38,20 +70,8 @@ std::vector<SiteProfile> const& profiles() {
         // Jobs run in images: apptainer is on the nodes. Of Debian's releases sid has it, so this is
         // for 26.05.
         {.name = "apptainer", .programs = {{"apptainer", "apptainer"}}},
-        // Limits of users are kept in a database. researcher has one account, colleague has none.
-        {.name = "accounting",
-         .slurm_options = {{"AccountingStorageType", "accounting_storage/slurmdbd"},
-                           {"AccountingStorageHost", "ctl"},
-                           {"AccountingStorageEnforce", "limits,qos"},
-                           {"AccountingStorageTRES", "gres/gpu"}},
-         .accounting = Accounting::slurmdbd,
-         .programs = {{"mariadbd", "mariadb-server"},
-                      {"mariadb-install-db", "mariadb-server"},
-                      {"slurmdbd", "slurmdbd"}},
-         .setup = {{"sacctmgr", "--immediate", "add", "account", "lab"},
-                   {"sacctmgr", "--immediate", "add", "user", "researcher", "account=lab"},
-                   {"sacctmgr", "--immediate", "modify", "qos", "normal", "set", "MaxTRESPerUser=gres/gpu=8",
-                    "MaxSubmitJobsPerUser=10"}}},
+        accounting_profile(),
+        mixed_nodes_profile(),
     };
     return all;
 }

@@ -20,6 +20,12 @@ struct Program {
     char const* package;
 };
 
+/// A kind of nodes, of which a site has several.
+struct NodeKind {
+    std::string_view slot_type;  // of its fake GPUs
+    int slots = 0;               // per node; `up --slots` may lower it
+};
+
 enum class Accounting { none, slurmdbd };
 
 /// What a site decides for its users: a row of the table in site_profile.cpp.
@@ -27,6 +33,7 @@ struct SiteProfile {
     std::string_view name;
     std::vector<ConfigLine> slurm_options = {};     // replace our lines of slurm.conf
     std::vector<std::string_view> slot_types = {};  // of a node's fake GPUs, in equal parts; empty: no type
+    std::vector<NodeKind> node_kinds = {};          // of equal parts of the nodes; empty: all nodes are alike
     int sockets = 0;  // of a node, each with its part of the CPUs and GPUs; 0: Slurm counts CPUs only
     std::string_view oversubscribe = "EXCLUSIVE";  // OverSubscribe of both partitions
     std::vector<std::string_view> files = {};      // of site-configs/loopback/profiles, copied to etc/

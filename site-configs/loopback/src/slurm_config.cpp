@@ -106,16 +106,46 @@ std::vector<SlotGroup> slot_groups(ClusterOptions const& options) {
         add(profile.slot_types[static_cast<std::size_t>(i)], part_of(options.slots, i, type_count),
             std::nullopt);
     }
-    if (groups.empty()) add("", {0, options.slots}, std::nullopt);
+    if (profile.sockets == 0 && type_count == 0) add("", {0, options.slots}, std::nullopt);
     return groups;
 }
 
-std::string gres_of_node(ClusterOptions const& options) {
-    if (options.profile.slot_types.empty()) return fmt::format("gpu:{}", options.slots);
+/// Nodes with the same GPUs.
+struct NodeGroup {
+    Range nodes;
+    std::vector<SlotGroup> slots;
+};
+
+std::vector<NodeGroup> node_groups(ClusterOptions const& options) {
+    auto const& node_kinds = options.profile.node_kinds;
+    if (node_kinds.empty()) return {{{0, options.nodes}, slot_groups(options)}};
+    std::vector<NodeGroup> groups;
+    auto const count = static_cast<int>(node_kinds.size());
+    for (int i = 0; i < count; ++i) {
+        auto const& kind = node_kinds[static_cast<std::size_t>(i)];
+        NodeGroup group{part_of(options.nodes, i, count), {}};
+        if (auto const slots = std::min(kind.slots, options.slots); slots > 0)
+            group.slots.push_back({kind.slot_type, {0, slots}, std::nullopt});
+        if (group.nodes.count > 0) groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+std::string range_of(NodeGroup const& group) { return bracketed("n", group.nodes.first, group.nodes.count); }
+
+/// " Gres=gpu:4" or " Gres=gpu:a100:2,gpu:t4:2"; empty if the nodes have no GPUs.
+std::string gres_of(NodeGroup const& group) {
+    int untyped = 0;
     std::vector<std::string> gres;
-    for (auto const& group : slot_groups(options))
-        gres.push_back(fmt::format("gpu:{}:{}", group.type, group.slots.count));
-    return join(gres, ",");
+    for (auto const& slots : group.slots) {
+        if (slots.type.empty()) {
+            untyped += slots.slots.count;
+        } else {
+            gres.push_back(fmt::format("gpu:{}:{}", slots.type, slots.slots.count));
+        }
+    }
+    if (untyped > 0) gres.push_back(fmt::format("gpu:{}", untyped));
+    return gres.empty() ? "" : " Gres=" + join(gres, ",");
 }
 
 /// "CPUs=8", and the sockets if the profile has them.
@@ -129,11 +159,13 @@ std::string cpus_of_node(ClusterOptions const& options) {
 std::vector<ConfigLine> node_lines(ClusterOptions const& options) {
     std::vector<ConfigLine> lines;
     if (options.slots > 0) lines.push_back({"GresTypes", "gpu"});
-    auto const gres = options.slots > 0 ? fmt::format(" Gres={}", gres_of_node(options)) : "";
-    lines.push_back(
-        {"NodeName", fmt::format("{} NodeAddr={} {} RealMemory={}{} State=UNKNOWN", node_range(options),
-                                 bracketed("10.77.0.", first_address, options.nodes), cpus_of_node(options),
-                                 node_memory_mib, gres)});
+    for (auto const& group : node_groups(options)) {
+        lines.push_back(
+            {"NodeName",
+             fmt::format("{} NodeAddr={} {} RealMemory={}{} State=UNKNOWN", range_of(group),
+                         bracketed("10.77.0.", first_address + group.nodes.first, group.nodes.count),
+                         cpus_of_node(options), node_memory_mib, gres_of(group))});
+    }
     auto const common = fmt::format("Nodes={} MaxTime=INFINITE State=UP OverSubscribe={}",
                                     node_range(options), options.profile.oversubscribe);
     lines.push_back({"PartitionName",
@@ -189,15 +221,17 @@ std::string render_slurm_conf(ClusterOptions const& options, Proctrack proctrack
 
 std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& paths) {
     std::string text;
-    for (auto const& group : slot_groups(options)) {
-        auto const type = group.type.empty() ? "" : fmt::format(" Type={}", group.type);
-        // File= names device nodes, because slurmd registers a Count= without File= as 0.
-        auto const cores = group.cores ? fmt::format(" Cores={}-{}", group.cores->first,
-                                                     group.cores->first + group.cores->count - 1)
-                                       : "";
-        text += fmt::format("NodeName={} Name=gpu{} File={}{}\n", node_range(options), type,
-                            bracketed((paths.dev() / "gpu").string(), group.slots.first, group.slots.count),
-                            cores);
+    for (auto const& nodes : node_groups(options)) {
+        for (auto const& group : nodes.slots) {
+            auto const type = group.type.empty() ? "" : fmt::format(" Type={}", group.type);
+            auto const cores = group.cores ? fmt::format(" Cores={}-{}", group.cores->first,
+                                                         group.cores->first + group.cores->count - 1)
+                                           : "";
+            // File= names device nodes, because slurmd registers a Count= without File= as 0.
+            text += fmt::format(
+                "NodeName={} Name=gpu{} File={}{}\n", range_of(nodes), type,
+                bracketed((paths.dev() / "gpu").string(), group.slots.first, group.slots.count), cores);
+        }
     }
     return text;
 }
