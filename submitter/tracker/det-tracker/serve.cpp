@@ -81,7 +81,7 @@ public:
     Outcome run(Session& session) override {
         auto served = serve(session);
         // `start` waits for one of these words.
-        if (!served && ready_fd_) (void)write_all(*ready_fd_, "failed\n", "tell the parent process");
+        if (!served && ready_fd_) (void)write_all(*ready_fd_, "failed\n", "the pipe to the parent process");
         if (!served) return std::move(served).error();
         return ExitCode::done;
     }
@@ -161,7 +161,7 @@ private:
                                            state.port, paths.state().string()));
         }
         if (ready_fd_) {
-            (void)write_all(*ready_fd_, "ready\n", "tell the parent process");
+            (void)write_all(*ready_fd_, "ready\n", "the pipe to the parent process");
             ::close(*ready_fd_);
         }
     }
