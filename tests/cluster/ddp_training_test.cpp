@@ -175,7 +175,8 @@ BOOST_AUTO_TEST_CASE(weights_of_a_script_do_not_depend_on_interruptions) {
     std::vector<Training> const interrupted{create(script, 2), create(script, 4)};
     interrupt(interrupted);
     for (auto const& each : interrupted) check_runs(each);
-    // With more than two ranks gloo may add in another order.
+    // With more than two ranks gloo may add in another order. A difference of 1e-7 in one step becomes less
+    // than 1e-6 in these networks, whose activations are smooth.
     BOOST_TEST(difference(left_alone[0], interrupted[0]) == "0.0");
     BOOST_TEST(std::stod(difference(left_alone[1], interrupted[1])) < 1e-4);
 }

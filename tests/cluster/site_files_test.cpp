@@ -131,11 +131,11 @@ BOOST_AUTO_TEST_CASE(preemption_by_qos) {
 }
 
 BOOST_AUTO_TEST_CASE(gpus_of_several_types_and_nodes_without) {
-    auto options =
-        shape(8,
-              {"PartitionName=gpu Nodes=n[0-1] Default=YES MaxTime=2-00:00:00 State=UP PreemptMode=OFF",
-               "PartitionName=cpu Nodes=n2 State=UP PreemptMode=OFF"},
-              "mixed-nodes");
+    auto options = shape(8,
+                         {"PartitionName=gpu Nodes=n[0-1] Default=YES DefMemPerCPU=100 MaxTime=2-00:00:00 "
+                          "State=UP PreemptMode=OFF",
+                          "PartitionName=cpu Nodes=n2 DefMemPerCPU=100 State=UP PreemptMode=OFF"},
+                         "mixed-nodes");
     options.nodes = 3;
     Site const site("large-gpu", options);
     auto const made =

@@ -59,7 +59,7 @@ class InterruptedTrial(pytorch.PyTorchTrial):
         self.context = context
         hidden = context.get_hparam("hidden")
         network = nn.Sequential(
-            nn.Linear(FEATURES, hidden), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, 1)
+            nn.Linear(FEATURES, hidden), nn.BatchNorm1d(hidden), nn.Tanh(), nn.Dropout(0.2), nn.Linear(hidden, 1)
         )
         self.model = context.wrap_model(network)
         self.optimizer = context.wrap_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9))
