@@ -4,9 +4,8 @@
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/start_thread.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/pack/pack.hpp>
+#include <det/pack/packing_thread.hpp>
 #include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
 #include <det/tracker/history/history.hpp>
@@ -133,25 +132,6 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
     return std::optional(std::move(tree));
 }
 
-/// Packs the code in a thread of its own, while the calling thread waits for Slurm.
-class PackingThread {
-public:
-    PackingThread(pack::ContextTree const& tree, fs::path const& contexts)
-        : thread_(start_thread("det-pack", [this, &tree, contexts](std::stop_token const&) {
-              packed_.emplace(pack::pack_tree(tree, contexts));
-          })) {}
-
-    /// Waits for the end of the thread. Call it once.
-    Result<pack::PackedTree> join() {
-        thread_.join();
-        return *std::move(packed_);
-    }
-
-private:
-    std::optional<Result<pack::PackedTree>> packed_;  // written by the thread
-    std::jthread thread_;
-};
-
 Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, pack::PackedTree archive,
                                               fs::path const& contexts, Context& context) {
     DET_TRY_ASSIGN(auto const packed, archive.store());
@@ -163,7 +143,7 @@ Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, pac
     return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
 }
 
-Result<std::optional<ContextSpec>> join_and_store(PackingThread& packing, pack::ContextTree const& tree,
+Result<std::optional<ContextSpec>> join_and_store(pack::PackingThread& packing, pack::ContextTree const& tree,
                                                   fs::path const& contexts, Context& context) {
     DET_TRY_ASSIGN(auto packed, packing.join());
     return store_code(tree, std::move(packed), contexts, context);
@@ -188,7 +168,7 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     if (code) context.on_warnings(code->warnings);
     warn_about_limits(request.plan, context);
     Cleanup cleanup(request.root);
-    std::optional<PackingThread> packing;
+    std::optional<pack::PackingThread> packing;
     if (code) packing.emplace(*code, request.root.contexts());
     DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
     DET_TRY_ASSIGN(auto const stored_code,

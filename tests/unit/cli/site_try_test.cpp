@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_slurm_cancels_the_submitted_jobs) {
     BOOST_TEST(is_root_clean());
     slurm.refused = {"find", "cancel"};
     BOOST_TEST(run("site try") == to_int(ExitCode::refused_by_slurm));
-    BOOST_TEST(contains(err, "'scancel 4711' ends it"), err);
+    BOOST_TEST(contains(err, "'scancel 4712' ends it"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_refuses_the_job_is_a_finding_and_the_others_are_tried) {
