@@ -4,6 +4,7 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -53,6 +54,23 @@ Result<tracker::history::QueueSnapshot> require_queue(tracker::history::Experime
     DET_TRY_ASSIGN(auto jobs, context.slurm.query_queue(filter));
     if (arrays.empty()) add_unrecorded_arrays(record, root, jobs);
     return tracker::history::QueueSnapshot{true, std::move(jobs)};
+}
+
+bool has_interrupted_trial(tracker::history::ExperimentView const& view) {
+    return std::ranges::any_of(
+        view.trials, [](auto const& trial) { return trial.state == lifecycle::State::interrupted; });
+}
+
+/// Combines a record with a queue that was read after it. A run that has ended in between looks interrupted,
+/// because its job is gone and the record does not have its end: then reads the record again.
+Result<tracker::history::ExperimentView> combine(tracker::history::ExperimentRecord record,
+                                                 tracker::history::QueueSnapshot const& queue,
+                                                 tracker::history::History& history) {
+    auto const id = record.id;
+    auto view = view_experiment(std::move(record), queue);
+    if (!has_interrupted_trial(view)) return view;
+    DET_TRY_ASSIGN(auto newer, history.load_experiment(id));
+    return view_experiment(std::move(newer), queue);
 }
 
 using namespace std::chrono_literals;
@@ -126,7 +144,8 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
         queue = query_queue({record}, context);
     }
     auto const layout = ExperimentLayout(root, record.id).at_revision(record.revision());
-    return OpenExperiment{root, layout, view_experiment(std::move(record), queue), std::move(history)};
+    DET_TRY_ASSIGN(auto view, combine(std::move(record), queue, *history));
+    return OpenExperiment{root, layout, std::move(view), std::move(history)};
 }
 
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context) {
@@ -154,7 +173,7 @@ Result<tracker::history::ExperimentView> ExperimentPoller::poll() {
             queue_ = query_queue({record}, context_);
             asked_ = now;
         }
-        auto view = view_experiment(std::move(record), queue_);
+        DET_TRY_ASSIGN(auto view, combine(std::move(record), queue_, history_));
         auto settled = find_settled(view);
         // The journals may have new records since the queue was read.
         if (fresh || !has_newly_settled(settled_, settled)) {

@@ -128,6 +128,17 @@ BOOST_AUTO_TEST_CASE(an_interrupted_trial_ends_the_wait) {
     BOOST_TEST(contains(err, "ended as INTERRUPTED"), err);
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_ends_while_slurm_is_asked_is_not_interrupted) {
+    auto life = start_run(experiment, 0, 1);
+    slurm.job.reset();
+    bool has_ended = false;
+    slurm.on_call = [&](std::string const& call) {
+        if (call == "queue" && !std::exchange(has_ended, true)) must(life.append(finish(2)));
+    };
+    BOOST_TEST(run("experiment wait 1") == 0, err);
+    BOOST_TEST(has_ended);
+}
+
 BOOST_AUTO_TEST_CASE(the_end_is_found_without_slurm_too) {
     end(finish(2));
     slurm.is_down = true;
