@@ -110,16 +110,11 @@ BOOST_FIXTURE_TEST_CASE(updates_that_a_plain_user_may_not_make_are_refused, OneN
 
 BOOST_FIXTURE_TEST_CASE(a_job_can_change_its_pool_and_an_operator_can_set_priorities, OneNode) {
     auto const a = plain_job("a"), b = plain_job("b");
-    // Slurm 24.11.5 and 26.05.5 may refuse to move any job to this partition: "Resource temporarily
-    // unavailable".
-    auto const allowed = shell("scontrol update Partition=urgent JobId=" + b + " >&2 && echo yes || echo no");
-    if (allowed == "yes") {
-        shell("scontrol update Partition=compute JobId=" + b);
+    // Slurm 24.11.5 and 26.05.5 refuse such a change at random. det-submit repeats it.
+    for (int i = 0; i < 5; ++i) {
         must_update(fmt::format("update {} --resource-pool urgent", b));
         BOOST_TEST(shell("squeue --noheader --format=%P --job " + b) == "urgent");
         must_update(fmt::format("update {} --resource-pool compute", b));
-    } else {
-        BOOST_TEST(update(fmt::format("update {} --resource-pool urgent", b)).exit_code == 5);
     }
     BOOST_TEST(shell("squeue --noheader --format=%P --job " + b) == "compute");
     auto const set = update(fmt::format("update {} --priority 10", b), "root");

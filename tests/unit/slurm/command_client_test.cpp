@@ -79,6 +79,20 @@ BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is
     BOOST_TEST((must_fail(client.submit(submission)).code == codes::slurm_output));
 }
 
+BOOST_AUTO_TEST_CASE(a_change_that_slurm_refuses_at_random_is_repeated) {
+    runner.answer(1, "", "Resource temporarily unavailable for job 7\n");
+    runner.answer(1, "", "Interrupted system call for job 7\n");
+    runner.answer(0, "");
+    must(client.update_job({7, {}}, {.partition = "urgent"}));
+    BOOST_TEST(runner.calls.size() == 3u);
+    for (int i = 0; i < 10; ++i) runner.answer(1, "", "Resource temporarily unavailable for job 7\n");
+    BOOST_TEST((must_fail(client.update_job({7, {}}, {.partition = "urgent"})).code == codes::slurm_refused));
+    BOOST_TEST(runner.calls.size() == 13u);
+    runner.answer(1, "", "Invalid partition name specified for job 7\n");
+    BOOST_TEST((must_fail(client.update_job({7, {}}, {.partition = "x"})).code == codes::slurm_refused));
+    BOOST_TEST(runner.calls.size() == 14u);
+}
+
 BOOST_AUTO_TEST_CASE(a_banner_of_a_wrapper_is_not_taken_for_the_job) {
     runner.answer(0, "Welcome! 42 nodes are up.\n7 days of maintenance\n4711;cluster\n");
     BOOST_TEST(must(client.submit(submission)) == 4711u);
