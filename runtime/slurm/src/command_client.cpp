@@ -48,9 +48,10 @@ Error as_unclear_submission(Error error) {
 }
 
 // Slurm 24.11.5 and 26.05.5 refuse a change of the partition at random: slurmctld answers with an errno of an
-// earlier system call (measured on 24.11.5: 33 of 120 calls). The same call succeeds later.
-constexpr int update_attempts_max = 10;
-constexpr auto update_retry_pause = std::chrono::milliseconds(200);
+// earlier system call (measured: 33 of 120 calls on 24.11.5, 36 of 80 on 26.05.5, up to ten in a row). The
+// same call succeeds later.
+constexpr int update_attempts_max = 40;
+constexpr auto update_retry_pause = std::chrono::milliseconds(250);
 
 bool is_random_refusal(Error const& error) {
     return std::ranges::any_of(error.notes, [](std::string const& note) {

@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(a_change_that_slurm_refuses_at_random_is_repeated) {
     runner.answer(0, "");
     must(client.update_job({7, {}}, {.partition = "urgent"}));
     BOOST_TEST(runner.calls.size() == 3u);
-    for (int i = 0; i < 10; ++i) runner.answer(1, "", "Resource temporarily unavailable for job 7\n");
+    for (int i = 0; i < 40; ++i) runner.answer(1, "", "Resource temporarily unavailable for job 7\n");
     BOOST_TEST((must_fail(client.update_job({7, {}}, {.partition = "urgent"})).code == codes::slurm_refused));
-    BOOST_TEST(runner.calls.size() == 13u);
+    BOOST_TEST(runner.calls.size() == 43u);
     runner.answer(1, "", "Invalid partition name specified for job 7\n");
     BOOST_TEST((must_fail(client.update_job({7, {}}, {.partition = "x"})).code == codes::slurm_refused));
-    BOOST_TEST(runner.calls.size() == 14u);
+    BOOST_TEST(runner.calls.size() == 44u);
 }
 
 BOOST_AUTO_TEST_CASE(a_banner_of_a_wrapper_is_not_taken_for_the_job) {
