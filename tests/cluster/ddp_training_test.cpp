@@ -140,7 +140,8 @@ struct Site : LoopbackCluster {
             fmt::format("/usr/bin/python3 compare.py {} {}", final_checkpoint(a), final_checkpoint(b)));
     }
 
-    /// Pauses all, preempts all, and kills one rank of each, each time while they train.
+    /// Pauses all, preempts all, and kills one rank of each, each time while they train. Then removes the
+    /// file that makes them slow.
     void interrupt(std::vector<Training> const& trainings) const {
         auto const for_all = [&](auto const& action) { std::ranges::for_each(trainings, action); };
         for_all([&](auto const& each) { wait_for_run(each, 0); });
@@ -154,6 +155,7 @@ struct Site : LoopbackCluster {
             auto const command_line = fmt::format(fmt::runtime(each.program.command_line), each.ranks);
             shell(fmt::format("pkill --signal KILL --full --newest '^{}'", command_line));
         });
+        shell("rm slow");
         for_all([&](auto const& each) { wait_for_state(each, "COMPLETED"); });
     }
     void check_runs(Training const& training) const {
@@ -172,6 +174,7 @@ BOOST_FIXTURE_TEST_SUITE(ddp_training, Site)
 BOOST_AUTO_TEST_CASE(weights_of_a_script_do_not_depend_on_interruptions) {
     std::vector<Training> const left_alone{create(script, 2), create(script, 4)};
     for (auto const& each : left_alone) wait_for_state(each, "COMPLETED");
+    shell("touch slow");  // a step takes a tenth of a second until all are interrupted
     std::vector<Training> const interrupted{create(script, 2), create(script, 4)};
     interrupt(interrupted);
     for (auto const& each : interrupted) check_runs(each);
@@ -187,6 +190,7 @@ BOOST_AUTO_TEST_CASE(weights_and_validations_of_a_pytorch_trial_do_not_depend_on
     };
     auto const left_alone = create_all();
     for (auto const& each : left_alone) wait_for_state(each, "COMPLETED");
+    shell("touch slow");
     auto const interrupted = create_all();
     interrupt(interrupted);
     for (auto const& each : interrupted) check_runs(each);

@@ -95,7 +95,8 @@ class InterruptedTrial(pytorch.PyTorchTrial):
         return {"validation_loss": nn.functional.mse_loss(outputs, wanted)}
 
     def interrupt(self, batch_idx):
-        time.sleep(self.context.get_hparams().get("pause_s", 0))
+        # ddp_training_test makes this file while it interrupts, so that no training ends before.
+        time.sleep(0.1 if os.path.exists(os.path.expanduser("~/slow")) else self.context.get_hparams().get("pause_s", 0))
         distributed = self.context.distributed
         if os.environ.get("TEST_EXIT_AT") == str(batch_idx) and distributed.rank == distributed.size - 1:
             os._exit(9)
