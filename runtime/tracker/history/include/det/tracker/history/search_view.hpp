@@ -13,7 +13,7 @@ namespace det::tracker::history {
 struct RungView {
     std::uint64_t length = 0;                // the training length at which it compares trials
     std::vector<search::RungEntry> entries;  // best first; failed trials last
-    std::uint32_t kept_trials = 0;     // number of the entries that would train on if all were compared now
+    std::uint32_t kept_trials = 0;  // number of the entries that would train on if all were compared now
     /// The worst metric of the kept trials; NaN if one of them failed; nullopt: no trial has arrived.
     std::optional<double> cut_off;
     std::uint32_t stopped_trials = 0;  // number of trials that the search has stopped here
