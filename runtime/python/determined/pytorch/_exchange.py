@@ -1,6 +1,7 @@
 """How ranks exchange gradients: not at all, by torch's DistributedDataParallel, or by Horovod."""
 
 import contextlib
+import logging
 import os
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
@@ -10,6 +11,19 @@ import torch.distributed as dist
 import determined
 from determined.core import DistributedContext
 from determined.pytorch._optimizations import Optimizations
+
+_logger = logging.getLogger("determined.pytorch")
+
+
+def _can_add_half(device: torch.device) -> bool:
+    """Whether torch's backend adds numbers of 16 bits; gloo of Debian's torch 2.14 does not. Collective; warns."""
+    try:
+        dist.all_reduce(torch.zeros(1, dtype=torch.float16, device=device))
+    except RuntimeError as problem:
+        backend = f"{dist.get_backend()} of torch {torch.__version__}"
+        _logger.warning("gradient_compression has no effect: %s: %s", backend, problem)
+        return False
+    return True
 
 
 class WrappedModel(torch.nn.parallel.DistributedDataParallel):
@@ -27,7 +41,7 @@ class WrappedModel(torch.nn.parallel.DistributedDataParallel):
     def compress_gradients(self) -> None:
         """Makes the ranks exchange gradients as numbers of 16 bits. Call it before the first step."""
         model, device_ids, compresses = self._wrapped_with
-        if not compresses:
+        if not compresses and _can_add_half(next(model.parameters()).device):
             from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
             self.register_comm_hook(None, default_hooks.fp16_compress_hook)
