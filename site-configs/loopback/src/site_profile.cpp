@@ -22,7 +22,7 @@ SiteProfile accounting_profile() {
                        "MaxTRESPerUser=gres/gpu=8", "MaxSubmitJobsPerUser=10"}}};
 }
 
-/// The same with nodes of three kinds, and fair share.
+/// Profile accounting with nodes of three kinds, and fair share.
 SiteProfile mixed_nodes_profile() {
     auto profile = accounting_profile();
     profile.name = "mixed-nodes";

@@ -149,7 +149,6 @@ Status receive_context(ReadArchive const& read, std::string const& sha256, fs::p
     auto const holds = hash_compressed_file(archive.path());
     if (!holds || *holds != sha256)
         return Error{codes::damaged, "the code arrived incomplete or damaged", "send it again"};
-    if (!archive.is_stored(sha256, size_bytes)) DET_TRY(archive.sync());
     DET_TRY(archive.store_as(sha256, size_bytes));
     return Ok{};
 }

@@ -63,7 +63,7 @@ Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
 }
 
 TemporaryArchive::TemporaryArchive(TemporaryArchive&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
+    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)), is_synced_(other.is_synced_) {}
 
 TemporaryArchive::~TemporaryArchive() {
     if (!path_.empty()) ::unlink(path_.c_str());
@@ -73,21 +73,23 @@ bool TemporaryArchive::is_stored(std::string const& sha256, std::uint64_t size_b
     return is_intact(path_of(sha256), sha256, size_bytes);
 }
 
-Status TemporaryArchive::sync() const {
-    if (::fsync(file_.get()) == 0) return Ok{};
-    return os_error(fmt::format("sync '{}'", path_), errno);
+Status TemporaryArchive::sync() {
+    if (!is_synced_ && ::fsync(file_.get()) != 0) return os_error(fmt::format("sync '{}'", path_), errno);
+    is_synced_ = true;
+    return Ok{};
 }
 
 Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
                                                                  std::uint64_t size_bytes) {
     auto const contexts = directory();
     auto const path = path_of(sha256);
-    if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+    if (is_stored(sha256, size_bytes)) return StoreResult::existed;
+    DET_TRY(sync());
     // link(2), not rename: on NFS a replaced file is lost to its readers on other machines.
     auto stored_as = StoreResult::stored;
     if (::link(path_.c_str(), path.c_str()) != 0) {
         if (errno != EEXIST) return os_error(fmt::format("write '{}'", path), errno);
-        if (is_intact(path, sha256, size_bytes)) return StoreResult::existed;
+        if (is_stored(sha256, size_bytes)) return StoreResult::existed;
         if (::rename(path_.c_str(), path.c_str()) != 0)
             return os_error(fmt::format("replace the damaged '{}'", path), errno);
         path_.clear();

@@ -25,11 +25,11 @@ public:
         existed,   // the archive existed; this file is not needed
         repaired,  // a damaged archive was replaced
     };
+    /// Whether an archive of this name exists and has the same size or contents with the right hash.
     bool is_stored(std::string const& sha256, std::uint64_t size_bytes) const;
-    /// Waits until the bytes of the file are on the disk.
-    Status sync() const;
-    /// Gives the file, whose bytes are on the disk, its name. An existing archive of this name stays if it
-    /// has the same size or its contents have the right hash.
+    /// Waits until the bytes of the file are on the disk. A second call does nothing.
+    Status sync();
+    /// Calls sync() and gives the file its name, unless is_stored().
     Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
 
 private:
@@ -41,6 +41,7 @@ private:
 
     std::string path_;  // the temporary name; empty if there is nothing to remove
     UniqueFd file_;
+    bool is_synced_ = false;
 };
 
 }  // namespace det::pack

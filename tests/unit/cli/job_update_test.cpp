@@ -69,7 +69,7 @@ struct Fixture : CliFixture {
         return text;
     }
 
-    /// Replaces the name of the user who runs the test by "me".
+    /// Replaces the name of the current user with "me". The golden files have this word.
     std::string for_everybody(std::string text) const {
         auto const user = user_name(environment);
         for (auto const before : {" ", "\""}) {

@@ -1,4 +1,4 @@
-// The site file in commands: who may own it, what it adds to configurations, what is checked.
+// Tests how commands use the site file: its allowed owners, its defaults and limits, what site check reports.
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>

@@ -9,7 +9,7 @@
 
 namespace det::experiment {
 
-/// Users other than the user of this process who can write a file of this user.
+/// Which users can write a file, besides its owner.
 enum class Writers {
     none,    // also if only members of the user's private group can write the file
     group,   // the members of another group that the user belongs to
@@ -31,8 +31,8 @@ struct UserIdentity {
     std::vector<gid_t> groups = {};
 };
 
-/// Returns who can write a file that belongs to the user. A group with the user's name counts as the user's
-/// private group, which has no other members on most systems. Pure.
+/// Returns which users can write a file that `user` owns, besides `user`. A group with the user's name counts
+/// as the user's private group, which has no other members on most systems. Pure.
 Writers writers_of(FileAccess const& access, UserIdentity const& user);
 
 /// What happens with code that a group can write.
