@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +88,18 @@ UniqueFd watch_exit_with_thread(pid_t pid) {
     // The thread ends with the process that it watches, or with this process.
     start_thread("det-pidwatch", [watch](std::stop_token const&) { watch(); }).detach();
     return std::move(pipe->read_end);
+}
+
+bool send_signal(UniqueFd const& process, pid_t pid, int signal) {
+    if (::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0) return true;
+    // EBADF: a pipe of watch_exit_with_thread(). A filter of system calls may answer EPERM.
+    if (errno != ENOSYS && errno != EBADF && errno != EPERM) return false;
+    pollfd has_ended{process.get(), POLLIN, 0};
+    if (::poll(&has_ended, 1, 0) > 0) {
+        errno = ESRCH;
+        return false;
+    }
+    return ::kill(pid, signal) == 0;
 }
 
 }  // namespace det

@@ -6,8 +6,6 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "command.hpp"
 
@@ -30,7 +28,7 @@ public:
             session.answer(Json{{"stopped", false}}, "no tracker runs\n");
             return ExitCode::done;
         }
-        if (!process || ::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0)
+        if (!process || !send_signal(process, state->pid, SIGTERM))
             return os_error("signal the tracker", errno);
         pollfd query{process.get(), POLLIN, 0};
         constexpr auto time_limit = 30s;

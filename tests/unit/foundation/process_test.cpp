@@ -154,4 +154,24 @@ BOOST_AUTO_TEST_CASE(without_pidfds_the_end_of_a_process_that_is_no_child_is_tol
     BOOST_TEST(::poll(&polled, 1, 20'000) == 1);
 }
 
+BOOST_AUTO_TEST_CASE(signals_reach_a_process_with_and_without_a_pidfd) {
+    for (auto const open : {open_pidfd, watch_exit_with_thread}) {
+        SpawnSettings settings;
+        auto const pid = must(spawn({"sleep", "100"}, Environment::of_this_process(), settings));
+        auto const process = open(pid);
+        BOOST_REQUIRE(static_cast<bool>(process));
+        BOOST_TEST(send_signal(process, pid, SIGTERM));
+        pollfd polled{process.get(), POLLIN, 0};
+        BOOST_TEST(::poll(&polled, 1, 20'000) == 1);
+        // The process is a zombie: its number is still taken.
+        if (open == watch_exit_with_thread) {
+            BOOST_TEST(!send_signal(process, pid, SIGTERM));
+            BOOST_TEST(errno == ESRCH);
+        }
+        int status = 0;
+        BOOST_TEST(::waitpid(pid, &status, 0) == pid);
+        BOOST_TEST(WTERMSIG(status) == SIGTERM);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,4 +53,11 @@ UniqueFd open_pidfd(pid_t pid);
 /// one has ended only when its parent has reaped it.
 UniqueFd watch_exit_with_thread(pid_t pid);
 
+/// Sends a signal to a process. `process` is the descriptor that open_pidfd(pid) has returned for it. If it
+/// is a pidfd, the signal can't reach another process that was given the same number. If it is a descriptor
+/// of watch_exit_with_thread(), or if the system has no pidfd_send_signal (Linux before 5.1) or forbids it,
+/// the signal is sent by number, unless the process has ended. \return False if the process has ended or may
+/// not be signalled; errno says which.
+bool send_signal(UniqueFd const& process, pid_t pid, int signal);
+
 }  // namespace det
