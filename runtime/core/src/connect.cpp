@@ -89,15 +89,15 @@ std::optional<NodeRendezvous> find_node_rendezvous(RankNumbers const& numbers,
     return NodeRendezvous{*directory, name, {}, true};
 }
 
-/// Connects the ranks of a node through shared memory.
-Ranks connect_node(Topology const& topology, NodeRendezvous const& place, liveness::WaitPolicy const& waits) {
-    if (topology.local_size == 1) return collectives::make_single_rank();
+/// Connects the ranks of a node through shared memory. `self` is this process's rank in the group of `size`
+/// ranks that is made.
+Ranks connect_node(Rank self, int size, NodeRendezvous const& place, liveness::WaitPolicy const& waits) {
+    if (size == 1) return collectives::make_single_rank();
     if (place.is_temporary) DET_TRY(make_private_directory(place.directory));
-    DET_TRY_ASSIGN(auto ranks, collectives::node::join_at({place.directory, place.name,
-                                                           Rank{topology.local_rank}, topology.local_size},
+    DET_TRY_ASSIGN(auto ranks, collectives::node::join_at({place.directory, place.name, self, size},
                                                           {.node_name = place.node_name, .waits = waits}));
     // All ranks have joined. rmdir fails, as intended, if the directory contains other files.
-    if (place.is_temporary && topology.local_rank == 0) ::rmdir(place.directory.c_str());
+    if (place.is_temporary && self == Rank{0}) ::rmdir(place.directory.c_str());
     return ranks;
 }
 
@@ -114,7 +114,8 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
     if (identity.size == 1) return Connected{collectives::make_single_rank()};
     auto const place = find_node_rendezvous(numbers, info, options.environment);
     if (place && topology.local_size == identity.size) {
-        DET_TRY_ASSIGN(auto ranks, connect_node(topology, *place, waits));
+        // By rank: a program that numbers its ranks itself may use other local ranks.
+        DET_TRY_ASSIGN(auto ranks, connect_node(Rank{identity.rank}, identity.size, *place, waits));
         return Connected{std::move(ranks)};
     }
     auto const tuning = tuning_for(identity, options.environment);
@@ -125,7 +126,7 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
         DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
-    DET_TRY_ASSIGN(auto node, connect_node(topology, *place, waits));
+    DET_TRY_ASSIGN(auto node, connect_node(Rank{topology.local_rank}, topology.local_size, *place, waits));
     std::shared_ptr<collectives::RankGroup> const local(std::move(node));
     DET_TRY_ASSIGN(auto ranks, collectives::make_two_level(std::move(transport), local, topology, tuning));
     return Connected{std::move(ranks), local};

@@ -78,6 +78,21 @@ BOOST_AUTO_TEST_CASE(ranks_of_several_nodes_work_together_without_mpi) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(on_one_node_a_rank_keeps_its_number_whatever_its_local_rank_is) {
+    constexpr int ranks_here = 2;
+    check_ranks(run_rank_processes(ranks_here, [&](Rank rank) -> Status {
+        auto chosen = options_of(rank);
+        chosen.environment.set("WORLD_SIZE", std::to_string(ranks_here));
+        chosen.environment.set("LOCAL_RANK", std::to_string(ranks_here - 1 - rank.value));
+        chosen.environment.set("GROUP_WORLD_SIZE", "1");
+        DET_TRY_ASSIGN(auto context, Context::init(chosen));
+        DET_TRY(expect(context.distributed().rank() == rank, "the rank of the environment"));
+        DET_TRY_ASSIGN(auto const numbers, context.distributed().allgather(std::to_string(rank.value)));
+        DET_TRY(expect(numbers == std::vector<std::string>{"0", "1"}, "by rank"));
+        return context.close();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(ranks_with_different_transports_get_an_error) {
     auto const outcomes = run_rank_processes(ranks, [&](Rank rank) -> Status {
         auto chosen = options_of(rank);
