@@ -10,6 +10,7 @@
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <sched.h>
 
@@ -114,9 +115,15 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
 Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
                                                    checkpoint::State const& state) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
-    if (saves)
-        DET_TRY(begin_save(steps_completed, std::move(metadata), state, checkpoint::TrainingAfterSave::ends));
-    return finish();
+    Outcomes all;
+    if (saves) {
+        DET_TRY_ASSIGN(auto begun, begin_save(steps_completed, std::move(metadata), state,
+                                              checkpoint::TrainingAfterSave::ends));
+        all = std::move(begun.ended);
+    }
+    DET_TRY_ASSIGN(auto ended, finish());
+    std::ranges::move(ended, std::back_inserter(all));
+    return all;
 }
 
 Result<Checkpoint::Outcomes> Checkpoint::poll() {

@@ -166,6 +166,21 @@ BOOST_AUTO_TEST_CASE(a_last_checkpoint_is_not_begun_if_too_little_time_is_left) 
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_last_save_also_reports_the_saves_that_it_waits_for) {
+    must(remove_tree(run.journal()));
+    auto training = init();
+    std::vector<float> weights(100, 1);
+    checkpoint::State const state{
+        tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
+    std::size_t reported = 0;
+    constexpr std::size_t saves = 4;
+    for (std::size_t step = 1; step < saves; ++step)
+        reported += must(training.checkpoint().save(step, Json::object(), state)).ended.size();
+    reported += must(training.checkpoint().save_last(saves, Json::object(), state)).size();
+    BOOST_TEST(reported == saves);
+    must(training.close());
+}
+
 BOOST_AUTO_TEST_CASE(a_step_of_the_wall_clock_does_not_prevent_the_last_checkpoint) {
     auto const end_s = clock.now().microseconds / 1'000'000 + 3600;
     environment.set("SLURM_JOB_END_TIME", std::to_string(end_s));
