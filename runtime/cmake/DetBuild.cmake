@@ -32,9 +32,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 
-# A unity build compiles up to 12 sources of a module together, so their names of file scope must not clash.
+# A unity build compiles up to 32 sources of a module together, so their names of file scope must not clash.
 set(CMAKE_UNITY_BUILD "${DET_UNITY}")
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 32)
 
 find_program(DET_CCACHE ccache)
 if(DET_CCACHE)

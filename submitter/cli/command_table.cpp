@@ -5,7 +5,7 @@
 namespace det::cli {
 namespace {
 
-constexpr CommandEntry entries[] = {
+constexpr CommandEntry command_entries[] = {
     {"experiment", "create", "submit an experiment", make_experiment_create},
     {"experiment", "list", "your experiments and their states", make_experiment_list},
     {"experiment", "describe", "one experiment: its trials, runs and how they ended",
@@ -101,7 +101,7 @@ std::string CommandEntry::page_name() const {
     return page;
 }
 
-std::span<CommandEntry const> command_table() { return entries; }
+std::span<CommandEntry const> command_table() { return command_entries; }
 std::span<GroupAlias const> group_aliases() { return aliases; }
 std::span<NameAlias const> name_aliases() { return other_names; }
 

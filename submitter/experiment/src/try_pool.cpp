@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using site::Finding;
 
 constexpr int nodes_wanted = 2;  // the network is measured between two
-constexpr std::chrono::seconds poll_interval{1};
+constexpr std::chrono::seconds job_poll_interval{1};
 constexpr std::size_t output_limit_bytes = std::size_t{1} << 20;
 
 /// A directory of the root for the files of one command; removed at the end.
@@ -174,7 +174,7 @@ Status run_jobs(std::vector<site::Pool> const& pools, RootLayout const& root, fs
         for (auto& job : jobs) {
             if (!job.is_over) DET_TRY(poll(job, is_late, login, context));
         }
-        if (!std::ranges::all_of(jobs, &PreflightJob::is_over)) context.clock.sleep_for(poll_interval);
+        if (!std::ranges::all_of(jobs, &PreflightJob::is_over)) context.clock.sleep_for(job_poll_interval);
     }
     return Ok{};
 }

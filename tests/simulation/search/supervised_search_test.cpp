@@ -44,8 +44,6 @@ void check(SupervisedSearch const& simulated) {
 
 BOOST_AUTO_TEST_SUITE(supervised_search_test)
 
-using namespace ::supervised_search_test;
-
 BOOST_AUTO_TEST_CASE(a_search_survives_a_crash_at_each_step) {
     constexpr std::uint32_t seed = 3;
     for (auto const& [step, name] : steps) {

@@ -27,8 +27,6 @@ std::size_t count_marks(std::string const& text, char mark) {
 
 }  // namespace plot_test
 
-using namespace plot_test;
-
 BOOST_AUTO_TEST_SUITE(plot_test)
 
 BOOST_AUTO_TEST_CASE(one_curve_is_drawn_in_braille) {

@@ -54,8 +54,6 @@ std::string test_sources() {
 
 }  // namespace key_effects_test
 
-using namespace key_effects_test;
-
 BOOST_AUTO_TEST_SUITE(key_effects_test)
 
 BOOST_AUTO_TEST_CASE(every_key_has_a_row_and_every_row_has_a_key) {

@@ -20,8 +20,6 @@ using Steps = std::vector<std::uint64_t>;
 
 }  // namespace superseded_test
 
-using namespace superseded_test;
-
 BOOST_AUTO_TEST_SUITE(superseded_test)
 
 BOOST_AUTO_TEST_CASE(the_last_run_supersedes_and_is_not_superseded) {

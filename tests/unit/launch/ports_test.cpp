@@ -33,8 +33,6 @@ struct Listener {
 
 }  // namespace ports_test
 
-using namespace ports_test;
-
 BOOST_FIXTURE_TEST_SUITE(ports_test, SupervisorFixture)
 
 BOOST_AUTO_TEST_CASE(ports_are_read_from_both_keys) {

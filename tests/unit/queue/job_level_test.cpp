@@ -16,8 +16,6 @@ int level(std::int64_t priority, std::int64_t nice, PriorityKind kind = Priority
 
 }  // namespace job_level_test
 
-using namespace job_level_test;
-
 BOOST_AUTO_TEST_SUITE(job_level_test)
 
 BOOST_AUTO_TEST_CASE(a_level_that_was_set_is_shown_again) {

@@ -56,8 +56,6 @@ std::string text_of(std::vector<Finding> const& findings) {
 
 }  // namespace accounting_limits_test
 
-using namespace accounting_limits_test;
-
 BOOST_AUTO_TEST_SUITE(accounting_limits_test)
 
 BOOST_AUTO_TEST_CASE(a_job_at_the_limit_is_admitted_and_one_above_is_not) {

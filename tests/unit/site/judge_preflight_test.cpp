@@ -45,8 +45,6 @@ std::string judge(std::vector<PreflightFacts> const& nodes, PreflightPool const&
 
 }  // namespace judge_preflight_test
 
-using namespace judge_preflight_test;
-
 BOOST_AUTO_TEST_SUITE(judge_preflight_test)
 
 BOOST_AUTO_TEST_CASE(nodes_at_the_limits_are_good) { BOOST_TEST(judge({good(0), good(1)}) == ""); }

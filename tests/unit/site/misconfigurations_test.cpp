@@ -177,8 +177,6 @@ std::vector<Finding> changes(std::vector<Finding> const& findings) {
 
 }  // namespace misconfigurations_test
 
-using namespace misconfigurations_test;
-
 BOOST_AUTO_TEST_SUITE(misconfigurations_test)
 
 BOOST_AUTO_TEST_CASE(a_good_cluster_has_nothing_to_change) {

@@ -16,8 +16,6 @@ constexpr char associations[] =
 
 }  // namespace accounting_test
 
-using namespace accounting_test;
-
 BOOST_AUTO_TEST_SUITE(accounting_test)
 
 BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {

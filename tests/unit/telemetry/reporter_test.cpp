@@ -53,8 +53,6 @@ std::uint64_t count_dropped(std::vector<Record> const& records) {
 
 }  // namespace reporter_test
 
-using namespace reporter_test;
-
 BOOST_FIXTURE_TEST_SUITE(reporter_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_thread_writes_the_reports) {

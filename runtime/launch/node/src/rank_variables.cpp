@@ -15,7 +15,7 @@ struct RankVariable {
     Origin origin = Origin::run;
 };
 
-constexpr RankVariable rank_variables[] = {
+constexpr RankVariable variable_table[] = {
     {"RANK", Origin::launcher},
     {"LOCAL_RANK", Origin::launcher},
     {"CROSS_RANK", Origin::launcher},
@@ -57,8 +57,8 @@ bool matches(std::string_view name, std::string_view pattern) {
 /// The first row about the variable; nullptr if there is none.
 RankVariable const* find_row(std::string_view name) {
     auto const* const found =
-        std::ranges::find_if(rank_variables, [&](auto const& row) { return matches(name, row.pattern); });
-    return found != std::end(rank_variables) ? found : nullptr;
+        std::ranges::find_if(variable_table, [&](auto const& row) { return matches(name, row.pattern); });
+    return found != std::end(variable_table) ? found : nullptr;
 }
 
 }  // namespace

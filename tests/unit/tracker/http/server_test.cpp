@@ -144,9 +144,7 @@ bool contains(std::string const& text, std::string_view part) { return text.find
 
 }  // namespace http_server_test
 
-using namespace http_server_test;
-
-BOOST_FIXTURE_TEST_SUITE(http_server, Fixture)
+BOOST_FIXTURE_TEST_SUITE(http_server_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_client_gets_responses_over_the_unix_socket_and_tcp) {
     start();

@@ -48,9 +48,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace page_test
 
-using namespace page_test;
-
-BOOST_AUTO_TEST_SUITE(page)
+BOOST_AUTO_TEST_SUITE(page_test)
 
 BOOST_AUTO_TEST_CASE(the_files_of_the_bundle_are_served_as_they_are) {
     std::map<std::string, http::Route> routes;
