@@ -35,7 +35,7 @@ void Session::confirm(Json const& json, std::string const& line) const {
     say(line);
 }
 
-bool Session::asks(std::string const& question) const {
+bool Session::ask_yes_no(std::string const& question) const {
     err << escape_control(question) << " [y/N] " << std::flush;
     std::string line;
     std::getline(*in, line);
@@ -48,7 +48,7 @@ Result<bool> Session::confirm_removal(bool is_sure, std::string const& what) con
     if (!can_ask || in == nullptr)
         return Error{codes::usage, fmt::format("{} would be removed", what),
                      "add --yes to do it: it can't be undone"};
-    if (asks(fmt::format("{} will be removed. Remove?", what))) return true;
+    if (ask_yes_no(fmt::format("{} will be removed. Remove?", what))) return true;
     say("nothing was removed");
     return false;
 }

@@ -30,7 +30,7 @@ struct Session final : experiment::Context {
     /// Prints one line to `err`.
     void say(std::string const& line) const;
     /// Prints the question to `err` and returns whether the user's line says yes. \pre can_ask
-    bool asks(std::string const& question) const;
+    bool ask_yes_no(std::string const& question) const;
     /// Asks before something is removed. Without a terminal --yes (`is_sure`) is needed: codes::usage.
     /// Returns false, with a message, if the user says no.
     Result<bool> confirm_removal(bool is_sure, std::string const& what) const;

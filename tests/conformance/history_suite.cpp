@@ -274,7 +274,7 @@ Status claims_and_replacements_are_loaded(HistoryTarget& target) {
     DET_TRY_ASSIGN(auto const layout, create(target, spec));
     DET_TRY(make_directories(layout.trial(0).path()));
     DET_TRY(write_file(layout.trial(0).claimed(), "4711_1\n"));
-    DET_TRY_ASSIGN(auto const replacement, journal::require_replacement(layout, 2, 1, "4711_0\n"));
+    DET_TRY_ASSIGN(auto const replacement, journal::find_or_create_replacement(layout, 2, 1, "4711_0\n"));
     DET_TRY(expect(replacement == 2, "a replacement after the last trial"));
     DET_TRY(target.refresh());
     DET_TRY_ASSIGN(auto const found, target.history.load_experiment({2}));

@@ -176,7 +176,8 @@ public:
         return files;
     }
 
-    /// Each rank cleans up its own directory; a common directory is cleaned up by the chief.
+    /// Removes the checkpoint. If the ranks have a common directory, only the chief does so; else each rank
+    /// removes its own directory and the objects in the store.
     Error clean_up(Error error) {
         if (!peers_.is_chief() && store_.has_one_directory()) return error;
         return clean_up_after(std::move(error), store_, uuid_);

@@ -91,7 +91,7 @@ Schedule allreduce_schedule(SchedulePlan const& plan) {
 
 Schedule broadcast_schedule(SchedulePlan const& plan) {
     auto const seen = from_root(plan);
-    if (is_tree(plan.algorithm)) return by_own_numbers(pass_down(seen), plan);
+    if (is_tree(plan.algorithm)) return by_own_numbers(broadcast_by_tree(seen), plan);
     auto schedule = scatter_by_tree(seen);
     append(schedule, allgather_schedule(with(seen, Algorithm::recursive_doubling)));
     return by_own_numbers(std::move(schedule), plan);
@@ -99,7 +99,7 @@ Schedule broadcast_schedule(SchedulePlan const& plan) {
 
 Schedule reduce_schedule(SchedulePlan const& plan) {
     auto const seen = from_root(plan);
-    if (is_tree(plan.algorithm)) return by_own_numbers(add_up(seen), plan);
+    if (is_tree(plan.algorithm)) return by_own_numbers(reduce_by_tree(seen), plan);
     auto schedule = reduce_scatter_schedule(seen);
     append(schedule, gather_by_tree(seen));
     return by_own_numbers(std::move(schedule), plan);

@@ -155,7 +155,7 @@ Schedule double_tree_root(SchedulePlan const& plan) {
 
 }  // namespace
 
-Schedule pass_down(SchedulePlan const& plan) {
+Schedule broadcast_by_tree(SchedulePlan const& plan) {
     // Two trees need at least two ranks besides the root.
     if (plan.algorithm == Algorithm::double_tree && plan.ranks > 2)
         return plan.rank == tree_root ? double_tree_root(plan) : pass_halves(under_root(plan), plan.segments);
@@ -168,7 +168,7 @@ Schedule pass_down(SchedulePlan const& plan) {
     return schedule;
 }
 
-Schedule add_up(SchedulePlan const& plan) {
+Schedule reduce_by_tree(SchedulePlan const& plan) {
     auto const neighbours = neighbours_of(plan);
     Schedule schedule{plan.segments};
     for (int i = 0; i < plan.segments; ++i) {

@@ -26,9 +26,9 @@ Rank tree_top(int ranks, Tree tree);
 // Schedules through trees. The root is rank 0.
 
 /// Sends everything from the root, by a binomial tree, a chain or a double tree.
-Schedule pass_down(SchedulePlan const& plan);
+Schedule broadcast_by_tree(SchedulePlan const& plan);
 /// Combines everything at the root, by a binomial tree or a chain.
-Schedule add_up(SchedulePlan const& plan);
+Schedule reduce_by_tree(SchedulePlan const& plan);
 
 /// With as many blocks as ranks: each rank ends with its own block and those of the ranks below it in a
 /// binomial tree.

@@ -52,7 +52,7 @@ Result<std::vector<std::uint64_t>> find_rung_lengths(ContextData const& data) {
 /// The longest operation that a run of the trial has completed; 0 if there is none.
 Result<std::uint64_t> find_completed_length(ContextData const& data) {
     auto const first = data.info->spec->first_run_of(data.info->trial->trial.index);
-    DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data), first));
+    DET_TRY_ASSIGN(auto const records, load_chief_records(trial_of(data), first));
     std::uint64_t length = 0;
     for (auto const& record : records) {
         if (auto const* completed = std::get_if<OperationCompleted>(&record))

@@ -127,7 +127,7 @@ Status Train::set_metadata(nlohmann::json metadata) {
 Result<nlohmann::json> Train::load_metadata() const {
     auto metadata = nlohmann::json::object();
     if (!data_.in_experiment()) return metadata;
-    DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data_)));
+    DET_TRY_ASSIGN(auto const records, load_chief_records(trial_of(data_)));
     for (auto const& record : records) {
         if (auto const* set = std::get_if<TrialMetadataSet>(&record)) metadata = *set->metadata;
     }
@@ -156,7 +156,7 @@ Result<std::optional<std::uint64_t>> Train::find_last_steps() const {
     std::optional<std::uint64_t> last;
     if (!data_.in_experiment()) return last;
     DET_TRY(flush());
-    DET_TRY_ASSIGN(auto const records, load_trial_records(trial_of(data_)));
+    DET_TRY_ASSIGN(auto const records, load_chief_records(trial_of(data_)));
     for (auto const& record : records) {
         auto const* metrics = std::get_if<MetricsReported>(&record);
         if (metrics != nullptr && (!last || metrics->steps_completed > *last))

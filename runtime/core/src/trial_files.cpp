@@ -15,7 +15,7 @@ ExperimentLayout experiment_of(ContextData const& data) {
     return ExperimentLayout(trial_of(data).path().parent_path().parent_path());
 }
 
-Result<std::vector<Record>> load_trial_records(TrialLayout const& trial, std::uint32_t first) {
+Result<std::vector<Record>> load_chief_records(TrialLayout const& trial, std::uint32_t first) {
     std::vector<Record> records;
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {

@@ -13,7 +13,8 @@ namespace det::core {
 TrialLayout trial_of(ContextData const& data);
 ExperimentLayout experiment_of(ContextData const& data);
 
-/// Reads the journals of the trial's runs, from run `first` on, in order.
-Result<std::vector<Record>> load_trial_records(TrialLayout const& trial, std::uint32_t first = 0);
+/// Returns the records of the chief's journals of the trial's runs, from run `first` on, in order. The
+/// supervisor's journals (RunLayout::life()) are not read.
+Result<std::vector<Record>> load_chief_records(TrialLayout const& trial, std::uint32_t first = 0);
 
 }  // namespace det::core

@@ -68,8 +68,9 @@ std::uint32_t find_planned_trial(Replacements const& replacements, std::uint32_t
     return trial;
 }
 
-Result<std::uint32_t> require_replacement(ExperimentLayout const& experiment, std::uint32_t trial_count,
-                                          std::uint32_t replaced, std::string const& claimed) {
+Result<std::uint32_t> find_or_create_replacement(ExperimentLayout const& experiment,
+                                                 std::uint32_t trial_count, std::uint32_t replaced,
+                                                 std::string const& claimed) {
     DET_TRY_ASSIGN(auto const replacements, load_replacements(experiment, trial_count));
     if (auto const found = find_replacement(replacements, replaced)) return *found;
     auto const path = experiment.trials() / fmt::format(".new-{}", make_uuid());

@@ -59,14 +59,14 @@ Result<int> trial(Arguments const& arguments) {
     auto const index = parse_integer<std::uint32_t>(options["--trial"]);
     if (!index) return Error{codes::usage, "'" + options["--trial"] + "' is not the index of a trial"};
     auto const environment = Environment::of_this_process();
-    DET_TRY_ASSIGN(auto const assignment,
-                   supervisor::load_assignment(options["--experiment"], *index, environment));
+    DET_TRY_ASSIGN(auto const batch_job,
+                   supervisor::load_batch_job(options["--experiment"], *index, environment));
     // Slurm's SIGTERM may reach every process of the job. It must not end an scontrol that requeues the job.
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
     return supervisor::supervise_trials(
-        assignment,
+        batch_job,
         {slurm, clock, environment, sibling_program("det-wrap-rank"), [&](std::string const& line) {
              std::cout << format_utc(clock.now()) << " det-launch: " << escape_control(line) << std::endl;
          }});

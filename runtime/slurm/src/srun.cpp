@@ -14,7 +14,8 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         fmt::format("--ntasks={}", request.shape.nodes * tasks_per_node),
         fmt::format("--ntasks-per-node={}", tasks_per_node),
         fmt::format("--cpus-per-task={}", std::max(1, request.cpus_per_node / tasks_per_node)),
-        // A launcher binds its own ranks; a rank started by srun gets its share of the cores.
+        // The single task of a node must not be bound, because its ranks share all cores of the node. A rank
+        // started by srun is bound to its share of the cores.
         request.launch == Launch::rank ? "--cpu-bind=cores" : "--cpu-bind=none",
         fmt::format("--mpi={}", to_string(request.mpi)),
         // After the first task has ended, srun waits without limit for tasks that still write.

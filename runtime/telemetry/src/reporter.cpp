@@ -49,7 +49,7 @@ void Reporter::report(UtcTime time, std::string_view group, std::uint64_t steps_
     if (push(MetricsEntry{time, steps_completed, group, metrics})) return;
     if (has_forked()) return;
     std::scoped_lock const lock(mutex_);
-    if (!has_room()) return;
+    if (drop_if_full()) return;
     queue_metrics(time, group, steps_completed, metrics);
     (void)write_reports();
 }
@@ -58,7 +58,7 @@ void Reporter::report(EncodedRecord const& record) {
     if (push(record)) return;
     if (has_forked()) return;
     std::scoped_lock const lock(mutex_);
-    if (!has_room()) return;
+    if (drop_if_full()) return;
     queue_record(record);
     (void)write_reports();
 }
@@ -109,13 +109,14 @@ Status Reporter::write_reports() {
     return written;
 }
 
-/// Takes the reports before a large one from the ring.
-/// \return false if too many records could not be written: the large report is dropped
-bool Reporter::has_room() {
+/// Takes the reports before a large one from the ring. If too many records could not be written, counts the
+/// large report as dropped.
+/// \return Whether the large report is dropped.
+bool Reporter::drop_if_full() {
     take_entries();
-    bool const has_room = pending_size_bytes_ <= options_.capacity_bytes;
-    if (!has_room) dropped_.fetch_add(1, std::memory_order_relaxed);
-    return has_room;
+    bool const is_full = pending_size_bytes_ > options_.capacity_bytes;
+    if (is_full) dropped_.fetch_add(1, std::memory_order_relaxed);
+    return is_full;
 }
 
 /// Leaves the entries in the ring while too many records could not be written.

@@ -5,7 +5,7 @@
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "error_codes.hpp"
-#include "freezer.hpp"
+#include "freezer_cgroup.hpp"
 
 namespace det::loopback {
 namespace {

@@ -11,7 +11,7 @@
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "error_codes.hpp"
-#include "freezer.hpp"
+#include "freezer_cgroup.hpp"
 #include "init_start.hpp"
 
 namespace det::loopback {

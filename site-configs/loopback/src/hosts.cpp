@@ -11,7 +11,7 @@
 
 #include "deadline.hpp"
 #include "error_codes.hpp"
-#include "freezer.hpp"
+#include "freezer_cgroup.hpp"
 #include "mounts.hpp"
 #include "root_file_system.hpp"
 #include "slurm_config.hpp"

@@ -12,7 +12,7 @@
 #include "commands.hpp"
 #include "control_socket.hpp"
 #include "error_codes.hpp"
-#include "freezer.hpp"
+#include "freezer_cgroup.hpp"
 #include "init_start.hpp"
 #include "plan_daemons.hpp"
 

@@ -30,7 +30,7 @@ public:
         for (auto const& file : files_) {
             experiment::ConfigSources sources{
                 file, template_, {}, &site, experiment::find_default_pools_of(site, session)};
-            DET_TRY(take_standard_input(sources, session));
+            DET_TRY(read_standard_input(sources, session));
             DET_TRY_ASSIGN(sources.shared_templates,
                            experiment::find_shared_templates(session.environment, site));
             auto const problems = check(sources, root, session.clock.now());

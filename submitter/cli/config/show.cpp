@@ -32,7 +32,7 @@ public:
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         experiment::ConfigSources sources{file_, template_, overrides_, &site,
                                           experiment::find_default_pools_of(site, session)};
-        DET_TRY(take_standard_input(sources, session));
+        DET_TRY(read_standard_input(sources, session));
         DET_TRY_ASSIGN(sources.shared_templates,
                        experiment::find_shared_templates(session.environment, site));
         if (sanity_) {

@@ -60,7 +60,7 @@ public:
 private:
     /// How Slurm computes priorities. If Slurm does not answer, `multifactor`, which most sites use.
     static queue::PriorityKind find_priority_kind(Session& session) {
-        auto const config = experiment::load_cluster_config(session, experiment::Freshness::recent);
+        auto const config = experiment::query_cluster_config(session, experiment::Freshness::recent);
         bool const is_basic = config && config->find("PriorityType").value_or("").ends_with("basic");
         return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
     }

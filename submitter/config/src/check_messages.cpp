@@ -142,7 +142,8 @@ std::string wrong_type_message(yaml::Node const& value, Type const& expected) {
     for (auto const* alternative : expected.alternatives)
         names += std::string(json_name(*alternative)) + " or ";
     if (expected.alternatives.empty()) names = std::string(json_name(expected)) + " or ";
-    // Every optional value may be null.
+    // The message always allows null, because an optional value may be null. It is inexact for required keys
+    // and for items of lists, which may not be null.
     return fmt::format("expected {}null, but got {}", names, json_name(value.kind()));
 }
 

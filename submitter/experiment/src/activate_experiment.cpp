@@ -1,5 +1,5 @@
 #include <det/experiment/control_experiment.hpp>
-#include <det/experiment/tell_events.hpp>
+#include <det/experiment/run_event_hook.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
@@ -120,7 +120,7 @@ Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& 
     DET_TRY(update_jobs(plan_release(experiment.view.own_arrays()), context.slurm));
     DET_TRY(update_jobs(plan_release(resubmitted), context.slurm));
     clear_requeue_delay(experiment.view, context);
-    if (!is_recorded(record)) tell_submitted(*record.spec, record.arrays(), context);
+    if (!is_recorded(record)) run_hook_for_submission(*record.spec, record.arrays(), context);
     return ActivatedExperiment{experiment.id(), std::move(resubmitted)};
 }
 

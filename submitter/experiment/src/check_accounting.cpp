@@ -41,7 +41,7 @@ site::JobSize size_of(plan::SubmissionPlan const& plan) {
 }  // namespace
 
 void warn_about_limits(plan::SubmissionPlan const& plan, Context& context) {
-    auto const config = load_cluster_config(context, Freshness::recent);
+    auto const config = query_cluster_config(context, Freshness::recent);
     if (!config || !has_accounting(*config) || !site::enforces_limits(*config)) return;
     auto const owner = owner_of(plan, context);
     auto const accounting = context.slurm.query_accounting(owner.user, cluster_name(*config));

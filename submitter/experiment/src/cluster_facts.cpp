@@ -132,12 +132,12 @@ Result<T> find_facts(Context& context, Freshness freshness, char const* name,
 
 }  // namespace
 
-Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshness freshness) {
+Result<std::vector<slurm::Partition>> query_partitions(Context& context, Freshness freshness) {
     return find_facts(context, freshness, "partitions.json", &slurm::SlurmClient::query_partitions,
                       partitions_from);
 }
 
-Result<slurm::ClusterConfig> load_cluster_config(Context& context, Freshness freshness) {
+Result<slurm::ClusterConfig> query_cluster_config(Context& context, Freshness freshness) {
     return find_facts(context, freshness, "cluster-config.json", &slurm::SlurmClient::query_cluster_config,
                       config_from);
 }

@@ -1,8 +1,8 @@
 #include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
-#include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/sync_file.hpp>
@@ -187,7 +187,7 @@ Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob>
 /// the next continuation cancels the jobs. If the process ends after it, finish_continuation may be repeated.
 Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& continuation, Context& context) {
     auto const& experiment = continuation.experiment;
-    DET_TRY(check_with_slurm(continuation.request, context));
+    DET_TRY(submit_test_only(continuation.request, context));
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
     DET_TRY_ASSIGN(auto continued, write_revision(continuation, context));
@@ -198,7 +198,7 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& con
                         "held: 'det-submit experiment activate {0}'",
                         experiment.id().value));
     }
-    tell_submitted(next_spec(continuation, continued.revision), continued.arrays, context);
+    run_hook_for_submission(next_spec(continuation, continued.revision), continued.arrays, context);
     return continued;
 }
 

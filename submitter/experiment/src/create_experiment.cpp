@@ -1,8 +1,8 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
-#include <det/experiment/tell_events.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/packing_thread.hpp>
@@ -113,7 +113,7 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
                         "activate {0}' releases it",
                         id.value, join_job_ids(*arrays)));
     }
-    tell_submitted(spec, *arrays, context);
+    run_hook_for_submission(spec, *arrays, context);
     CreatedExperiment result{id, {}, layout.path()};
     for (auto const& array : *arrays) result.jobs.push_back(array.job);
     return result;
@@ -170,7 +170,7 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     Cleanup cleanup(request.root);
     std::optional<pack::PackingThread> packing;
     if (code) packing.emplace(*code, request.root.contexts());
-    DET_TRY_ASSIGN(auto accepted, check_with_slurm(request, context));
+    DET_TRY_ASSIGN(auto accepted, submit_test_only(request, context));
     DET_TRY_ASSIGN(auto const stored_code,
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
                            : find_stored_code(request));

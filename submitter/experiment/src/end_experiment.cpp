@@ -3,7 +3,7 @@
 #include <det/events/event_hook.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/tell_events.hpp>
+#include <det/experiment/run_event_hook.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -80,7 +80,7 @@ Result<ExperimentId> pause_experiment(std::string const& id, Context& context) {
     if (!updated)
         return std::move(updated).error().noting(fmt::format(
             "experiment {} is marked to be paused; repeat the command later", experiment.id().value));
-    tell_about_waiting_trials(view, {events::paused, queued_trials(view), "the user paused it"}, context);
+    run_hook_for_trials(view, {events::paused, queued_trials(view), "the user paused it"}, context);
     return experiment.id();
 }
 
@@ -97,7 +97,7 @@ Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desir
     if (!updated)
         return std::move(updated).error().noting(
             fmt::format("experiment {} is marked to end; repeat the command later", experiment.id().value));
-    tell_about_waiting_trials(view, {events::canceled, waiting_trials(view), message_of(desired)}, context);
+    run_hook_for_trials(view, {events::canceled, waiting_trials(view), message_of(desired)}, context);
     return EndedExperiment{experiment.id(), std::move(updates)};
 }
 
@@ -116,8 +116,8 @@ Result<TrialId> kill_trial(std::string const& text, Context& context) {
     DET_TRY(update_jobs(plan_kill(experiment.view.record, trial), context.slurm));
     auto waiting = waiting_trials(experiment.view);
     std::erase_if(waiting, [&](TrialId const& each) { return each != id; });
-    tell_about_waiting_trials(
-        experiment.view, {events::canceled, std::move(waiting), message_of(DesiredState::kill)}, context);
+    run_hook_for_trials(experiment.view,
+                        {events::canceled, std::move(waiting), message_of(DesiredState::kill)}, context);
     return id;
 }
 

@@ -94,7 +94,7 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
     DET_TRY_ASSIGN(auto request, make_submission_request(options, context));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     DET_TRY_ASSIGN(auto const site, load_site(file, context, Freshness::recent));
-    DET_TRY(check_with_slurm(request, context));
+    DET_TRY(submit_test_only(request, context));
     std::vector<StartTime> answers;
     std::size_t probes = 1;
     for (auto& plan : plans_to_try(request, site)) {
@@ -103,7 +103,7 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
             request.plan = plan;
             // The last --time of sbatch's command line counts.
             auto const minutes = std::max<std::int64_t>(1, limit_s / 60);
-            auto const said = check_with_slurm(request, context, {fmt::format("--time={}", minutes)});
+            auto const said = submit_test_only(request, context, {fmt::format("--time={}", minutes)});
             if (!said && said.error().code == codes::slurm_unreachable) return said.error();
             if (said)
                 answers.push_back(

@@ -53,7 +53,7 @@ bool may_have_memory_limit(site::Pool const& pool) {
 /// Adds the cluster's memory limit to pools whose partition has none.
 Status add_memory_limits(site::Site& site, Context& context) {
     if (std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
-    DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
+    DET_TRY_ASSIGN(auto const config, query_cluster_config(context, Freshness::recent));
     for (auto& pool : site.pools) site::set_cluster_memory_limit(pool, config);
     return Ok{};
 }
@@ -87,7 +87,7 @@ Result<std::string> load_job_template(config::SiteFile const& file) {
 
 Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context& context,
                                           Freshness freshness) {
-    DET_TRY_ASSIGN(auto const partitions, load_partitions(context, freshness));
+    DET_TRY_ASSIGN(auto const partitions, query_partitions(context, freshness));
     auto site = site::make_site(partitions, file);
     DET_TRY(add_memory_limits(site, context));
     return site;
@@ -95,7 +95,7 @@ Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context&
 
 FindDefaultPools find_default_pools_of(config::SiteFile const& file, Context& context) {
     return [&]() -> site::DefaultPools {
-        auto const partitions = load_partitions(context, Freshness::recent);
+        auto const partitions = query_partitions(context, Freshness::recent);
         if (!partitions) {
             context.warn(Error(partitions.error())
                              .noting("the site file names no default_compute_pool, and Slurm is not there to "

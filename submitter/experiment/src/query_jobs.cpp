@@ -28,7 +28,7 @@ Result<JobsSnapshot> query_jobs(Context& context, PartitionsNeed need) {
     DET_TRY_ASSIGN(auto jobs, context.slurm.query_queue({}));
     JobsSnapshot snapshot;
     if (need == PartitionsNeed::always || partitions_matter(jobs)) {
-        DET_TRY_ASSIGN(auto const partitions, load_partitions(context, Freshness::recent));
+        DET_TRY_ASSIGN(auto const partitions, query_partitions(context, Freshness::recent));
         snapshot.queue.tiers = queue::Tiers(partitions);
         snapshot.site = site::make_site(partitions);
     }

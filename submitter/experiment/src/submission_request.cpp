@@ -85,7 +85,7 @@ struct ArrayLimits {
 /// Does not ask Slurm for a single trial, which fits into any array.
 Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context& context) {
     if (plan.trial_count == 1) return ArrayLimits{};
-    DET_TRY_ASSIGN(auto const config, load_cluster_config(context, Freshness::recent));
+    DET_TRY_ASSIGN(auto const config, query_cluster_config(context, Freshness::recent));
     DET_TRY_ASSIGN(auto const size_max, plan::array_size_max(config, plan.trial_count));
     return ArrayLimits{size_max, plan::array_tasks_max(config)};
 }
@@ -94,7 +94,7 @@ Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context&
 /// partition does not set this time.
 std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& context) {
     if (auto const of_partition = site::preemption_notice_s(pool)) return of_partition;
-    auto const config = load_cluster_config(context, Freshness::recent);
+    auto const config = query_cluster_config(context, Freshness::recent);
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
 

@@ -141,7 +141,7 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
     return render_script(request, id, plan_arrays(request).front());
 }
 
-Result<std::string> check_with_slurm(SubmissionRequest& request, Context& context,
+Result<std::string> submit_test_only(SubmissionRequest& request, Context& context,
                                      std::vector<std::string> const& more_options) {
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
     if (request.plan.must_wait_for_nodes()) return std::string();

@@ -71,7 +71,7 @@ Status Compressor::put(std::string_view bytes) {
     return Ok{};
 }
 
-Result<std::string> hash_compressed_file(std::string const& path) {
+Result<std::string> hash_decompressed(std::string const& path) {
     UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return os_error(fmt::format("read '{}'", path), errno);
     std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> const stream(ZSTD_createDStream(),

@@ -37,6 +37,6 @@ private:
 };
 
 /// \return The hash of a compressed file's contents; an error if it is damaged.
-Result<std::string> hash_compressed_file(std::string const& path);
+Result<std::string> hash_decompressed(std::string const& path);
 
 }  // namespace det::pack

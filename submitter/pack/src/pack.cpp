@@ -146,7 +146,7 @@ Status receive_context(ReadArchive const& read, std::string const& sha256, fs::p
         DET_TRY(write_all(archive.fd(), std::string_view(buffer).substr(0, count), "the received code"));
         size_bytes += count;
     }
-    auto const holds = hash_compressed_file(archive.path());
+    auto const holds = hash_decompressed(archive.path());
     if (!holds || *holds != sha256)
         return Error{codes::damaged, "the code arrived incomplete or damaged", "send it again"};
     DET_TRY(archive.store_as(sha256, size_bytes));

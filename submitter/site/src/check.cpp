@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "check_settings.hpp"
+#include "check_slurm_settings.hpp"
 
 namespace det::site {
 namespace {
@@ -223,7 +223,7 @@ Findings check_site(config::SiteFile const& file, std::vector<Partition> const& 
         PoolCheck const each{pool, file.find_pool(pool.name), *partition, config};
         for (auto const check : pool_checks) check(each, found);
     }
-    check_settings(file, config, found);
+    check_slurm_settings(file, config, found);
     check_plugin(plugin, config, found);
     return found;
 }

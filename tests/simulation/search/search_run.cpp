@@ -147,7 +147,7 @@ SearchResult run_search(std::vector<LearningCurve> const& curves, Jobs const& jo
     return SearchRun(curves, jobs, judge).run();
 }
 
-ReferenceJudge::ReferenceJudge(search::AshaSearch const& search) : assignment_(search) {
+ReferenceJudge::ReferenceJudge(search::AshaSearch const& search) : batch_job_(search) {
     for (auto const& bracket : search.brackets) {
         std::vector<double> const lengths(bracket.rung_lengths.begin(), bracket.rung_lengths.end());
         brackets_.emplace_back(lengths, search.divisor);
@@ -156,7 +156,7 @@ ReferenceJudge::ReferenceJudge(search::AshaSearch const& search) : assignment_(s
 
 void ReferenceJudge::on_start(std::uint32_t trial, std::uint32_t planned) {
     if (bracket_of_.size() <= trial) bracket_of_.resize(trial + 1);
-    bracket_of_[trial] = assignment_.bracket_of(planned);
+    bracket_of_[trial] = batch_job_.bracket_of(planned);
 }
 
 bool ReferenceJudge::on_report(std::uint32_t trial, std::uint64_t report, double loss, double) {
@@ -173,7 +173,7 @@ void ReferenceJudge::on_invalid(std::uint32_t trial, double) {
 }
 
 TrialSearchJudge::TrialSearchJudge(search::AshaSearch search, Visibility const& visibility)
-    : search_(std::move(search)), assignment_(search_), rungs_(visibility) {}
+    : search_(std::move(search)), batch_job_(search_), rungs_(visibility) {}
 
 RungView TrialSearchJudge::view_of(std::uint32_t trial) {
     return {rungs_, trial, [this] { return now_s_; }};
@@ -181,7 +181,7 @@ RungView TrialSearchJudge::view_of(std::uint32_t trial) {
 
 void TrialSearchJudge::on_start(std::uint32_t trial, std::uint32_t planned) {
     if (trials_.size() <= trial) trials_.resize(trial + 1);
-    trials_[trial].emplace(search_, assignment_.bracket_of(planned), trial, false);
+    trials_[trial].emplace(search_, batch_job_.bracket_of(planned), trial, false);
 }
 
 bool TrialSearchJudge::on_report(std::uint32_t trial, std::uint64_t report, double loss, double now_s) {

@@ -69,7 +69,7 @@ public:
     void on_invalid(std::uint32_t trial, double now_s) override;
 
 private:
-    search::BracketAssignment assignment_;
+    search::BracketAssignment batch_job_;
     std::vector<ReferenceAsha> brackets_;
     std::vector<std::uint32_t> bracket_of_;  // of each trial
 };
@@ -91,7 +91,7 @@ private:
     RungView view_of(std::uint32_t trial);
 
     search::AshaSearch search_;
-    search::BracketAssignment assignment_;
+    search::BracketAssignment batch_job_;
     SharedRungs rungs_;
     std::vector<std::optional<search::TrialSearch>> trials_;
     std::vector<SearchDecision> decisions_;

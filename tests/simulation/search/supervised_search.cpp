@@ -43,7 +43,7 @@ Visibility visibility_of(Conditions const& conditions, std::uint32_t seed) {
 SupervisedSearch::SupervisedSearch(search::AshaSearch search, Conditions const& conditions,
                                    std::uint32_t seed, std::optional<StepOccurrence> crash_at)
     : search_(std::move(search)),
-      assignment_(search_),
+      batch_job_(search_),
       conditions_(conditions),
       crash_at_(crash_at),
       random_(seed),
@@ -83,7 +83,7 @@ void SupervisedSearch::start_job(std::uint32_t job) {
     if (!runs.empty() && runs.back().end != RunEnd::none) return start_next_job();
     auto const run = static_cast<std::uint32_t>(runs.size());
     runs.emplace_back().began_s = now_s_;
-    search::TrialSearch search(search_, assignment_.bracket_of(job), index, run > 0);
+    search::TrialSearch search(search_, batch_job_.bracket_of(job), index, run > 0);
     auto const node = static_cast<std::uint32_t>(supervisors_.size());
     supervisors_.push_back(std::make_unique<Supervisor>(Supervisor{
         .job = job, .trial = index, .run = run, .node = node, .search = std::move(search), .read = {}}));

@@ -112,7 +112,7 @@ private:
     SimulatedRun& run_of(Supervisor const& supervisor);
 
     search::AshaSearch search_;
-    search::BracketAssignment assignment_;
+    search::BracketAssignment batch_job_;
     Conditions conditions_;
     std::optional<StepOccurrence> crash_at_;
     std::mt19937_64 random_;

@@ -69,7 +69,7 @@ struct Fixture : CliFixture {
         arrive(life, 1, 0, 0.75);
         must(life.append(end(Cause::stopped_by_search, "the search ended it")));
         life = run_trial(2, {});
-        must(journal::require_replacement(experiment, 4, 2, ""));
+        must(journal::find_or_create_replacement(experiment, 4, 2, ""));
         must(life.append(
             end(Cause::invalid_hyperparameters, "the trainer calls its hyperparameters invalid")));
         life = run_trial(3, {});

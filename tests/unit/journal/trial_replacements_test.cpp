@@ -19,7 +19,7 @@ struct Fixture {
 
     Fixture() { must(make_directories(experiment.trials())); }
     std::uint32_t replace(std::uint32_t trial, std::string const& claimed = "") {
-        return must(require_replacement(experiment, 4, trial, claimed));
+        return must(find_or_create_replacement(experiment, 4, trial, claimed));
     }
     void mark(std::uint32_t trial, std::string const& replaces) {
         must(make_directories(experiment.trial(trial).path()));

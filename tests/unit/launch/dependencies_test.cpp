@@ -29,8 +29,8 @@ struct Fixture : SupervisorFixture {
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, cause, next, 0, ""}));
     }
-    Assignment after(Json const& list, char const* key = "after") const {
-        auto a = assignment();
+    BatchJob after(Json const& list, char const* key = "after") const {
+        auto a = batch_job();
         a.spec.config = Json{{"slurm", {{key, list}}}};
         return a;
     }

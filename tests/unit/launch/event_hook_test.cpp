@@ -13,8 +13,8 @@ namespace event_hook_test {
 
 struct Fixture : SupervisorFixture {
     /// An experiment whose hook writes each event into a file of its own.
-    Assignment with_hook(std::string const& command) const {
-        auto a = assignment();
+    BatchJob with_hook(std::string const& command) const {
+        auto a = batch_job();
         a.spec.name = "digits \"x\"";
         a.spec.config = Json{{"slurm", {{"event_hook", command}}},
                              {"integrations", {{"webhooks", {{"webhook_id", {1}}}}}}};
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_hook_that_takes_too_long_is_ended) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_hook_nothing_is_run) {
-    EventHook hook(assignment().spec, Environment::of_this_process(),
+    EventHook hook(batch_job().spec, Environment::of_this_process(),
                    [&](auto const& line) { log_lines.push_back(line); });
     hook.notify("started", Json::object());
     hook.wait();

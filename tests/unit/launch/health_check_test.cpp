@@ -84,8 +84,8 @@ struct Supervised : SupervisorFixture {
         for (auto const* name : {"n0", "n1", "n2"})
             slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
     }
-    Assignment checked() const {
-        auto a = assignment();
+    BatchJob checked() const {
+        auto a = batch_job();
         a.spec.config = Json::parse(R"({"slurm": {"health_check": true}})");
         return a;
     }
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_check_that_cannot_be_made_excludes_no_node) {
 
 BOOST_AUTO_TEST_CASE(without_the_key_no_check_is_made) {
     step_is(R"(case "$*" in *check-health*) exit 7;; esac; exit 0)");
-    auto a = assignment();
+    auto a = batch_job();
     BOOST_TEST(supervise(a) == 0);
     a.spec.config = Json::parse(R"({"slurm": {"health_check": false}})");
     a.first_trial = 0;

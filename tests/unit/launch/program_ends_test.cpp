@@ -13,8 +13,8 @@ using slurm::JobState;
 namespace program_ends_test {
 
 struct Fixture : SupervisorFixture {
-    Assignment notified_by(std::vector<std::string> signals) const {
-        auto a = assignment();
+    BatchJob notified_by(std::vector<std::string> signals) const {
+        auto a = batch_job();
         a.spec.forward_signals = std::move(signals);
         return a;
     }
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(only_the_signals_that_are_forwarded_mean_preempted) {
 BOOST_AUTO_TEST_CASE(a_preempted_exit_code_is_a_preemption_and_others_are_failures) {
     step_is("exit 85");
     be_in_grace();
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.preempted_exit_codes = {85, 99};
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(end_text(0) == "preempted requeue", end_of(0).message);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(the_exit_code_of_the_first_rank_to_end_counts_not_that_of_r
     must(write_file(root / "ends", render_rank_end(end)));
     step_is("cp \"$DET_ROOT/ends\" \"$DET_RUN_PATH/node-0.ends\"; exit 137");
     be_in_grace();
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.preempted_exit_codes = {85};
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(end_text(0) == "preempted requeue", end_of(0).message);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(the_exit_code_of_the_first_rank_to_end_counts_not_that_of_r
 
 BOOST_AUTO_TEST_CASE(without_a_notice_a_preempted_exit_code_is_free_only_with_progress) {
     step_is("[ \"$DET_TRIAL_RUN_ID\" != 0 ] || : >\"$DET_ROOT/one.pt\"; exit 85");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.preempted_exit_codes = {85};
     a.spec.progress_globs = {root / "*.pt"};
     BOOST_TEST(supervise(a) == 0);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(without_a_notice_a_preempted_exit_code_is_free_only_with_pr
 
 BOOST_AUTO_TEST_CASE(without_visible_progress_max_restarts_holds_as_configured) {
     step_is("exit 3");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.max_restarts = 4;
     BOOST_TEST(supervise(a) == 1);
     BOOST_TEST(end_of(4).message.find("all 4 restarts are used up") != std::string::npos, end_of(4).message);
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(files_that_change_are_progress) {
     step_is(R"sh([ "$DET_TRIAL_RUN_ID" -gt 1 ] ||
             touch -d "@$((1000 + DET_TRIAL_RUN_ID))" "$DET_EXPERIMENT_PATH/trials/0/last.pt"
         exit 3)sh");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.max_restarts = 9;
     a.spec.progress_globs = {"no/such/*", "*.pt"};
     BOOST_TEST(supervise(a) == 1);

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(repeated_failures_without_progress_end_the_trial_early) {
     must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
     step_is("[ \"$DET_TRIAL_RUN_ID\" != 0 ] || cp '" + (root / "saved/journal").string() +
             "' \"$DET_RUN_PATH/journal\"\nexit 3");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.max_restarts = 9;
     BOOST_TEST(supervise(a) == 1);
     BOOST_TEST(
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(repeated_failures_without_progress_end_the_trial_early) {
 
 BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {
     step_is("echo 'x RuntimeError: CUDA out of memory. Tried' >>\"$DET_RUN_PATH/node-1.log\"; exit 1");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::cancel_retries}};
     BOOST_TEST(supervise(a) == 1);
     BOOST_TEST(to_string(end_of(0).next_action) == "stop");
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {
 
 BOOST_AUTO_TEST_CASE(a_log_line_without_an_action_is_named) {
     step_is("echo 'RuntimeError: CUDA out of memory' >>\"$DET_RUN_PATH/node-1.log\"; exit 1");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.max_restarts = 0;
     a.spec.log_policies = {{"CUDA OOM", ".*CUDA out of memory.*", LogAction::label},
                            {"ECC Error", "ECC error", LogAction::label}};
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_log_line_without_an_action_is_named) {
 BOOST_AUTO_TEST_CASE(a_node_excluded_by_a_log_line_is_replaced_by_a_spare_one) {
     step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo 'ECC error' >"$DET_RUN_PATH/node-1.log"; exit 1; }
         echo "$*" >"$DET_RUN_PATH/argv")");
-    auto a = assignment();
+    auto a = batch_job();
     a.hosts = "n[0-2]";
     a.spec.spare_nodes = 1;
     a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_does_not_respond_is_replaced_by_a_spare_one) {
         echo "$*" >"$DET_RUN_PATH/argv")");
     for (auto const* state : {"mixed+not_responding", "idle+fail", "down+not_responding"}) {
         slurm.node_list = {{"n0", "compute", "mixed", 8, 4, "", ""}, {"n1", "compute", state, 8, 4, "", ""}};
-        auto a = assignment();
+        auto a = batch_job();
         a.hosts = "n[0-2]";
         a.spec.spare_nodes = 1;
         BOOST_TEST(supervise(a) == 0);
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(without_spare_nodes_the_job_is_requeued_without_that_node) 
     step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
     for (auto const* name : {"n0", "n1", "n2"})
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.excluded_nodes = "n7";
     a.spec.log_policies = {{"ECC", "ECC error", LogAction::exclude_node}};
     BOOST_TEST(supervise(a) == 0);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(all_trials_of_the_experiment_leave_out_a_bad_node) {
     step_is("echo 'ECC error' >\"$DET_RUN_PATH/node-1.log\"; exit 1");
     for (auto const* name : {"n0", "n1", "n2", "n3"})
         slurm.node_list.push_back({name, "compute", "idle", 8, 0, "", ""});
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.searcher = {"random", "loss", true, Json{{"max_trials", 4}}};
     a.spec.trial_count = 4;
     a.spec.searcher = {"random", "loss", true,

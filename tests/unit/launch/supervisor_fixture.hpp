@@ -49,8 +49,8 @@ struct SupervisorFixture {
     }
     void step_is(std::string const& script) { must(write_file(root / "srun", "#!/bin/sh\n" + script, 0755)); }
 
-    Assignment assignment() const {
-        Assignment a{experiment, {}, 0, {123, 0}, {0, "n0"}, "n[0-1]", 8, 64000, "loopback", "compute"};
+    BatchJob batch_job() const {
+        BatchJob a{experiment, {}, 0, {123, 0}, {0, "n0"}, "n[0-1]", 8, 64000, "loopback", "compute"};
         a.spec.id = {7};
         a.spec.root = root.path();
         a.spec.shape = {2, 4, SlotType::cuda};
@@ -62,27 +62,27 @@ struct SupervisorFixture {
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
         return a;
     }
-    /// An assignment whose job may be replaced by a new one.
-    Assignment replaceable_assignment() const {
+    /// An batch_job whose job may be replaced by a new one.
+    BatchJob replaceable_assignment() const {
         must(make_directories(experiment.events()));
         must(journal::append_event(experiment.events(),
                                    {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1}})}));
-        auto a = assignment();
+        auto a = batch_job();
         a.spec.owner = "me";
         a.spec.sbatch_options = {"--partition=compute"};
         return a;
     }
     /// Two trials at a time share the job.
-    Assignment packed_assignment(std::uint32_t trials) const {
-        auto a = assignment();
+    BatchJob packed_assignment(std::uint32_t trials) const {
+        auto a = batch_job();
         a.spec.searcher = {"random", "loss", true, Json{{"max_trials", trials}}};
         a.spec.trial_count = trials;
         a.spec.lanes = 2;
         return a;
     }
     std::filesystem::path output() const { return root / "output"; }
-    int supervise() { return supervise(assignment()); }
-    int supervise(Assignment const& what) {
+    int supervise() { return supervise(batch_job()); }
+    int supervise(BatchJob const& what) {
         return must(
             supervise_trials(what, {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
                                     [this](std::string const& line) {

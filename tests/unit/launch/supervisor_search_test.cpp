@@ -15,8 +15,8 @@ using Names = std::vector<std::string>;
 
 /// Experiment 7 searches with two rungs, at 100 and 400 batches, in one bracket.
 struct Fixture : SupervisorFixture {
-    Assignment search_assignment(std::uint32_t lanes = 1) const {
-        auto a = assignment();
+    BatchJob search_assignment(std::uint32_t lanes = 1) const {
+        auto a = batch_job();
         a.spec.searcher = {
             "async_halving", "loss", true,
             Json{{"num_rungs", 2}, {"max_trials", 4}, {"max_length", {{"batches", 400}}}, {"divisor", 4}}};
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_trial_of_a_grid_is_not_replaced) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replacement_competes_in_the_bracket_of_the_trial_that_it_replaces) {
-    must(journal::require_replacement(experiment, 4, 0, ""));
+    must(journal::find_or_create_replacement(experiment, 4, 0, ""));
     step_is("cp " + journal_with({validation(100, 0.5)}) + " \"$DET_RUN_PATH/journal\"");
     BOOST_TEST(supervise(search_assignment()) == 0);
     BOOST_TEST((entries(0) == Names{"4@0.5"}));

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(after_a_run_lost_with_its_node_step_numbers_are_skipped) {
     must(make_directories(lost.path()));
     auto life = must(journal::JournalWriter::create(lost.life()));
     must(life.append(RunStarted{UtcTime{1}, "123_0", 0, "n0", "n[0-1]", 0, "", 0}));
-    auto a = assignment();
+    auto a = batch_job();
     a.incarnation.restart_count = slurm.job->restarts = 1;
     ::setenv("DET_ROOT", root.path().c_str(), 1);
     BOOST_TEST(supervise(a) == 0);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpo
         must(make_directories(store.path_of(uuid)));
         must(store.commit({uuid, "5.0", steps, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
     }
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.source_checkpoint = source;
     step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || { echo "$DET_LATEST_CHECKPOINT $DET_STEPS_COMPLETED" \
         >"$DET_RUN_PATH/seen"; exit 1; }
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_t
     RunPlan run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     run.resume.checkpoint_path = "/checkpoints/" + run.resume.checkpoint;
     run.trial_dir = "/det/trial/generations/0/files";
-    auto const environment = make_run_environment(assignment(), run, job);
+    auto const environment = make_run_environment(batch_job(), run, job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {
         auto text = variable;
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_t
 
 BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {
     RunPlan const run{{{{7}, 0}, 2}, {}, "n0", 99, 12345};
-    auto a = assignment();
+    auto a = batch_job();
     Environment job;
     job.set("TORCH_FR_DUMP_TEMP_FILE", "/mine");
     auto const with = make_run_environment(a, run, job);
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {
 
 BOOST_AUTO_TEST_CASE(wandb_and_mlflow_of_a_script_are_replaced_if_the_configuration_says_so) {
     RunPlan const run{{{{7}, 0}, 2}, {}, "n0", 99, 12345};
-    auto a = assignment();
+    auto a = batch_job();
     Environment const job({{"PYTHONPATH", "/theirs"},
                            {"DET_LOG_WANDB", "1"},
                            {"DET_LOG_MLFLOW", "1"},
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(wandb_and_mlflow_of_a_script_are_replaced_if_the_configurat
 }
 
 BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
-    auto a = assignment();
+    auto a = batch_job();
     RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
     BOOST_TEST(make_step_request(a, run, "/opt/w").command ==
                    (std::vector<std::string>{"/opt/w", "SLURM_PROCID", "sh", "-c", "./train 'a b'"}),
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
 
 BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_fails_the_run) {
     must(make_directories(root / "work"));
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.entrypoint = {"sh", "-c", "echo \"$FROM_HOOK $0\" >out", "a b"};
     RunPlan const run{{{{7}, 0}, 0}, {}, "n0", 0, 0};
     auto const has_hook = [&](bool there) {
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_fai
 }
 
 BOOST_AUTO_TEST_CASE(setup_lines_run_before_the_startup_hook_inside_the_container) {
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.launch = Launch::node;
     a.spec.setup = {"module load x"};
     a.spec.context = ContextSpec{"x", 1, true};
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(setup_lines_run_before_the_startup_hook_inside_the_containe
 }
 
 BOOST_AUTO_TEST_CASE(nodes_sample_their_metrics_if_the_configuration_wants_it) {
-    auto a = assignment();
+    auto a = batch_job();
     RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
     Environment of_another_run;
     of_another_run.set("DET_PROFILING", "1");
@@ -367,16 +367,15 @@ BOOST_AUTO_TEST_CASE(nodes_sample_their_metrics_if_the_configuration_wants_it) {
 }
 
 BOOST_AUTO_TEST_CASE(outside_of_a_job_the_error_explains_the_program) {
-    must(write_file(experiment.spec(), render_spec(assignment().spec)));
-    auto const error = must_fail(load_assignment(experiment.path(), 0, Environment()));
+    must(write_file(experiment.spec(), render_spec(batch_job().spec)));
+    auto const error = must_fail(load_batch_job(experiment.path(), 0, Environment()));
     BOOST_TEST((error.code == codes::not_in_slurm));
-    BOOST_TEST((must_fail(load_assignment(root / "absent", 0, Environment())).code == codes::no_such_file));
-    BOOST_TEST(
-        (must_fail(load_assignment(experiment.path(), 1, Environment())).code == codes::no_such_trial));
+    BOOST_TEST((must_fail(load_batch_job(root / "absent", 0, Environment())).code == codes::no_such_file));
+    BOOST_TEST((must_fail(load_batch_job(experiment.path(), 1, Environment())).code == codes::no_such_trial));
 }
 
 BOOST_AUTO_TEST_CASE(the_assignment_is_read_from_slurms_variables) {
-    must(write_file(experiment.spec(), render_spec(assignment().spec)));
+    must(write_file(experiment.spec(), render_spec(batch_job().spec)));
     Environment const job({{"SLURM_JOB_ID", "130"},
                            {"SLURM_ARRAY_JOB_ID", "123"},
                            {"SLURM_ARRAY_TASK_ID", "0"},
@@ -385,14 +384,14 @@ BOOST_AUTO_TEST_CASE(the_assignment_is_read_from_slurms_variables) {
                            {"SLURMD_NODENAME", "n0"},
                            {"SLURM_RESTART_COUNT", "3"},
                            {"SLURM_CLUSTER_NAME", "loopback"}});
-    auto const a = must(load_assignment(experiment.path(), 0, job));
+    auto const a = must(load_batch_job(experiment.path(), 0, job));
     BOOST_TEST(slurm::to_string(a.job) == "123_0");
     BOOST_TEST(a.incarnation.restart_count == 3u);
     BOOST_TEST(a.cpus_per_node == 6);
 }
 
 BOOST_AUTO_TEST_CASE(containers_start_below_the_wrapper_and_pyxis_containers_by_srun) {
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.launch = Launch::node;
     a.spec.container = ContainerSpec{};
     a.spec.container->runtime = ContainerRuntime::podman;

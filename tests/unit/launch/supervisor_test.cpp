@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_has_ended_is_not_begun_again_when_slurm_requeu
     step_is("exit 0");
     BOOST_TEST(supervise() == 0);
     slurm.job->restarts = 1;
-    auto again = assignment();
+    auto again = batch_job();
     again.incarnation.restart_count = 1;
     BOOST_TEST(supervise(again) == 0);
     BOOST_TEST(!path_exists(run_path(1)));
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_slurm_does_not_requeue_is_replaced) {
     must(make_directories(experiment.events()));
     must(journal::append_event(experiment.events(),
                                {"created", UtcTime{1}, "me@login", jobs_body({{123, 0, 4, 1, 2}})}));
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.owner = "me";
     a.spec.sbatch_options = {"--partition=compute", "--comment=det:7"};
     BOOST_TEST(supervise(a) == 0);
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervis
     private:
         mutable int asked_ = 0;
     } jumping;
-    auto const a = assignment();
+    auto const a = batch_job();
     auto const result = supervise_trials(
         a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}});
     BOOST_TEST(must(result) == 0);
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
     step_is(R"(trap 'exit 143' TERM; trap '' USR2
         cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -USR2 $PPID
         while :; do sleep 0.01; done)");
-    auto a = assignment();
+    auto a = batch_job();
     a.spec.preemption_timeout_s = 0;
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(to_string(end_of(0).next_action) == "requeue-held");

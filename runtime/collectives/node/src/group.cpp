@@ -220,7 +220,7 @@ void NodeGroup::finish_users_of(Bytes memory) {
 std::string NodeGroup::algorithm_name(collectives::TensorCall const& call) const {
     constexpr std::string_view names[] = {"with the entry", "one copy", "no copy",
                                           "pipeline"};  // by DataPath
-    auto const path = TensorOperation(call, Ok{}).likely_path(slot_);
+    auto const path = TensorOperation(call, Ok{}).path_if_ranks_are_alike(slot_);
     return fmt::format("shared memory, {}", names[static_cast<std::size_t>(path)]);
 }
 

@@ -101,7 +101,7 @@ std::optional<BufferLocation> TensorOperation::locate_shared(RankSlot const& slo
     return BufferLocation{.in = *in, .out = others_write ? *out : BufferLocation::somewhere};
 }
 
-TensorOperation::DataPath TensorOperation::likely_path(RankSlot const& slot) const {
+TensorOperation::DataPath TensorOperation::path_if_ranks_are_alike(RankSlot const& slot) const {
     if (size_bytes_ <= payload_bytes) return DataPath::cells;
     if (locate_shared(slot, contribution(slot))) return DataPath::shared_memory;
     return fits_small_buffer(slot) ? DataPath::small_buffers : DataPath::exchange;

@@ -27,7 +27,7 @@ public:
 
     enum class DataPath { cells, small_buffers, shared_memory, exchange };
     /// The path of the data if the buffers of all ranks are located like those of this rank.
-    DataPath likely_path(RankSlot const& slot) const;
+    DataPath path_if_ranks_are_alike(RankSlot const& slot) const;
     bool uses(Bytes memory) const override;
 
 private:

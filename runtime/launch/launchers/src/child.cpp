@@ -36,7 +36,7 @@ Child::~Child() {
     }
 }
 
-std::optional<int> Child::poll_status() {
+std::optional<int> Child::poll_wait_status() {
     int status = 0;
     if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
     return status_;

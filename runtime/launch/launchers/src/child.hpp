@@ -23,7 +23,7 @@ public:
     ~Child();
 
     int pidfd() const { return pidfd_.get(); }  // readable when it has ended
-    std::optional<int> poll_status();           // the status of waitpid(2)
+    std::optional<int> poll_wait_status();      // the status of waitpid(2)
     void signal(int number);
 
 private:

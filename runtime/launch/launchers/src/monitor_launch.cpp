@@ -188,7 +188,7 @@ private:
 
     void reap() {
         for (auto child = children_.begin(); child != children_.end();) {
-            auto const status = child->poll_status();
+            auto const status = child->poll_wait_status();
             if (!status) {
                 ++child;
                 continue;

@@ -58,7 +58,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
             if (std::find(notices.begin(), notices.end(), number) == notices.end()) child.signal(number);
         }
         if (polled[2].revents != 0 || polled[3].revents != 0) ::kill(0, SIGKILL);
-        if (auto const status = child.poll_status()) {
+        if (auto const status = child.poll_wait_status()) {
             WorkerEnd const end{exit_code_of_wait_status(*status),
                                 WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
             if (watch) send_message(watch, WorkerExit{end.exit_code});

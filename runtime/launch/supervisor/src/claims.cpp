@@ -38,16 +38,16 @@ int count_replaced(journal::Replacements const& replacements, std::uint32_t tria
 }  // namespace
 
 Result<std::optional<std::uint32_t>> Claims::claim_next() {
-    DET_TRY_ASSIGN(auto const of_all, journal::load_desired(assignment_.experiment.desired()));
+    DET_TRY_ASSIGN(auto const of_all, journal::load_desired(batch_job_.experiment.desired()));
     if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
-    if (!assignment_.spec.claims_trials()) return claim_assigned();
+    if (!batch_job_.spec.claims_trials()) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
         DET_TRY_ASSIGN(earlier_, find_earlier_claims());
     }
     while (!earlier_.empty()) {
         auto const trial = earlier_.back();
         earlier_.pop_back();
-        DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(batch_job_.experiment.trial(trial)));
         if (wanted) return std::optional(trial);
     }
     return claim_free();
@@ -55,26 +55,26 @@ Result<std::optional<std::uint32_t>> Claims::claim_next() {
 
 Result<std::optional<std::uint32_t>> Claims::claim_assigned() {
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
-    auto trial = assignment_.first_trial;
+    auto trial = batch_job_.first_trial;
     while (auto const replacement = journal::find_replacement(replacements, trial)) trial = *replacement;
-    DET_TRY_ASSIGN(bool const wanted, is_wanted(assignment_.experiment.trial(trial)));
+    DET_TRY_ASSIGN(bool const wanted, is_wanted(batch_job_.experiment.trial(trial)));
     // After a preemption with grace, Slurm (24.05 to 26.05) requeues the job once more when its trial has
     // ended.
-    DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
+    DET_TRY_ASSIGN(bool const ended, batch_job_.has_ended(trial));
     if (!wanted || ended || !unavailable_.insert(trial).second) return std::optional<std::uint32_t>();
     return std::optional(trial);
 }
 
 Result<journal::Replacements> Claims::load_replacements() const {
-    return journal::load_replacements(assignment_.experiment, assignment_.spec.trial_count);
+    return journal::load_replacements(batch_job_.experiment, batch_job_.spec.trial_count);
 }
 
 /// All trials that have not been replaced, beginning with the one of this job's array task.
 Result<std::vector<std::uint32_t>> Claims::list_trials() const {
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
-    auto const count = assignment_.spec.trial_count;
+    auto const count = batch_job_.spec.trial_count;
     std::vector<std::uint32_t> trials;
-    for (std::uint32_t i = 0; i < count; ++i) trials.push_back((assignment_.first_trial + i) % count);
+    for (std::uint32_t i = 0; i < count; ++i) trials.push_back((batch_job_.first_trial + i) % count);
     std::set<std::uint32_t> replaced;
     for (auto const& [trial, of] : replacements) {
         trials.push_back(trial);
@@ -88,11 +88,11 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
     DET_TRY_ASSIGN(auto const trials, list_trials());
     for (auto const trial : trials) {
         if (unavailable_.contains(trial)) continue;
-        auto const layout = assignment_.experiment.trial(trial);
+        auto const layout = batch_job_.experiment.trial(trial);
         DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
         if (!wanted) continue;
         // Another job may have claimed and finished the trial before the experiment was continued.
-        DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
+        DET_TRY_ASSIGN(bool const ended, batch_job_.has_ended(trial));
         if (ended) {
             unavailable_.insert(trial);
             continue;
@@ -111,21 +111,21 @@ Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
     std::ranges::sort(trials, std::greater<>());
     std::vector<std::uint32_t> own;
     for (auto const trial : trials) {
-        auto const layout = assignment_.experiment.trial(trial);
+        auto const layout = batch_job_.experiment.trial(trial);
         DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
         if (!claimant) continue;
         unavailable_.insert(trial);
-        if (*claimant != assignment_.job) continue;
-        DET_TRY_ASSIGN(bool const ended, assignment_.has_ended(trial));
+        if (*claimant != batch_job_.job) continue;
+        DET_TRY_ASSIGN(bool const ended, batch_job_.has_ended(trial));
         if (!ended) own.push_back(trial);
     }
     return own;
 }
 
-std::string Claims::own_claim() const { return slurm::to_string(assignment_.job) + "\n"; }
+std::string Claims::own_claim() const { return slurm::to_string(batch_job_.job) + "\n"; }
 
 Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t trial) {
-    auto const& spec = assignment_.spec;
+    auto const& spec = batch_job_.spec;
     auto const search = search::Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
     if (!search || !search->replaces_invalid_trials()) return std::optional<std::uint32_t>();
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
@@ -133,14 +133,14 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
         return std::optional<std::uint32_t>();
     bool const is_packed = spec.claims_trials();
     DET_TRY_ASSIGN(auto const replacement,
-                   journal::require_replacement(assignment_.experiment, spec.trial_count, trial,
-                                                is_packed ? own_claim() : ""));
+                   journal::find_or_create_replacement(batch_job_.experiment, spec.trial_count, trial,
+                                                       is_packed ? own_claim() : ""));
     if (is_packed && unavailable_.insert(replacement).second) earlier_.push_back(replacement);
     return std::optional(replacement);
 }
 
 Status Claims::release_all() {
-    if (!assignment_.spec.claims_trials()) return Ok{};
+    if (!batch_job_.spec.claims_trials()) return Ok{};
     DET_TRY_ASSIGN(auto const own, find_earlier_claims());
     for (auto const trial : own) DET_TRY(release(trial));
     return Ok{};
@@ -148,7 +148,7 @@ Status Claims::release_all() {
 
 Status Claims::release(std::uint32_t trial) {
     unavailable_.erase(trial);
-    return remove_tree(assignment_.experiment.trial(trial).claimed());
+    return remove_tree(batch_job_.experiment.trial(trial).claimed());
 }
 
 }  // namespace det::launch::supervisor

@@ -35,16 +35,16 @@ Result<bool> all_trials_ended(ExperimentLayout const& experiment, ExperimentSpec
     return true;
 }
 
-Status collect(Assignment const& assignment, SupervisorContext const& context) {
+Status collect(BatchJob const& batch_job, SupervisorContext const& context) {
     // The specification is read again: the experiment may have been continued since this job began.
-    DET_TRY_ASSIGN(auto const spec, journal::load_spec(assignment.experiment));
-    DET_TRY_ASSIGN(bool const has_ended, all_trials_ended(assignment.experiment, spec));
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(batch_job.experiment));
+    DET_TRY_ASSIGN(bool const has_ended, all_trials_ended(batch_job.experiment, spec));
     if (!has_ended) return Ok{};
-    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
+    DET_TRY_ASSIGN(auto const events, journal::load_events(batch_job.experiment.events()));
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, context.environment));
     retention::GcOptions const options{retention::policy_of(spec, events), context.clock.now()};
     DET_TRY_ASSIGN(auto const report,
-                   retention::collect_garbage(RootLayout(spec.root), assignment.experiment, *store, options));
+                   retention::collect_garbage(RootLayout(spec.root), batch_job.experiment, *store, options));
     if (!report.removed.empty())
         context.log(
             fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));
@@ -57,24 +57,24 @@ Status collect(Assignment const& assignment, SupervisorContext const& context) {
 }
 
 /// Removes the expired logs of all experiments (retention_policy), at most once a day.
-void remove_old_logs(Assignment const& assignment, SupervisorContext const& context) {
+void remove_old_logs(BatchJob const& batch_job, SupervisorContext const& context) {
     auto const done =
-        retention::remove_expired_logs_daily(RootLayout(assignment.spec.root), context.clock.now());
+        retention::remove_expired_logs_daily(RootLayout(batch_job.spec.root), context.clock.now());
     if (!done) context.log(fmt::format("old logs stay: {}", done.error().message));
 }
 
 /// Removes the checkpoints that the experiment does not keep, if all of its trials have ended. Two jobs may
 /// do this at the same time. If it fails, the remaining checkpoints stay.
-void collect_garbage_if_done(Assignment const& assignment, SupervisorContext const& context) {
-    auto const done = collect(assignment, context);
+void collect_garbage_if_done(BatchJob const& batch_job, SupervisorContext const& context) {
+    auto const done = collect(batch_job, context);
     if (!done) context.log(fmt::format("all checkpoints stay: {}", done.error().message));
 }
 
 class JobFinisher {
 public:
-    JobFinisher(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+    JobFinisher(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims,
                 std::list<Lane>& lanes, JobOutcome const& end)
-        : assignment_(assignment), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
+        : batch_job_(batch_job), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
 
     int run() {
         bool const paused_before = !end_.has_begun && desired_of_first() == DesiredState::pause;
@@ -94,8 +94,8 @@ private:
         if (!end_.has_begun) context_.log("nothing is left to run here");
         if (end_.was_completing && was_requeued_by_others()) advance_start();
         if (!end_.notice_received) {
-            collect_garbage_if_done(assignment_, context_);
-            remove_old_logs(assignment_, context_);
+            collect_garbage_if_done(batch_job_, context_);
+            remove_old_logs(batch_job_, context_);
         }
         if (::getppid() != end_.slurmstepd) end_job();
     }
@@ -119,14 +119,14 @@ private:
         auto const config = context_.slurm.query_cluster_config();
         auto const kill_wait = config ? config->find_number("KillWait").value_or(30) : 30;
         auto const from_now = has_ended ? 5s : std::chrono::seconds(kill_wait) + 5s;
-        if (auto const set = context_.slurm.start_not_before(assignment_.job, from_now); !set)
+        if (auto const set = context_.slurm.start_not_before(batch_job_.job, from_now); !set)
             context_.log(fmt::format("the job may start two minutes later: {}", set.error().message));
     }
 
     /// If the slurmstepd of a batch script is gone, slurmctld does not learn that the script has ended.
     void end_job() {
         context_.log("the slurmstepd of this script is gone: the job is ended from here");
-        if (auto const ended = context_.slurm.cancel(assignment_.job); !ended)
+        if (auto const ended = context_.slurm.cancel(batch_job_.job); !ended)
             context_.log(fmt::format("the job can't be ended: {}", ended.error().message));
     }
 
@@ -158,7 +158,7 @@ private:
         });
         if (have_answered && end_.has_begun) return false;
         auto const nodes = context_.slurm.query_nodes();
-        auto const hosts = expand_host_list(assignment_.hosts);
+        auto const hosts = expand_host_list(batch_job_.hosts);
         if (!nodes || !hosts) return false;
         return std::any_of(nodes->begin(), nodes->end(), [&](auto const& node) {
             return node.is_unresponsive() &&
@@ -167,15 +167,15 @@ private:
     }
 
     DesiredState desired_of_first() const {
-        return assignment_.spec.claims_trials() ? assignment_.desired()
-                                                : assignment_.desired(assignment_.first_trial);
+        return batch_job_.spec.claims_trials() ? batch_job_.desired()
+                                               : batch_job_.desired(batch_job_.first_trial);
     }
 
     /// Requeues the job or replaces it by a new one. Slurm then sends SIGTERM, which this process blocks.
     void requeue(RequeueRequest::Start start) {
         bool const by_new_job = needs_new_job();
         auto const new_job = requeue_job(
-            assignment_, {start, end_.was_completing, bad_hosts(), by_new_job, delay(), end_.timeout},
+            batch_job_, {start, end_.was_completing, bad_hosts(), by_new_job, delay(), end_.timeout},
             context_);
         if (!new_job) return record_failure(new_job.error());
         if (!*new_job) return record_requeue();
@@ -242,7 +242,7 @@ private:
         exit_code_ = to_int(done.error().code.exit);
     }
 
-    Assignment const& assignment_;
+    BatchJob const& batch_job_;
     SupervisorContext const& context_;
     Claims& claims_;
     std::list<Lane>& lanes_;
@@ -252,9 +252,9 @@ private:
 
 }  // namespace
 
-int finish_job(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+int finish_job(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims,
                std::list<Lane>& lanes, JobOutcome const& end) {
-    return JobFinisher(assignment, context, claims, lanes, end).run();
+    return JobFinisher(batch_job, context, claims, lanes, end).run();
 }
 
 }  // namespace det::launch::supervisor

@@ -20,7 +20,7 @@ struct JobOutcome {
 
 /// Requeues the job if one of its runs asks for that; else requeues and holds it if a run asks for that; else
 /// lets it end. Returns 0, or the exit code of an error.
-int finish_job(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
+int finish_job(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims,
                std::list<Lane>& lanes, JobOutcome const& end);
 
 }  // namespace det::launch::supervisor

@@ -67,27 +67,27 @@ std::string find_setup_failure(RunLayout const& run) {
 
 class FactCollector {
 public:
-    FactCollector(Assignment const& assignment, SupervisorContext const& context, EndedRun const& run)
-        : assignment_(assignment), context_(context), run_(run) {}
+    FactCollector(BatchJob const& batch_job, SupervisorContext const& context, EndedRun const& run)
+        : batch_job_(batch_job), context_(context), run_(run) {}
 
     Result<lifecycle::RunFacts> gather() {
         DET_TRY_ASSIGN(auto const store,
-                       checkpoint::storage::open_store(assignment_.spec, context_.environment));
+                       checkpoint::storage::open_store(batch_job_.spec, context_.environment));
         auto const& resume = run_.plan.resume;
         auto& facts = facts_;
-        facts.incarnation = assignment_.incarnation;
+        facts.incarnation = batch_job_.incarnation;
         facts.step_exit_code = run_.exit_code;
         facts.stop_reason = run_.machine.stop_reason();
         facts.was_killed = run_.machine.was_killed();
         facts.silent_host = run_.machine.silent_host();
         if (run_.machine.was_hung()) add_hang();
-        facts.shares_node = assignment_.spec.lanes > 1;
+        facts.shares_node = batch_job_.spec.lanes > 1;
         facts.notice_received = run_.machine.notice_received();
         facts.preemption_acknowledged = run_.record.was_acknowledged();
         facts.higher_run_exists = run_.record.has_newer_run();
-        facts.desired = assignment_.desired(run_.plan.id.trial.index);
+        facts.desired = batch_job_.desired(run_.plan.id.trial.index);
         facts.restarts = resume.restarts;
-        facts.restarts_max = assignment_.spec.max_restarts;
+        facts.restarts_max = batch_job_.spec.max_restarts;
         facts.failures_without_progress = resume.failures_without_progress;
         facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
         facts.has_begun_before = resume.has_begun_before;
@@ -101,15 +101,15 @@ public:
 
 private:
     bool has_newer_files() const {
-        auto const trial = assignment_.experiment.trial(run_.plan.id.trial.index);
-        return is_newer(newest_change(assignment_.spec.progress_globs, trial), run_.plan.resume.progress);
+        auto const trial = batch_job_.experiment.trial(run_.plan.id.trial.index);
+        return is_newer(newest_change(batch_job_.spec.progress_globs, trial), run_.plan.resume.progress);
     }
 
     /// Adds and logs which ranks waited for which one when the run hung.
     void add_hang() {
-        facts_.hung_for = std::chrono::seconds(*assignment_.spec.hang_timeout_s);
+        facts_.hung_for = std::chrono::seconds(*batch_job_.spec.hang_timeout_s);
         telemetry::WaitPeriod const period;
-        auto const waits = telemetry::load_waits(run_.record.layout(), assignment_.spec.shape.nodes, period);
+        auto const waits = telemetry::load_waits(run_.record.layout(), batch_job_.spec.shape.nodes, period);
         if (!waits) {
             context_.log(fmt::format("who waits for whom is not known: {}", waits.error().message));
             return;
@@ -123,7 +123,7 @@ private:
 
     /// Adds what the exit code and the files of the program say about its end.
     void add_program_end() {
-        auto const& spec = assignment_.spec;
+        auto const& spec = batch_job_.spec;
         auto const& layout = run_.record.layout();
         facts_.gets_notices = !spec.forward_signals.empty();
         facts_.says_done = path_exists(layout.done());
@@ -138,7 +138,7 @@ private:
     }
 
     bool is_of_notice_signal(int exit_code) const {
-        auto const& names = assignment_.spec.forward_signals;
+        auto const& names = batch_job_.spec.forward_signals;
         return exit_code == 128 + SIGTERM || std::any_of(names.begin(), names.end(), [&](auto const& name) {
                    auto const number = notice_signal_number(name);
                    return number && exit_code == 128 + *number;
@@ -170,7 +170,7 @@ private:
     }
 
     Status add_log_policies() {
-        auto const& spec = assignment_.spec;
+        auto const& spec = batch_job_.spec;
         auto const found = match_log_policies(spec.log_policies, run_.record.layout(), spec.shape.nodes);
         if (!found) {
             context_.log(fmt::format("the log policies are ignored: {}", found.error().message));
@@ -190,7 +190,7 @@ private:
     /// Adds the run's nodes that Slurm has lost. Without spare nodes this is not needed: Slurm requeues the
     /// job.
     Status add_failed_nodes() {
-        if (assignment_.spec.spare_nodes == 0) return Ok{};
+        if (batch_job_.spec.spare_nodes == 0) return Ok{};
         auto const nodes = context_.slurm.query_nodes();
         if (!nodes) return Ok{};
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
@@ -226,18 +226,18 @@ private:
     Status set_bad_nodes(lifecycle::BadNodes bad) {
         auto all_bad = run_.plan.resume.bad_hosts;
         all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
-        auto const needed = assignment_.spec.shape.nodes;
-        DET_TRY_ASSIGN(auto const here, expand_host_list(assignment_.hosts));
+        auto const needed = batch_job_.spec.shape.nodes;
+        DET_TRY_ASSIGN(auto const here, expand_host_list(batch_job_.hosts));
         auto const good_here = std::count_if(here.begin(), here.end(),
                                              [&](auto const& host) { return !contains(all_bad, host); });
-        bad.is_enough_here = assignment_.spec.spare_nodes > 0 && good_here >= needed;
+        bad.is_enough_here = batch_job_.spec.spare_nodes > 0 && good_here >= needed;
         auto const nodes = context_.slurm.query_nodes();
         if (nodes) {
             auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
-                return node.partition == assignment_.partition && !node.is_unavailable() &&
+                return node.partition == batch_job_.partition && !node.is_unavailable() &&
                        !contains(all_bad, node.name);
             });
-            bad.is_enough_elsewhere = good >= needed + static_cast<int>(assignment_.spec.spare_nodes);
+            bad.is_enough_elsewhere = good >= needed + static_cast<int>(batch_job_.spec.spare_nodes);
         }
         facts_.bad_nodes = std::move(bad);
         return Ok{};
@@ -250,7 +250,7 @@ private:
         return find_srun_error(context_.output, run_.output_begin_bytes);
     }
 
-    Assignment const& assignment_;
+    BatchJob const& batch_job_;
     SupervisorContext const& context_;
     EndedRun const& run_;
     lifecycle::RunFacts facts_;
@@ -258,9 +258,9 @@ private:
 
 }  // namespace
 
-Result<lifecycle::RunFacts> gather_facts(Assignment const& assignment, SupervisorContext const& context,
+Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run) {
-    return FactCollector(assignment, context, run).gather();
+    return FactCollector(batch_job, context, run).gather();
 }
 
 std::uint64_t output_size_bytes(std::filesystem::path const& output) {

@@ -21,7 +21,7 @@ struct EndedRun {
 /// Collects the facts that determine why the run ended and what follows, from its files, the state machine,
 /// Slurm's nodes, the log policies and srun's messages. `job`, `slurm_answered` and `search` are left to the
 /// caller.
-Result<lifecycle::RunFacts> gather_facts(Assignment const& assignment, SupervisorContext const& context,
+Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run);
 
 /// Size of a regular file; 0 for anything else, such as a pipe, which can't be read again.

@@ -100,10 +100,10 @@ private:
     fs::path path_;
 };
 
-std::vector<std::string> render_step(Assignment const& assignment, RunPlan const& run,
+std::vector<std::string> render_step(BatchJob const& batch_job, RunPlan const& run,
                                      SupervisorContext const& context, fs::path const& directory,
                                      std::string const& token) {
-    auto const& spec = assignment.spec;
+    auto const& spec = batch_job.spec;
     int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : spec.shape.slots_per_node;
     slurm::StepRequest request;
     request.shape = spec.shape;
@@ -130,32 +130,32 @@ std::vector<std::string> render_step(Assignment const& assignment, RunPlan const
 }
 
 /// \return whether the step has ended by itself; nullopt if Slurm has signalled this job.
-std::optional<bool> run_step(Assignment const& assignment, RunPlan const& run,
-                             SupervisorContext const& context, slurm::StepProcess& step) {
+std::optional<bool> run_step(BatchJob const& batch_job, RunPlan const& run, SupervisorContext const& context,
+                             slurm::StepProcess& step) {
     auto const until = context.clock.steady_now() + check_limit;
     if (wait_for_step(step, until, context.clock)) return true;
     bool const is_late = context.clock.steady_now() >= until;
     step.signal(SIGKILL);
-    (void)context.slurm.cancel_step(assignment.job, to_string(run.id) + ".health");
+    (void)context.slurm.cancel_step(batch_job.job, to_string(run.id) + ".health");
     return is_late ? std::optional(false) : std::nullopt;
 }
 
-Result<HealthVerdict> make_check(Assignment const& assignment, RunPlan const& run,
+Result<HealthVerdict> make_check(BatchJob const& batch_job, RunPlan const& run,
                                  SupervisorContext const& context) {
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(run.hosts));
-    auto const trial = assignment.experiment.trial(run.id.trial.index);
+    auto const trial = batch_job.experiment.trial(run.id.trial.index);
     CheckDirectory const directory(trial.run(run.id.number).path() / "health");
     auto const token = make_uuid();
     DET_TRY(directory.prepare(token));
     // The directory for checkpoints may not exist before the first run.
-    if (auto const& storage = assignment.spec.checkpoint_path; !storage.empty())
+    if (auto const& storage = batch_job.spec.checkpoint_path; !storage.empty())
         (void)make_directories(storage);
-    auto environment = make_run_environment(assignment, run, context.environment);
+    auto environment = make_run_environment(batch_job, run, context.environment);
     environment.unset(variables::spank);
     DET_TRY_ASSIGN(auto step,
-                   slurm::StepProcess::start(render_step(assignment, run, context, directory.path(), token),
+                   slurm::StepProcess::start(render_step(batch_job, run, context, directory.path(), token),
                                              environment));
-    auto const has_ended = run_step(assignment, run, context, step);
+    auto const has_ended = run_step(batch_job, run, context, step);
     if (!has_ended) return HealthVerdict();
     auto const reports = directory.load(hosts.size());
     if (std::ranges::none_of(reports, [](auto const& report) { return report.has_value(); }))
@@ -197,11 +197,11 @@ bool wants_health_check(ExperimentSpec const& spec) {
     return spec.config->contains(wanted) && spec.config->at(wanted) == Json(true);
 }
 
-std::vector<UnhealthyNode> check_health(Assignment const& assignment, RunPlan const& run,
+std::vector<UnhealthyNode> check_health(BatchJob const& batch_job, RunPlan const& run,
                                         SupervisorContext const& context) {
-    if (!wants_health_check(assignment.spec)) return {};
+    if (!wants_health_check(batch_job.spec)) return {};
     auto const begin = context.clock.steady_now();
-    auto verdict = make_check(assignment, run, context);
+    auto verdict = make_check(batch_job, run, context);
     if (!verdict) {
         context.log(fmt::format("run {}: the health check could not be made: {}", to_string(run.id),
                                 verdict.error().message));

@@ -39,10 +39,10 @@ std::string_view event_of(Cause cause) {
 }
 
 /// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
-Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad) {
-    if (assignment.spec.spare_nodes == 0) return assignment.hosts;
-    DET_TRY_ASSIGN(auto hosts, expand_host_list(assignment.hosts));
-    auto const needed = static_cast<std::size_t>(assignment.spec.shape.nodes);
+Result<std::string> choose_hosts(BatchJob const& batch_job, Hosts const& bad) {
+    if (batch_job.spec.spare_nodes == 0) return batch_job.hosts;
+    DET_TRY_ASSIGN(auto hosts, expand_host_list(batch_job.hosts));
+    auto const needed = static_cast<std::size_t>(batch_job.spec.shape.nodes);
     auto good = hosts;
     std::erase_if(good,
                   [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
@@ -53,12 +53,12 @@ Result<std::string> choose_hosts(Assignment const& assignment, Hosts const& bad)
 }
 
 /// The nodes on which runs of any trial of the experiment failed.
-Hosts bad_hosts_of(Assignment const& assignment) {
+Hosts bad_hosts_of(BatchJob const& batch_job) {
     Hosts hosts;
-    auto const nodes = journal::load_bad_nodes(RootLayout(assignment.spec.root));
+    auto const nodes = journal::load_bad_nodes(RootLayout(batch_job.spec.root));
     if (!nodes) return hosts;
     for (auto const& node : *nodes) {
-        if (node.experiment == assignment.spec.id) hosts.push_back(node.host);
+        if (node.experiment == batch_job.spec.id) hosts.push_back(node.host);
     }
     return hosts;
 }
@@ -100,17 +100,17 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     auto const trial = id.trial.index;
     RunPlan plan;
     plan.id = id;
-    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(assignment_.spec, context_.environment));
-    DET_TRY_ASSIGN(plan.resume, find_resume_point(assignment_.experiment.trial(trial),
-                                                  {assignment_.spec.first_run_of(trial), plan.id.number},
-                                                  *store, assignment_.spec.progress_globs));
-    DET_TRY(start_from_source(assignment_.spec.source_checkpoint, *store, plan.resume));
-    for (auto& host : bad_hosts_of(assignment_)) {
+    DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(batch_job_.spec, context_.environment));
+    DET_TRY_ASSIGN(plan.resume, find_resume_point(batch_job_.experiment.trial(trial),
+                                                  {batch_job_.spec.first_run_of(trial), plan.id.number},
+                                                  *store, batch_job_.spec.progress_globs));
+    DET_TRY(start_from_source(batch_job_.spec.source_checkpoint, *store, plan.resume));
+    for (auto& host : bad_hosts_of(batch_job_)) {
         auto& bad = plan.resume.bad_hosts;
         if (std::find(bad.begin(), bad.end(), host) == bad.end()) bad.push_back(std::move(host));
     }
     plan.signals_reach_all = signals_reach_all();
-    DET_TRY_ASSIGN(plan.hosts, choose_hosts(assignment_, plan.resume.bad_hosts));
+    DET_TRY_ASSIGN(plan.hosts, choose_hosts(batch_job_, plan.resume.bad_hosts));
     plan.trial_seed = draw.seed;
     plan.master_port = find_free_port();
     plan.local_suffix = make_uuid();
@@ -120,7 +120,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
 /// Whether Slurm's signals reach every process of a step, so that a program gets them without the wrapper.
 /// Matters only with slurm.forward_signals.
 bool Lane::signals_reach_all() const {
-    if (assignment_.spec.forward_signals.empty()) return false;
+    if (batch_job_.spec.forward_signals.empty()) return false;
     auto const config = context_.slurm.query_cluster_config();
     if (!config) return false;
     return config->find("ProctrackType").value_or("").ends_with("linuxproc") ||
@@ -129,7 +129,7 @@ bool Lane::signals_reach_all() const {
 
 /// Reserves ports for the run, and logs each configured port that is taken.
 Ports Lane::reserve_ports() {
-    auto const configured = configured_ports(assignment_.spec.config);
+    auto const configured = configured_ports(batch_job_.spec.config);
     auto reserved = ports_.reserve(configured);
     for (auto const& [name, wanted] : configured) {
         auto const found = reserved.find(name);
@@ -143,35 +143,35 @@ Ports Lane::reserve_ports() {
 }
 
 Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
-    DET_TRY_ASSIGN(auto const draw, search::draw_trial(assignment_.spec, trial));
-    DET_TRY_ASSIGN(auto const id, RunRecord::create_next(assignment_, {assignment_.spec.id, trial}));
+    DET_TRY_ASSIGN(auto const draw, search::draw_trial(batch_job_.spec, trial));
+    DET_TRY_ASSIGN(auto const id, RunRecord::create_next(batch_job_, {batch_job_.spec.id, trial}));
     DET_TRY_ASSIGN(auto plan, plan_run(id, draw));
-    DET_TRY_ASSIGN(auto search, SearchFollower::open(assignment_, id, draw));
+    DET_TRY_ASSIGN(auto search, SearchFollower::open(batch_job_, id, draw));
     DET_TRY_ASSIGN(auto record,
-                   RunRecord::begin(assignment_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
+                   RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
-    auto const files = prepare_trial_files(assignment_.spec, assignment_.experiment.trial(trial),
+    auto const files = prepare_trial_files(batch_job_.spec, batch_job_.experiment.trial(trial),
                                            plan.id.number, plan.resume, context_.log);
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
-    if (plan.resume.is_previous_run_lost && assignment_.incarnation.restart_count > 0)
+    if (plan.resume.is_previous_run_lost && batch_job_.incarnation.restart_count > 0)
         skip_lost_steps(context_, plan.resume.steps_to_skip);
     plan.ports = reserve_ports();
-    auto const environment = make_run_environment(assignment_, plan, context_.environment);
-    auto const argv = slurm::render_srun(make_step_request(assignment_, plan, context_.wrap_rank));
-    RunStateMachine const watch(std::chrono::seconds(assignment_.spec.preemption_timeout_s),
-                                assignment_.spec.notice_s
-                                    ? std::optional<std::chrono::seconds>(*assignment_.spec.notice_s)
+    auto const environment = make_run_environment(batch_job_, plan, context_.environment);
+    auto const argv = slurm::render_srun(make_step_request(batch_job_, plan, context_.wrap_rank));
+    RunStateMachine const watch(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
+                                batch_job_.spec.notice_s
+                                    ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
                                     : std::nullopt);
-    HeartbeatMonitor heartbeats(record.layout(), assignment_.spec.shape.nodes);
+    HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
     NoticeWatch notice(record.layout());
     NoticeWatch requeue_request(record.layout(), record.layout().requeue_request());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
                      std::move(heartbeats),
-                     HangDetector(hang_timeout(assignment_.spec), context_.clock.steady_now()),
+                     HangDetector(hang_timeout(batch_job_.spec), context_.clock.steady_now()),
                      std::move(notice),
                      std::move(requeue_request),
                      std::move(search),
@@ -185,7 +185,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
-    run_->unhealthy = check_health(assignment_, run_->plan, context_);
+    run_->unhealthy = check_health(batch_job_, run_->plan, context_);
     if (!run_->unhealthy.empty()) return Ok{};
     run_->output_begin_bytes = output_size_bytes(context_.output);
     auto step = slurm::StepProcess::start(argv, environment);
@@ -195,7 +195,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     return Ok{};
 }
 
-DesiredState Lane::desired() const { return assignment_.desired(run_->plan.id.trial.index); }
+DesiredState Lane::desired() const { return batch_job_.desired(run_->plan.id.trial.index); }
 
 std::optional<std::string> Lane::find_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
@@ -208,8 +208,8 @@ std::optional<std::string> Lane::find_silent_host(bool on_time) {
 RunAction Lane::check_hang(RunStateMachine::Time now) {
     auto const due = run_->hang.next_check();
     if (!due || now < *due) return RunAction::wait;
-    auto const progress = read_progress(assignment_.experiment.trial(id().trial.index), run_->record.layout(),
-                                        assignment_.spec.shape.nodes, assignment_.spec.progress_globs);
+    auto const progress = read_progress(batch_job_.experiment.trial(id().trial.index), run_->record.layout(),
+                                        batch_job_.spec.shape.nodes, batch_job_.spec.progress_globs);
     return run_->hang.check(progress, now) ? run_->machine.on_hang(now) : RunAction::wait;
 }
 
@@ -241,7 +241,7 @@ void Lane::ask_to_stop() {
 
 void Lane::show_stacks() {
     context_.log(fmt::format("run {} hangs: no step was reported and no collective operation ended for {} s",
-                             to_string(id()), *assignment_.spec.hang_timeout_s));
+                             to_string(id()), *batch_job_.spec.hang_timeout_s));
     if (!run_->step) return;
     if (auto const asked = run_->record.ask_for_stacks(); !asked)
         context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));
@@ -268,13 +268,13 @@ void Lane::mark_abandoned() {
 /// A step whose srun is gone or ignores a signal still holds its CPUs and memory, so that the next step could
 /// not start.
 void Lane::cancel_step() {
-    if (auto const cleared = context_.slurm.cancel_step(assignment_.job, to_string(id())); !cleared)
+    if (auto const cleared = context_.slurm.cancel_step(batch_job_.job, to_string(id())); !cleared)
         context_.log(fmt::format("what is left of run {} may keep its CPUs and memory: {}", to_string(id()),
                                  cleared.error().message));
 }
 
 void Lane::note_allocation(std::optional<slurm::JobStatus> const& job) {
-    if (!job || !lifecycle::is_same_incarnation(assignment_.incarnation, *job)) return;
+    if (!job || !lifecycle::is_same_incarnation(batch_job_.incarnation, *job)) return;
     bool const has_ended = job->state == slurm::JobState::completing || slurm::is_over(job->state);
     if (run_->has_allocation && !has_ended) return;
     run_->has_allocation = true;
@@ -286,7 +286,7 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     note_allocation(job);
     if (!run_->machine.silent_host().empty()) mark_abandoned();
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
-    DET_TRY_ASSIGN(auto facts, gather_facts(assignment_, context_,
+    DET_TRY_ASSIGN(auto facts, gather_facts(batch_job_, context_,
                                             {run_->plan, run_->record, run_->machine, run_->unhealthy,
                                              run_->exit_code, run_->output_begin_bytes}));
     facts.job = job;
@@ -353,7 +353,7 @@ Status Lane::change_outcome(lifecycle::RunOutcome outcome) { return record_end(s
 void Lane::notify(std::string_view event, std::string const& message, std::string_view next) const {
     Json body{{"trial", to_string(id().trial)},
               {"run", id().number},
-              {"job", slurm::to_string(assignment_.job)},
+              {"job", slurm::to_string(batch_job_.job)},
               {"hosts", run_->plan.hosts},
               {"time", format_utc(context_.clock.now())}};
     if (!message.empty()) body["message"] = message;
@@ -381,16 +381,16 @@ Status Lane::record_end(lifecycle::RunOutcome outcome) {
 /// Records the bad nodes for the other trials of the experiment and for other experiments, and excludes them
 /// from the tasks of the array that still wait.
 void Lane::remember_bad_nodes(lifecycle::RunOutcome const& outcome) {
-    auto const& spec = assignment_.spec;
+    auto const& spec = batch_job_.spec;
     if (outcome.bad_hosts.empty()) return;
     for (auto const& host : outcome.bad_hosts) {
         auto const remembered = journal::remember_bad_node(
             RootLayout(spec.root), {host, spec.id, context_.clock.now(), outcome.message});
         if (!remembered) context_.log(fmt::format("node {}: {}", host, remembered.error().message));
     }
-    if (!assignment_.job.task || spec.trial_count == 1) return;
-    auto const excluded = join_host_lists(spec.excluded_nodes, bad_hosts_of(assignment_));
-    auto const changed = context_.slurm.update_job({assignment_.job.job, {}}, {.excluded_nodes = excluded});
+    if (!batch_job_.job.task || spec.trial_count == 1) return;
+    auto const excluded = join_host_lists(spec.excluded_nodes, bad_hosts_of(batch_job_));
+    auto const changed = context_.slurm.update_job({batch_job_.job.job, {}}, {.excluded_nodes = excluded});
     // Slurm refuses the change for tasks that run, and makes it for the others.
     if (!changed && changed.error().code != codes::slurm_refused)
         context_.log(fmt::format("other trials may get {} too: {}", compress_host_list(outcome.bad_hosts),

@@ -22,9 +22,9 @@ namespace det::launch::supervisor {
 /// lane is idle between trials.
 class Lane {
 public:
-    Lane(Assignment const& assignment, SupervisorContext const& context, Claims& claims,
-         PortReservations& ports, events::EventHook& hook)
-        : assignment_(assignment), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
+    Lane(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims, PortReservations& ports,
+         events::EventHook& hook)
+        : batch_job_(batch_job), context_(context), claims_(claims), ports_(ports), hook_(hook) {}
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome(). If its nodes have failed the health check, it has no step: see has_unhealthy_nodes().
@@ -123,7 +123,7 @@ private:
     void remember_bad_nodes(lifecycle::RunOutcome const& outcome);
     void mark_abandoned();
 
-    Assignment const& assignment_;
+    BatchJob const& batch_job_;
     SupervisorContext const& context_;
     Claims& claims_;
     PortReservations& ports_;

@@ -13,17 +13,17 @@ using slurm::SlurmClient;
 using NewJob = std::optional<std::uint32_t>;
 
 /// The nodes to exclude as a host list; empty if the job's list need not change.
-std::string excluded_nodes(Assignment const& assignment, std::vector<std::string> const& bad_hosts) {
+std::string excluded_nodes(BatchJob const& batch_job, std::vector<std::string> const& bad_hosts) {
     if (bad_hosts.empty()) return "";
-    auto const& before = assignment.spec.excluded_nodes;
+    auto const& before = batch_job.spec.excluded_nodes;
     return before.empty() ? compress_host_list(bad_hosts) : before + "," + compress_host_list(bad_hosts);
 }
 
-Status request_requeue(Assignment const& assignment, RequeueRequest const& request, SlurmClient& slurm) {
-    if (request.start == RequeueRequest::Start::held) return slurm.requeue_held(assignment.job);
+Status request_requeue(BatchJob const& batch_job, RequeueRequest const& request, SlurmClient& slurm) {
+    if (request.start == RequeueRequest::Start::held) return slurm.requeue_held(batch_job.job);
     auto const scope =
         request.is_completing ? SlurmClient::RequeueScope::any : SlurmClient::RequeueScope::incomplete;
-    return slurm.requeue(assignment.job, scope);
+    return slurm.requeue(batch_job.job, scope);
 }
 
 Status delay_start(slurm::JobRef const& job, RequeueRequest const& request,
@@ -41,46 +41,45 @@ Status check_is_queued(slurm::JobRef const& job, SlurmClient& slurm) {
                                                    *found ? (*found)->state_text : "gone")};
 }
 
-Status prepare_start(Assignment const& assignment, RequeueRequest const& request,
+Status prepare_start(BatchJob const& batch_job, RequeueRequest const& request,
                      SupervisorContext const& context) {
-    if (auto const nodes = excluded_nodes(assignment, request.bad_hosts); !nodes.empty()) {
-        if (auto const changed = context.slurm.update_job(assignment.job, {.excluded_nodes = nodes});
-            !changed)
+    if (auto const nodes = excluded_nodes(batch_job, request.bad_hosts); !nodes.empty()) {
+        if (auto const changed = context.slurm.update_job(batch_job.job, {.excluded_nodes = nodes}); !changed)
             context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
-    if (request.start == RequeueRequest::Start::held) return check_is_queued(assignment.job, context.slurm);
+    if (request.start == RequeueRequest::Start::held) return check_is_queued(batch_job.job, context.slurm);
     // Slurm refuses to change the start of a job that has ended: one more query is needed only in this case.
-    auto const delayed = delay_start(assignment.job, request, context);
+    auto const delayed = delay_start(batch_job.job, request, context);
     bool const is_refused = !delayed && delayed.error().code == codes::slurm_refused;
-    return is_refused ? check_is_queued(assignment.job, context.slurm) : Ok{};
+    return is_refused ? check_is_queued(batch_job.job, context.slurm) : Ok{};
 }
 
 /// Whether Slurm shows this incarnation of the job as running or being preempted. False also if Slurm does
 /// not answer.
-bool still_owns_job(Assignment const& assignment, SlurmClient& slurm) {
-    auto const job = slurm.query_job(assignment.job);
-    if (!job || !*job || !lifecycle::is_same_incarnation(assignment.incarnation, **job)) return false;
+bool still_owns_job(BatchJob const& batch_job, SlurmClient& slurm) {
+    auto const job = slurm.query_job(batch_job.job);
+    if (!job || !*job || !lifecycle::is_same_incarnation(batch_job.incarnation, **job)) return false;
     bool const is_preempted = (*job)->preempt_time && (*job)->state == slurm::JobState::completing;
     return (*job)->state == slurm::JobState::running || is_preempted;
 }
 
-Result<std::optional<ArrayJob>> find_own_array(Assignment const& assignment) {
-    DET_TRY_ASSIGN(auto const events, journal::load_events(assignment.experiment.events()));
-    for (auto& array : array_jobs_of(events_in_force(events, assignment.spec))) {
-        if (array.job == assignment.job.job && assignment.job.task) return std::optional(array);
+Result<std::optional<ArrayJob>> find_own_array(BatchJob const& batch_job) {
+    DET_TRY_ASSIGN(auto const events, journal::load_events(batch_job.experiment.events()));
+    for (auto& array : array_jobs_of(events_in_force(events, batch_job.spec))) {
+        if (array.job == batch_job.job.job && batch_job.job.task) return std::optional(array);
     }
     return std::optional<ArrayJob>();
 }
 
-Result<std::uint32_t> submit_new_job(Assignment const& assignment, ArrayJob array,
-                                     RequeueRequest const& request, SupervisorContext const& context) {
-    array.tasks = {*assignment.job.task};
+Result<std::uint32_t> submit_new_job(BatchJob const& batch_job, ArrayJob array, RequeueRequest const& request,
+                                     SupervisorContext const& context) {
+    array.tasks = {*batch_job.job.task};
     array.running_max = 0;
-    slurm::SubmitContext const submit_context{assignment.spec.owner + "@" + assignment.incarnation.batch_host,
+    slurm::SubmitContext const submit_context{batch_job.spec.owner + "@" + batch_job.incarnation.batch_host,
                                               context.environment, context.clock};
     DET_TRY_ASSIGN(auto const next,
-                   slurm::resubmit_tasks(assignment.experiment, assignment.spec,
-                                         {std::move(array), excluded_nodes(assignment, request.bad_hosts)},
+                   slurm::resubmit_tasks(batch_job.experiment, batch_job.spec,
+                                         {std::move(array), excluded_nodes(batch_job, request.bad_hosts)},
                                          submit_context, context.slurm));
     return next.job;
 }
@@ -93,11 +92,11 @@ Status release_new_job(std::uint32_t job, RequeueRequest const& request, Supervi
 }
 
 /// Submits a new job for the array task. Returns nullopt if that failed: then the job must be requeued.
-Result<NewJob> replace_job(Assignment const& assignment, RequeueRequest const& request,
+Result<NewJob> replace_job(BatchJob const& batch_job, RequeueRequest const& request,
                            SupervisorContext const& context) {
-    auto const array = find_own_array(assignment);
-    if (!array || !*array || !still_owns_job(assignment, context.slurm)) return NewJob();
-    auto const job = submit_new_job(assignment, **array, request, context);
+    auto const array = find_own_array(batch_job);
+    if (!array || !*array || !still_owns_job(batch_job, context.slurm)) return NewJob();
+    auto const job = submit_new_job(batch_job, **array, request, context);
     if (!job) {
         context.log(fmt::format("another job can't take its place: {}", job.error().message));
         return NewJob();
@@ -108,23 +107,23 @@ Result<NewJob> replace_job(Assignment const& assignment, RequeueRequest const& r
 
 }  // namespace
 
-Result<NewJob> requeue_job(Assignment const& assignment, RequeueRequest const& request,
+Result<NewJob> requeue_job(BatchJob const& batch_job, RequeueRequest const& request,
                            SupervisorContext const& context) {
     if (request.by_new_job) {
-        DET_TRY_ASSIGN(auto const job, replace_job(assignment, request, context));
+        DET_TRY_ASSIGN(auto const job, replace_job(batch_job, request, context));
         if (job) return job;
     }
     auto const asked = retry_until(context, request.timeout,
-                                   [&] { return request_requeue(assignment, request, context.slurm); });
+                                   [&] { return request_requeue(batch_job, request, context.slurm); });
     if (asked) {
-        DET_TRY(prepare_start(assignment, request, context));
+        DET_TRY(prepare_start(batch_job, request, context));
         return NewJob();
     }
     auto const& refusal = asked.error();
-    if (refusal.code != codes::slurm_refused || !still_owns_job(assignment, context.slurm)) return refusal;
-    DET_TRY_ASSIGN(auto const array, find_own_array(assignment));
+    if (refusal.code != codes::slurm_refused || !still_owns_job(batch_job, context.slurm)) return refusal;
+    DET_TRY_ASSIGN(auto const array, find_own_array(batch_job));
     if (!array) return refusal;
-    DET_TRY_ASSIGN(auto const job, submit_new_job(assignment, *array, request, context));
+    DET_TRY_ASSIGN(auto const job, submit_new_job(batch_job, *array, request, context));
     DET_TRY(release_new_job(job, request, context));
     return NewJob(job);
 }

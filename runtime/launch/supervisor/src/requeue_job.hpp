@@ -26,7 +26,7 @@ struct RequeueRequest {
 /// Requeues the job, or submits a new job for its array task: if by_new_job asks for that, or if Slurm
 /// refuses the requeue (a job may have been changed to --no-requeue) and the job has not been cancelled.
 /// Returns the number of the new job, if there is one.
-Result<std::optional<std::uint32_t>> requeue_job(Assignment const& assignment, RequeueRequest const& request,
+Result<std::optional<std::uint32_t>> requeue_job(BatchJob const& batch_job, RequeueRequest const& request,
                                                  SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

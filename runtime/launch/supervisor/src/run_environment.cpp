@@ -79,35 +79,35 @@ void set_ports(Environment& environment, Ports const& ports) {
 
 }  // namespace
 
-Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job) {
-    auto const& spec = assignment.spec;
+Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, Environment const& job) {
+    auto const& spec = batch_job.spec;
     auto environment = job;
     for (auto const& variable : spec.environment_variables) {
         auto const equals = variable.find('=');
         environment.set(variable.substr(0, equals),
                         equals == std::string::npos ? "" : variable.substr(equals + 1));
     }
-    auto const run_path = assignment.experiment.trial(run.id.trial.index).run(run.id.number).path();
+    auto const run_path = batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path();
     auto const chief = first_host(run.hosts).value_or("localhost");
     Variables const ours{
         {variables::spank, "auto"},
         {variables::launch, std::string(to_string(spec.launch))},
         {variables::root, spec.root},
-        {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id), slurm::to_string(assignment.job),
-                                         assignment.incarnation.restart_count)},
+        {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id), slurm::to_string(batch_job.job),
+                                         batch_job.incarnation.restart_count)},
         {variables::run_job, job.find("SLURM_JOB_ID").value_or("")},
         {variables::run_hosts, run.hosts},
         {variables::run_path, run_path},
         {variables::done_file, RunLayout(run_path).done()},
         {variables::modules, (own_executable().parent_path().parent_path() / "lib").string()},
-        {variables::experiment_path, assignment.experiment.path()},
+        {variables::experiment_path, batch_job.experiment.path()},
         {variables::experiment_id, to_string(spec.id)},
         {variables::trial_id, std::to_string(to_integer(run.id.trial))},
         {variables::trial_run_id, std::to_string(run.id.number)},
         {variables::trial_seed, std::to_string(run.trial_seed)},
         {variables::trial_dir, run.trial_dir},
         {variables::steps_completed, std::to_string(run.resume.steps_completed)},
-        {variables::cluster_id, assignment.cluster},
+        {variables::cluster_id, batch_job.cluster},
         {variables::task_id, to_string(run.id.trial)},
         {variables::allocation_id, to_string(run.id)},
         {variables::task_type, "TRIAL"},

@@ -24,8 +24,8 @@ bool any_report(RunLayout const& run, Predicate predicate) {
 
 }  // namespace
 
-Result<RunId> RunRecord::create_next(Assignment const& assignment, TrialId trial) {
-    auto const directory = assignment.experiment.trial(trial.index);
+Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
+    auto const directory = batch_job.experiment.trial(trial.index);
     DET_TRY(make_directories(directory.runs()));
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(directory.runs()));
     RunId const run{trial, runs.empty() ? 0 : runs.back() + 1};
@@ -35,16 +35,16 @@ Result<RunId> RunRecord::create_next(Assignment const& assignment, TrialId trial
                                                 to_string(trial))};
 }
 
-Result<RunRecord> RunRecord::begin(Assignment const& assignment, RunId run, ResumePoint const& resume,
+Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumePoint const& resume,
                                    std::string const& hosts, UtcTime now) {
-    auto const directory = assignment.experiment.trial(run.trial.index);
+    auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
     DET_TRY(write_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
     DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
     RunStarted const started{now,
-                             slurm::to_string(assignment.job),
-                             assignment.incarnation.restart_count,
-                             assignment.incarnation.batch_host,
+                             slurm::to_string(batch_job.job),
+                             batch_job.incarnation.restart_count,
+                             batch_job.incarnation.batch_host,
                              hosts,
                              resume.restarts,
                              resume.checkpoint,

@@ -35,17 +35,17 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
 
 }  // namespace
 
-slurm::StepRequest make_step_request(Assignment const& assignment, RunPlan const& run,
+slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& run,
                                      std::filesystem::path const& wrap_rank) {
-    auto const& spec = assignment.spec;
+    auto const& spec = batch_job.spec;
     slurm::StepRequest request;
     request.shape = spec.shape;
     request.has_gres = spec.has_gres;
     request.name = to_string(run.id);
     request.launch = spec.launch;
     request.mpi = spec.mpi;
-    request.cpus_per_node = std::max(1, assignment.cpus_per_node / assignment.lanes());
-    if (spec.lanes > 1) request.share = slurm::StepShare{assignment.memory_per_node_mib / spec.lanes};
+    request.cpus_per_node = std::max(1, batch_job.cpus_per_node / batch_job.lanes());
+    if (spec.lanes > 1) request.share = slurm::StepShare{batch_job.memory_per_node_mib / spec.lanes};
     if (spec.spare_nodes > 0) request.hosts = run.hosts;
     request.command = {wrap_rank};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");

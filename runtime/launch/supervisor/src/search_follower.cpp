@@ -9,21 +9,21 @@
 
 namespace det::launch::supervisor {
 
-Result<std::optional<SearchFollower>> SearchFollower::open(Assignment const& assignment, RunId run,
+Result<std::optional<SearchFollower>> SearchFollower::open(BatchJob const& batch_job, RunId run,
                                                            search::TrialDraw const& draw) {
-    auto const& spec = assignment.spec;
+    auto const& spec = batch_job.spec;
     if (!search::is_asha(spec.searcher.name)) return std::optional<SearchFollower>();
     auto asha = search::plan_asha(spec.searcher);
     if (!asha) return std::move(asha).error().front().error;
     DET_TRY_ASSIGN(auto const replacements,
-                   journal::load_replacements(assignment.experiment, spec.trial_count));
+                   journal::load_replacements(batch_job.experiment, spec.trial_count));
     auto const planned = journal::find_planned_trial(replacements, run.trial.index);
     auto const bracket = search::BracketAssignment(*asha).bracket_of(planned);
     search::ReportFormat format{spec.searcher.metric, asha->length,
                                 search::find_batch_size(*spec.config, *draw.hyperparameters)};
     SearchFollower follower({*std::move(asha), bracket, run.trial.index, run.number > 0}, std::move(format),
-                            RungDirectory(assignment.experiment));
-    auto const trial = assignment.experiment.trial(run.trial.index);
+                            RungDirectory(batch_job.experiment));
+    auto const trial = batch_job.experiment.trial(run.trial.index);
     DET_TRY(follower.load_earlier_runs(trial, run.number));
     follower.journals_.emplace_back(trial.run(run.number).journal());
     return std::optional(std::move(follower));

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/journal/tail.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/rung_directory.hpp>
 #include <det/search/search.hpp>
@@ -18,7 +18,7 @@ namespace det::launch::supervisor {
 class SearchFollower {
 public:
     /// nullopt if the searcher stops no trials.
-    static Result<std::optional<SearchFollower>> open(Assignment const& assignment, RunId run,
+    static Result<std::optional<SearchFollower>> open(BatchJob const& batch_job, RunId run,
                                                       search::TrialDraw const& draw);
 
     /// Handles all reports since the last call. Writes nothing once a newer run of the trial exists.

@@ -38,18 +38,18 @@ struct JobSnapshot {
 /// out the actions of the lanes' state machines.
 class JobSupervisor {
 public:
-    JobSupervisor(Assignment const& assignment, SupervisorContext const& context, SignalReader signals)
-        : assignment_(assignment),
+    JobSupervisor(BatchJob const& batch_job, SupervisorContext const& context, SignalReader signals)
+        : batch_job_(batch_job),
           context_(context),
           signals_(std::move(signals)),
-          claims_(assignment),
-          hook_(assignment.spec, context.environment, context.log) {
-        for (int i = 0; i < assignment.lanes(); ++i)
-            lanes_.emplace_back(assignment, context, claims_, ports_, hook_);
+          claims_(batch_job),
+          hook_(batch_job.spec, context.environment, context.log) {
+        for (int i = 0; i < batch_job.lanes(); ++i)
+            lanes_.emplace_back(batch_job, context, claims_, ports_, hook_);
     }
 
     Result<int> run() {
-        DET_TRY_ASSIGN(auto const permission, check_dependencies(assignment_.spec));
+        DET_TRY_ASSIGN(auto const permission, check_dependencies(batch_job_.spec));
         if (permission.refusal.empty() && !permission.waits_for.empty())
             return wait_in_queue(permission.waits_for);
         refusal_ = permission.refusal;
@@ -78,12 +78,12 @@ private:
     /// not ended.
     int wait_in_queue(std::string const& what) {
         context_.log(fmt::format("{} has not ended: the job waits in the queue", what));
-        auto const queued = requeue_job(assignment_, {.timeout = timeout()}, context_);
+        auto const queued = requeue_job(batch_job_, {.timeout = timeout()}, context_);
         if (!queued) {
             context_.log(fmt::format("error: {} [{}]", queued.error().message, queued.error().code.name));
             return to_int(queued.error().code.exit);
         }
-        if (!*queued) (void)context_.slurm.start_not_before(assignment_.job, dependency_interval);
+        if (!*queued) (void)context_.slurm.start_not_before(batch_job_.job, dependency_interval);
         return 0;
     }
 
@@ -204,9 +204,9 @@ private:
     }
 
     JobSnapshot query_slurm(std::chrono::seconds timeout) {
-        auto job = retry_until(context_, timeout, [&] { return context_.slurm.query_job(assignment_.job); });
+        auto job = retry_until(context_, timeout, [&] { return context_.slurm.query_job(batch_job_.job); });
         if (job) return {true, *std::move(job)};
-        context_.log(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(assignment_.job),
+        context_.log(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(batch_job_.job),
                                  job.error().message));
         return {false, std::nullopt};
     }
@@ -239,7 +239,7 @@ private:
                 if (outcome.cause != Cause::not_launched && lane.poll_exit()) return lane.wait_and_clear();
                 break;
             case NextAction::requeue_held:
-                if (assignment_.spec.claims_trials() && assignment_.desired() != DesiredState::pause)
+                if (batch_job_.spec.claims_trials() && batch_job_.desired() != DesiredState::pause)
                     return release_trial(lane);
                 break;
             case NextAction::requeue:
@@ -277,7 +277,7 @@ private:
 
     void finish_this_job() {
         int const failure =
-            finish_job(assignment_, context_, claims_, lanes_,
+            finish_job(batch_job_, context_, claims_, lanes_,
                        {has_begun_, notice_received_, was_completing_, slurmstepd_, timeout()});
         if (failure != 0) exit_code_ = failure;
     }
@@ -288,18 +288,18 @@ private:
 
     void schedule_next_check() {
         // The interval differs per job, so that an experiment's supervisors do not check at the same time.
-        auto const spread = std::hash<std::string>{}(slurm::to_string(assignment_.job)) % 100;
+        auto const spread = std::hash<std::string>{}(slurm::to_string(batch_job_.job)) % 100;
         next_check_at_ = context_.clock.steady_now() + check_interval_ * (90 + spread / 5) / 100;
     }
 
-    Assignment const& assignment_;
+    BatchJob const& batch_job_;
     SupervisorContext const& context_;
     // The desired state is in files, and det-submit sends URG when it changes one. The periodic check is for
     // lost signals and for overdue heartbeats.
     std::chrono::milliseconds const check_interval_ =
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
         HeartbeatMonitor::checks_until_silent;
-    bool const has_search_ = search::is_asha(assignment_.spec.searcher.name);
+    bool const has_search_ = search::is_asha(batch_job_.spec.searcher.name);
     pid_t const slurmstepd_ = ::getppid();
     SignalReader signals_;
     Claims claims_;
@@ -320,12 +320,12 @@ private:
 
 }  // namespace
 
-Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context) {
+Result<int> supervise_trials(BatchJob const& batch_job, SupervisorContext const& context) {
     // TERM is Slurm's notice; det-submit sends URG when the desired state has changed. Users' scripts may
     // send USR2, which must not end this process.
     DET_TRY_ASSIGN(auto signals, SignalReader::open(signal_set({SIGTERM, SIGURG, SIGUSR2}),
                                                     SignalReader::AtEnd::stay_blocked));
-    return JobSupervisor(assignment, context, std::move(signals)).run();
+    return JobSupervisor(batch_job, context, std::move(signals)).run();
 }
 
 }  // namespace det::launch::supervisor

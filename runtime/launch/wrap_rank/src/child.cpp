@@ -116,7 +116,7 @@ void Child::signal_by_terminal(int number) const {
     if (group_ == Group::own) signal(number);
 }
 
-std::optional<int> Child::poll_status() const {
+std::optional<int> Child::poll_wait_status() const {
     int status = 0;
     return ::waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional(status) : std::nullopt;
 }
@@ -124,7 +124,7 @@ std::optional<int> Child::poll_status() const {
 Result<int> ChildMonitor::wait_for_exit() {
     DET_TRY_ASSIGN(auto const signals, SignalReader::open(relayed_signals()));
     for (;;) {
-        if (auto const status = child_.poll_status()) return *status;
+        if (auto const status = child_.poll_wait_status()) return *status;
         beat();
         watch();
         pollfd polled{signals.fd(), POLLIN, 0};

@@ -27,7 +27,7 @@ public:
     void signal_by_terminal(int number) const;
 
     /// The status of waitpid(2); empty while it runs.
-    std::optional<int> poll_status() const;
+    std::optional<int> poll_wait_status() const;
 
 private:
     enum class Group { own, ours };

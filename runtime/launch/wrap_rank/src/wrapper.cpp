@@ -53,8 +53,9 @@ public:
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
 
-    /// Touches the file, unless another task of the node has just done so. A wrapper that writes activity
-    /// does not skip this, because its own writes keep the file new. Errors are ignored.
+    /// Looks for a newer run of the trial and touches the file. Does neither if another task of the node has
+    /// just touched the file. A wrapper that writes activity always does both: its own writes keep the file
+    /// new, so a new file does not show that another task has looked. Errors are ignored.
     /// \return false if this call has found a newer run of the trial: this run must end
     bool beat() const {
         struct stat info {};

@@ -118,7 +118,7 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
         if (index < known_runs.size() && known_runs[index].started) run.add(*known_runs[index].started);
         for (auto const& record : journal.records) run.add(record);
     }
-    find_superseded(reports);
+    set_cut_offs(reports);
     return reports;
 }
 

@@ -26,7 +26,7 @@ void RunReports::add(Record const& record) {
         record);
 }
 
-void find_superseded(std::vector<RunReports>& runs) {
+void set_cut_offs(std::vector<RunReports>& runs) {
     std::vector<journal::RunBeginning> beginnings;
     for (auto const& run : runs) beginnings.push_back(run.beginning);
     auto const cut_offs = journal::find_cut_offs(beginnings);

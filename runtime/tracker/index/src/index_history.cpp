@@ -31,7 +31,7 @@ std::vector<history::RunReports> reports_of(std::vector<JournalRow> const& journ
         auto& run = reports.emplace_back(journals[i].records);
         if (i < trial.runs.size() && trial.runs[i].started) run.add(*trial.runs[i].started);
     }
-    history::find_superseded(reports);
+    history::set_cut_offs(reports);
     return reports;
 }
 
@@ -245,7 +245,7 @@ Result<std::optional<journal::BestValidation>> IndexHistory::load_best_validatio
 }
 
 /// The stored values; nullopt if they are by another metric or of other runs, or a journal can't be read.
-Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_ready_bests(
+Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_stored_best_validations(
     ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) {
     std::optional<BestValidations> found;
     DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
@@ -275,7 +275,7 @@ Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_ready_be
 Result<IndexHistory::BestValidations> IndexHistory::list_best_validations(ExperimentId id,
                                                                           std::uint32_t count,
                                                                           ExperimentSpec const& spec) {
-    DET_TRY_ASSIGN(auto ready, find_ready_bests(id, count, spec));
+    DET_TRY_ASSIGN(auto ready, find_stored_best_validations(id, count, spec));
     if (ready) return *std::move(ready);
     return History::list_best_validations(id, count, spec);
 }

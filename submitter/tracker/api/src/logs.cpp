@@ -125,11 +125,14 @@ public:
         return texts;
     }
 
-    /// Where an earlier page ends: at the first line of each log, in the first run that has lines.
+    /// Returns the positions at which a reading of the lines before these ones must end, for the logs of the
+    /// run of the first line; for all logs if there are no lines. If no line of a log was dropped, its
+    /// position is where the reading began; else it is that of the log's first remaining line, or the end of
+    /// the reading.
     /// \param starts where the reading began
     /// \param ends where it ended
-    std::vector<cli::LogPosition> begins(std::vector<cli::LogPosition> const& starts,
-                                         std::vector<cli::LogPosition> const& ends) const {
+    std::vector<cli::LogPosition> positions_before(std::vector<cli::LogPosition> const& starts,
+                                                   std::vector<cli::LogPosition> const& ends) const {
         std::map<std::pair<std::uint32_t, int>, std::size_t> at;
         for (auto const& start : starts) at[{start.run, start.node}] = start.offset;
         for (auto const& end : ends) {
@@ -139,12 +142,13 @@ public:
             auto const& [run, node, offset] = line->position;
             if (dropped_.contains({run, node})) at[{run, node}] = offset;
         }
-        std::vector<cli::LogPosition> begins;
+        std::vector<cli::LogPosition> positions;
         auto const first_run = lines_.empty() ? std::optional<std::uint32_t>() : lines_.front().position.run;
         for (auto const& [key, offset] : at) {
-            if (key.first == first_run.value_or(key.first)) begins.push_back({key.first, key.second, offset});
+            if (key.first == first_run.value_or(key.first))
+                positions.push_back({key.first, key.second, offset});
         }
-        return begins;
+        return positions;
     }
 
 private:
@@ -180,7 +184,7 @@ Result<LogPiece> read_earlier_piece(LogQuery const& query) {
                                      return cli::Go::on;
                                  }));
     for (auto const& log : found->logs) ends.push_back({found->run, log.node, log.offset});
-    piece.before = render_cursor(lines.begins(starts, ends));
+    piece.before = render_cursor(lines.positions_before(starts, ends));
     piece.lines = lines.take_json();
     return piece;
 }
@@ -203,7 +207,7 @@ Result<LogPiece> read_piece(LogQuery const& query) {
     piece.is_complete = go == cli::Go::on;
     auto const positions = follower.positions();
     piece.after = render_cursor(positions);
-    piece.before = render_cursor(lines.begins(follower.starts(), positions));
+    piece.before = render_cursor(lines.positions_before(follower.starts(), positions));
     piece.lines = lines.take_json();
     return piece;
 }

@@ -37,7 +37,7 @@ Result<std::vector<history::RunReports>> HttpHistory::load_reports(TrialId id) {
         DET_TRY_ASSIGN(auto parsed, history::parse_run_reports(run));
         reports.push_back(std::move(parsed));
     }
-    history::find_superseded(reports);
+    history::set_cut_offs(reports);
     return reports;
 }
 

@@ -35,7 +35,7 @@ public:
         runs[1].metrics = {report("training", 2, {{"loss", "NaN"}, {"a,\"b\"\n", true}, {"note", "x"}}),
                            report("training", 3, {{"batch_metrics", {1, 2}}})};
         runs[1].beginning.resumed_from = 1;
-        history::find_superseded(runs);
+        history::set_cut_offs(runs);
         return runs;
     }
     Result<std::vector<search::RungEntry>> load_rung(ExperimentId, std::uint32_t, std::uint32_t) override {

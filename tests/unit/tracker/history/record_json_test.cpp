@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(reports_survive_and_supersede_as_before) {
         copies.push_back(must(parse_run_reports(json)));
         BOOST_TEST(to_json(copies.back()) == json);
     }
-    find_superseded(copies);
+    set_cut_offs(copies);
     BOOST_TEST(!copies[0].is_superseded(copies[0].metrics.at(0)));
     BOOST_TEST(copies[0].is_superseded(copies[0].metrics.at(1)));
     BOOST_TEST(copies[0].dropped_reports == 7u);

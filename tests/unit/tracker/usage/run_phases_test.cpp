@@ -40,7 +40,7 @@ struct Fixture {
         reports[run].add(MetricsReported{at(time), "training", step, {}});
     }
     std::vector<RunPhases> phases() {
-        history::find_superseded(reports);
+        history::set_cut_offs(reports);
         return run_phases(trial, reports, 4);
     }
     std::optional<UtcTime> kept(std::size_t run) { return phases().at(run).kept_until; }

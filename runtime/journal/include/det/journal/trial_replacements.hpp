@@ -29,7 +29,8 @@ std::uint32_t find_planned_trial(Replacements const& replacements, std::uint32_t
 /// trial at the same time, each may create a directory; load_replacements() tells which one counts.
 /// codes::no_such_trial if no index is free.
 /// \param claimed the content of the new trial's file `claimed`; empty: no such file
-Result<std::uint32_t> require_replacement(ExperimentLayout const& experiment, std::uint32_t trial_count,
-                                          std::uint32_t replaced, std::string const& claimed);
+Result<std::uint32_t> find_or_create_replacement(ExperimentLayout const& experiment,
+                                                 std::uint32_t trial_count, std::uint32_t replaced,
+                                                 std::string const& claimed);
 
 }  // namespace det::journal

@@ -70,7 +70,7 @@ private:
 
     // The functions below require mutex_.
     Status write_reports();
-    bool has_room();
+    bool drop_if_full();
     void take_entries();
     void take_entry(std::string_view entry);
     void queue_record(EncodedRecord record);

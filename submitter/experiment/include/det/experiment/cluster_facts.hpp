@@ -12,8 +12,8 @@ namespace det::experiment {
 /// that creates many experiments sends slurmctld only the requests about their jobs.
 enum class Freshness { recent, current };
 
-Result<std::vector<slurm::Partition>> load_partitions(Context& context, Freshness freshness);
-Result<slurm::ClusterConfig> load_cluster_config(Context& context, Freshness freshness);
+Result<std::vector<slurm::Partition>> query_partitions(Context& context, Freshness freshness);
+Result<slurm::ClusterConfig> query_cluster_config(Context& context, Freshness freshness);
 
 /// The directory of the cache: DET_CACHE, else /var/tmp/det-<uid>.
 std::filesystem::path cache_directory_of(Environment const& environment);

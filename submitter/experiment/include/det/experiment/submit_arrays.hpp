@@ -17,7 +17,7 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
 /// job must wait for nodes that are drained or down. If Slurm refuses that many jobs, lowers the request's
 /// tasks_max until Slurm accepts them.
 /// \param more_options Added to sbatch's command line, after all others.
-Result<std::string> check_with_slurm(SubmissionRequest& request, Context& context,
+Result<std::string> submit_test_only(SubmissionRequest& request, Context& context,
                                      std::vector<std::string> const& more_options = {});
 
 /// Returns the request's packed_code. codes::no_such_file if its archive no longer exists.

@@ -17,7 +17,8 @@ class ClusterConfig;
 
 namespace det::site {
 
-/// Nodes of a pool with the same slots. Nodes with GPUs of several types are of several kinds.
+/// Nodes of a pool with the same slots. Nodes with GPUs of several types are of several kinds. In a pool of
+/// CPU slots, nodes of a kind also have the same number of CPUs.
 struct NodeKind {
     int slots_per_node = 1;
     std::string gpu_type;          // empty: unknown to Slurm

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/journal/trial_replacements.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 
 #include <optional>
 #include <set>
@@ -14,8 +14,8 @@ namespace det::launch::supervisor {
 /// trials/N/claimed with link(2), and the file contains the job id of the array task.
 class Claims {
 public:
-    explicit Claims(Assignment const& assignment)
-        : assignment_(assignment), may_have_earlier_claims_(assignment.incarnation.restart_count > 0) {}
+    explicit Claims(BatchJob const& batch_job)
+        : batch_job_(batch_job), may_have_earlier_claims_(batch_job.incarnation.restart_count > 0) {}
 
     /// Claims the next trial that no other task runs and that the user has not paused or cancelled. First
     /// come the trials that this task had claimed before it was requeued, then free trials, beginning with
@@ -38,7 +38,7 @@ private:
     std::string own_claim() const;
     Result<std::vector<std::uint32_t>> list_trials() const;
 
-    Assignment const& assignment_;
+    BatchJob const& batch_job_;
     bool may_have_earlier_claims_;
     std::vector<std::uint32_t> earlier_;   // claimed before the requeue, not run yet
     std::set<std::uint32_t> unavailable_;  // claimed by this task or another one, or ended

@@ -36,7 +36,7 @@ bool wants_health_check(ExperimentSpec const& spec);
 /// Checks the nodes of a run by a step of this job, before the run's own step. Does nothing unless
 /// slurm.health_check is set. Blocks for some seconds, at most for a minute, or until Slurm signals this
 /// process. If the check can't be made, it logs that and no node has failed.
-std::vector<UnhealthyNode> check_health(Assignment const& assignment, RunPlan const& run,
+std::vector<UnhealthyNode> check_health(BatchJob const& batch_job, RunPlan const& run,
                                         SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/run_plan.hpp>
 
 namespace det::launch::supervisor {
@@ -9,7 +9,7 @@ namespace det::launch::supervisor {
 /// overridden by the variables that det-submit defines. Three kinds keep a value that is set: det-submit's
 /// directories are added to PYTHONPATH, and PYTHONUNBUFFERED and the paths of PyTorch's flight recorder are
 /// not changed.
-Environment make_run_environment(Assignment const& assignment, RunPlan const& run, Environment const& job);
+Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, Environment const& job);
 
 /// Removes the variables that srun reads as its options, but that describe the batch step.
 void unset_batch_step(Environment& environment);

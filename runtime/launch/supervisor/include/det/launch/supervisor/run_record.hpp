@@ -1,7 +1,7 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
 #include <det/journal/writer.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/lifecycle/run_end.hpp>
 
@@ -14,9 +14,9 @@ public:
     /// Creates the directory of the trial's next run. From then on the chief of an earlier run, which may
     /// still run on a node that was cut off, commits nothing more. codes::superseded if another process
     /// creates the same run at the same time.
-    static Result<RunId> create_next(Assignment const& assignment, TrialId trial);
+    static Result<RunId> create_next(BatchJob const& batch_job, TrialId trial);
     /// Records that a run that create_next() returned starts, and on which hosts.
-    static Result<RunRecord> begin(Assignment const& assignment, RunId run, ResumePoint const& resume,
+    static Result<RunRecord> begin(BatchJob const& batch_job, RunId run, ResumePoint const& resume,
                                    std::string const& hosts, UtcTime now);
 
     RunId id() const { return id_; }

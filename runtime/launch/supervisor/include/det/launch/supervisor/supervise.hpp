@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/slurm/client.hpp>
 
 #include <functional>
@@ -20,6 +20,6 @@ struct SupervisorContext {
 /// Runs the trials of this job, side by side where they share its node, until each of them has finished,
 /// failed for good, was paused, or waits in the queue again. Blocks SIGTERM, SIGURG and SIGUSR2 in this
 /// process. Returns the exit code of the batch script.
-Result<int> supervise_trials(Assignment const& assignment, SupervisorContext const& context);
+Result<int> supervise_trials(BatchJob const& batch_job, SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

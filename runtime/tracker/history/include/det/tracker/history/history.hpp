@@ -65,7 +65,7 @@ struct RunReports {
     std::optional<UtcTime> first_step = {};
     std::optional<PreemptionAcknowledged> acknowledged = {};
     journal::RunBeginning beginning = {};
-    journal::CutOff cut_off = {};  // see find_superseded()
+    journal::CutOff cut_off = {};  // see set_cut_offs()
 
     /// Takes a record of the chief's journal into account, or the RunStarted of the run's `life`. Records
     /// come in order.
@@ -77,7 +77,7 @@ struct RunReports {
 };
 
 /// Sets the cut-offs of all runs of a trial. Pure.
-void find_superseded(std::vector<RunReports>& runs);
+void set_cut_offs(std::vector<RunReports>& runs);
 
 /// The errors of a History for ids that it does not have.
 Error no_such_experiment(ExperimentId id, std::filesystem::path const& root);

@@ -25,7 +25,7 @@ Result<ExperimentRecord> parse_experiment_record(Json const& json);
 Json to_json(RunReports const& run);
 /// The JSON of a run's reports without the metrics.
 Json to_json_without_metrics(RunReports const& run);
-/// Leaves `cut_off` empty: find_superseded() sets it.
+/// Leaves `cut_off` empty: set_cut_offs() sets it.
 Result<RunReports> parse_run_reports(Json const& json);
 
 }  // namespace det::tracker::history

@@ -33,7 +33,7 @@ public:
                                                                         ExperimentSpec const& spec) override;
 
     Result<std::vector<std::optional<journal::BestValidation>>> list_best_validations(
-        ExperimentId id, std::uint32_t count, ExperimentSpec const& spec) override;
+        ExperimentId id, std::uint32_t trial_count, ExperimentSpec const& spec) override;
 
     Result<std::vector<history::RunSeries>> load_series(TrialId id, std::string const& group,
                                                         std::string const& metric,
@@ -53,8 +53,9 @@ private:
     using VisitPart = std::function<void(history::SeriesPart const&)>;
 
     using BestValidations = std::vector<std::optional<journal::BestValidation>>;
-    Result<std::optional<BestValidations>> find_ready_bests(ExperimentId id, std::uint32_t count,
-                                                            ExperimentSpec const& spec);
+    Result<std::optional<BestValidations>> find_stored_best_validations(ExperimentId id,
+                                                                        std::uint32_t trial_count,
+                                                                        ExperimentSpec const& spec);
     Result<OpenTrial> open_trial(TrialId id);
     Status visit_run(JournalRow const& journal, SeriesName const& name, std::uint64_t first_superseded,
                      VisitPart const& visit);

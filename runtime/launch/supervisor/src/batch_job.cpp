@@ -2,7 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
-#include <det/launch/supervisor/assignment.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 
@@ -63,21 +63,21 @@ int step_cpus_max(int cpus, Environment const& job, HostCpus const& host) {
     return std::min(cpus, std::max(1, host.cpus / host.threads_per_core * threads));
 }
 
-Result<bool> Assignment::has_ended(std::uint32_t trial) const {
+Result<bool> BatchJob::has_ended(std::uint32_t trial) const {
     return supervisor::has_ended(experiment.trial(trial), spec.first_run_of(trial));
 }
 
-DesiredState Assignment::desired() const {
+DesiredState BatchJob::desired() const {
     return journal::load_desired(experiment.desired()).value_or(DesiredState::run);
 }
 
-DesiredState Assignment::desired(std::uint32_t trial) const {
+DesiredState BatchJob::desired(std::uint32_t trial) const {
     auto const of_trial = journal::load_desired(experiment.trial(trial).desired());
     return stricter(desired(), of_trial.value_or(DesiredState::run));
 }
 
-Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
-                                   Environment const& environment) {
+Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
+                                Environment const& environment) {
     ExperimentLayout const layout(experiment);
     DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
     if (first_trial >= spec.trial_count) {
@@ -85,20 +85,20 @@ Result<Assignment> load_assignment(std::filesystem::path const& experiment, std:
                                                        spec.id.value, spec.trial_count, first_trial)};
     }
     auto const current = layout.at_revision(spec.revision());
-    Assignment assignment{current, std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
-    DET_TRY_ASSIGN(assignment.job, own_job(environment));
-    DET_TRY_ASSIGN(assignment.hosts, require(environment, "SLURM_JOB_NODELIST"));
+    BatchJob batch_job{current, std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};
+    DET_TRY_ASSIGN(batch_job.job, own_job(environment));
+    DET_TRY_ASSIGN(batch_job.hosts, require(environment, "SLURM_JOB_NODELIST"));
     DET_TRY_ASSIGN(auto const cpus, require(environment, "SLURM_JOB_CPUS_PER_NODE"));
     DET_TRY_ASSIGN(auto const counted_cpus, smallest_count(cpus));
-    assignment.cpus_per_node = step_cpus_max(counted_cpus, environment, read_host_cpus());
+    batch_job.cpus_per_node = step_cpus_max(counted_cpus, environment, read_host_cpus());
     auto const memory = environment.find_non_empty("SLURM_MEM_PER_NODE");
-    assignment.memory_per_node_mib = memory ? parse_integer<std::int64_t>(*memory).value_or(0) : 0;
-    DET_TRY_ASSIGN(assignment.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));
+    batch_job.memory_per_node_mib = memory ? parse_integer<std::int64_t>(*memory).value_or(0) : 0;
+    DET_TRY_ASSIGN(batch_job.incarnation.batch_host, require(environment, "SLURMD_NODENAME"));
     auto const restarts = environment.find_non_empty("SLURM_RESTART_COUNT");
-    assignment.incarnation.restart_count = restarts ? parse_integer<std::uint32_t>(*restarts).value_or(0) : 0;
-    assignment.cluster = environment.find("SLURM_CLUSTER_NAME").value_or("");
-    assignment.partition = environment.find("SLURM_JOB_PARTITION").value_or("");
-    return assignment;
+    batch_job.incarnation.restart_count = restarts ? parse_integer<std::uint32_t>(*restarts).value_or(0) : 0;
+    batch_job.cluster = environment.find("SLURM_CLUSTER_NAME").value_or("");
+    batch_job.partition = environment.find("SLURM_JOB_PARTITION").value_or("");
+    return batch_job;
 }
 
 }  // namespace det::launch::supervisor

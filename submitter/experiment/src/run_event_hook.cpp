@@ -1,5 +1,5 @@
 #include <det/events/event_hook.hpp>
-#include <det/experiment/tell_events.hpp>
+#include <det/experiment/run_event_hook.hpp>
 #include <det/foundation/error_codes.hpp>
 #include <det/protocol/json.hpp>
 
@@ -31,14 +31,15 @@ std::vector<TrialId> trials_in(tracker::history::ExperimentView const& experimen
 
 }  // namespace
 
-void tell_submitted(ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays, Context& context) {
+void run_hook_for_submission(ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
+                             Context& context) {
     auto jobs = Json::array();
     for (auto const& array : arrays) jobs.push_back(std::to_string(array.job));
     tell(spec, events::submitted, {{"jobs", std::move(jobs)}}, context);
 }
 
-void tell_about_waiting_trials(tracker::history::ExperimentView const& experiment,
-                               WaitingTrialsEvent const& what, Context& context) {
+void run_hook_for_trials(tracker::history::ExperimentView const& experiment, WaitingTrialsEvent const& what,
+                         Context& context) {
     if (what.trials.empty() || !experiment.record.spec) return;
     auto trials = Json::array();
     for (auto const& trial : what.trials) trials.push_back(to_string(trial));

@@ -13,7 +13,8 @@ namespace det::experiment {
 // it, at most 10 s, and warn if it fails.
 
 /// Runs the event hook because jobs of the experiment were submitted.
-void tell_submitted(ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays, Context& context);
+void run_hook_for_submission(ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
+                             Context& context);
 
 /// The change that a command of the user made to trials that no supervisor runs.
 struct WaitingTrialsEvent {
@@ -22,8 +23,8 @@ struct WaitingTrialsEvent {
     std::string_view message;
 };
 /// Runs the event hook for the trials of `what`. Does nothing if there are none.
-void tell_about_waiting_trials(tracker::history::ExperimentView const& experiment,
-                               WaitingTrialsEvent const& what, Context& context);
+void run_hook_for_trials(tracker::history::ExperimentView const& experiment, WaitingTrialsEvent const& what,
+                         Context& context);
 
 /// The trials of the experiment that have not ended and that no supervisor runs: those that wait in the
 /// queue, are paused or were interrupted. Pure.

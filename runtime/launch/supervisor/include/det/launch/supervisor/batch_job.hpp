@@ -12,7 +12,7 @@
 namespace det::launch::supervisor {
 
 /// The trials that this batch job runs, and the job's identity in Slurm.
-struct Assignment {
+struct BatchJob {
     ExperimentLayout experiment;
     ExperimentSpec spec;
     // The trial of the job's array task. If tasks claim trials, the job tries to claim this one first
@@ -36,8 +36,8 @@ struct Assignment {
 
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of
 /// the batch job.
-Result<Assignment> load_assignment(std::filesystem::path const& experiment, std::uint32_t first_trial,
-                                   Environment const& environment);
+Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
+                                Environment const& environment);
 
 /// The processors of a node, as the kernel counts them.
 struct HostCpus {

@@ -1,4 +1,5 @@
-// What a History without an index does for whole experiments.
+// The functions of History for which an index is not necessary. IndexHistory overrides those that it can
+// speed up.
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/history.hpp>
 

@@ -1,4 +1,4 @@
-#include "freezer.hpp"
+#include "freezer_cgroup.hpp"
 
 #include <cerrno>
 #include <dirent.h>

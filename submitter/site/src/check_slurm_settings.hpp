@@ -6,7 +6,7 @@ namespace det::site {
 using Findings = std::vector<Finding>;
 
 /// Checks the settings of Slurm that do not depend on the pools.
-void check_settings(config::SiteFile const& file, slurm::ClusterConfig const& config, Findings& found);
+void check_slurm_settings(config::SiteFile const& file, slurm::ClusterConfig const& config, Findings& found);
 void check_plugin(PluginFacts const& plugin, slurm::ClusterConfig const& config, Findings& found);
 
 /// \return True if DefMemPerNode or DefMemPerCPU is set for the whole cluster.

@@ -1,4 +1,4 @@
-#include "check_settings.hpp"
+#include "check_slurm_settings.hpp"
 
 #include <det/foundation/text.hpp>
 
@@ -116,7 +116,7 @@ bool has_default_memory(ClusterConfig const& config) {
     return false;
 }
 
-void check_settings(config::SiteFile const& file, ClusterConfig const& config, Findings& found) {
+void check_slurm_settings(config::SiteFile const& file, ClusterConfig const& config, Findings& found) {
     for (auto const check : checks) check(file, config, found);
 }
 
