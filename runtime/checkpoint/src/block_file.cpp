@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "host_memory.hpp"
 
@@ -69,16 +70,17 @@ Result<BlockFile> BlockFile::open(fs::path path, ReadFrom from) {
 
 bool BlockFile::leave_direct() const {
     int const flags = ::fcntl(file_.get(), F_GETFL);
-    return flags >= 0 && (flags & O_DIRECT) != 0 && ::fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT) == 0;
+    return flags >= 0 && ::fcntl(file_.get(), F_SETFL, flags & ~O_DIRECT) == 0;
 }
 
 Status BlockFile::write(std::byte const* block, std::size_t size_bytes, std::uint64_t offset) {
     auto const size = whole_pages(size_bytes);
+    bool may_be_direct = true;  // whether EINVAL may come from O_DIRECT
     for (std::size_t done = 0; done < size_bytes;) {
         auto const count =
             ::pwrite(file_.get(), block + done, size - done, static_cast<off_t>(offset + done));
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0 && errno == EINVAL && leave_direct()) continue;
+        if (count < 0 && errno == EINVAL && std::exchange(may_be_direct, false) && leave_direct()) continue;
         if (count < 0) return os_error(fmt::format("write '{}'", path_.string()), errno);
         if (count == 0) return os_error(fmt::format("write '{}'", path_.string()), ENOSPC);
         done += static_cast<std::size_t>(count);
@@ -89,10 +91,11 @@ Status BlockFile::write(std::byte const* block, std::size_t size_bytes, std::uin
 Result<std::size_t> BlockFile::read(std::byte* block, std::size_t size_bytes, std::uint64_t offset) const {
     auto const size = whole_pages(size_bytes);
     std::size_t done = 0;
+    bool may_be_direct = true;  // whether EINVAL may come from O_DIRECT
     while (done < size_bytes) {
         auto const count = ::pread(file_.get(), block + done, size - done, static_cast<off_t>(offset + done));
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0 && errno == EINVAL && leave_direct()) continue;
+        if (count < 0 && errno == EINVAL && std::exchange(may_be_direct, false) && leave_direct()) continue;
         if (count < 0) return os_error(fmt::format("read '{}'", path_.string()), errno);
         if (count == 0) break;
         done += static_cast<std::size_t>(count);

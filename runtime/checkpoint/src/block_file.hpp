@@ -34,7 +34,7 @@ public:
 
 private:
     BlockFile(UniqueFd file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {}
-    /// Called after EINVAL: turns O_DIRECT off. Returns true if the caller should try again.
+    /// Turns O_DIRECT off, which another thread may have done before.
     bool leave_direct() const;
 
     UniqueFd file_;

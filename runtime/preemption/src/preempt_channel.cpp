@@ -145,7 +145,7 @@ Status PreemptChannel::post(PreemptState state) {
 }
 
 Status PreemptChannel::relay(PreemptState agreed) {
-    control_.flags->write(agreed.value());
+    if (control_.flags != nullptr) control_.flags->write(agreed.value());
     return Ok{};
 }
 

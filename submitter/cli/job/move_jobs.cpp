@@ -103,16 +103,26 @@ Result<Request> weight_request(Update const& update, std::uint32_t, std::string 
                  "use --priority, --ahead-of or --behind-of; see 'det-submit job update --help'"};
 }
 
+/// \return the number of the pool's nodes that have at least so many GPUs
+int count_nodes_with_gpus(site::Pool const& pool, int gpus) {
+    int nodes = 0;
+    for (auto const& kind : pool.kinds) {
+        auto const of_node = pool.slot_type == SlotType::cpu ? 0 : kind.slots_per_node;
+        if (of_node >= gpus) nodes += kind.count;
+    }
+    return nodes;
+}
+
 Result<Request> pool_request(Update const& update, std::uint32_t number, std::string const& value) {
     DET_TRY_ASSIGN(auto const pool, site::require_pool(update.snapshot.site, {value}));
     for (auto const& job : update.snapshot.queue.jobs) {
         if (job.ref.job != number) continue;
         auto const gpus = slurm::parse_gpu_count(job.tres_per_node);
-        auto const there = pool.slot_type == SlotType::cpu ? 0 : pool.slots_per_node;
-        if (job.nodes <= pool.node_count && gpus <= there) continue;
+        auto const there = count_nodes_with_gpus(pool, gpus);
+        if (job.nodes <= there) continue;
         return Error{codes::slots_do_not_fit,
-                     fmt::format("job {} needs {} nodes with {} GPUs each; pool '{}' has {} nodes with {}",
-                                 number, job.nodes, gpus, pool.name, pool.node_count, there)};
+                     fmt::format("job {} needs {} nodes with {} GPUs each; pool '{}' has {} such nodes",
+                                 number, job.nodes, gpus, pool.name, there)};
     }
     return Request(queue::SetPartition{number, pool.partition});
 }

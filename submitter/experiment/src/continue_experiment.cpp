@@ -263,6 +263,7 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     options.sources = {experiment.layout.config(), {}, wanted.overrides};
     options.sources.secrets = experiment.layout.secrets();
     options.sources.changes = wanted.changes;
+    options.is_continuation = true;
     options.packed_code = record.spec->context;
     options.parent = record.spec->parent;
     DET_TRY_ASSIGN(auto request, make_submission_request(std::move(options), context));

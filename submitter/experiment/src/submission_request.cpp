@@ -125,10 +125,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
     DET_TRY_ASSIGN(auto dependency, find_dependency(loaded.config, root, context));
-    // A continuation keeps the source checkpoint of the experiment.
     std::optional<std::string> source;
-    bool const is_continuation = options.sources.changes || options.sources.secrets;
-    if (!is_continuation) {
+    if (!options.is_continuation) {
         DET_TRY_ASSIGN(source, find_source_checkpoint(loaded.config, root, context));
     }
     return SubmissionRequest{std::move(loaded.config),

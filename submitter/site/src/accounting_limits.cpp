@@ -136,7 +136,7 @@ void check_allowed_qos(Pool const& pool, Association const& association, std::ve
 }
 
 /// Compares a trial on one whole node with the limits. If it is within them, also compares a trial on all
-/// nodes of the pool.
+/// nodes of the pool's most frequent kind.
 void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner const& owner,
                       std::vector<Finding>& found) {
     if (pool.slot_type == SlotType::cpu) return;

@@ -457,16 +457,18 @@ BOOST_AUTO_TEST_CASE(the_checkpoint_that_trials_start_from_is_verified_at_creati
 
     BOOST_TEST(create_from("source_trial_id: 1000000") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "trial 1.0 has no checkpoint"), err);
-    auto const run = experiment(1).trial(0).run(0);
-    must(make_directories(run.path()));
-    auto chief = must(journal::JournalWriter::create(run.journal()));
+    auto const first_run = experiment(1).trial(0).run(0);
+    must(make_directories(first_run.path()));
+    auto chief = must(journal::JournalWriter::create(first_run.journal()));
     must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
     BOOST_TEST(create_from("source_trial_id: 1000000") == 0, err);
     BOOST_TEST(spec(2).source_checkpoint.value_or("none") == uuid);
+    BOOST_TEST(run("experiment fork 1") == 0, err);
+    BOOST_TEST(spec(3).source_checkpoint.value_or("none") == uuid);
 
     must(write_file(files / "weights", "bites"));
     BOOST_TEST(create_from("source_checkpoint_uuid: " + uuid) == 8);
-    BOOST_TEST(!path_exists(experiment(3).path()));
+    BOOST_TEST(!path_exists(experiment(4).path()));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_on_which_runs_failed_are_left_out_for_some_hours) {

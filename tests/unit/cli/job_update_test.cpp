@@ -110,11 +110,22 @@ BOOST_AUTO_TEST_CASE(a_dry_run_shows_the_moves_and_makes_none) {
     BOOST_TEST(contains(err, "nothing was changed"));
 }
 
+BOOST_AUTO_TEST_CASE(all_nodes_of_a_mixed_pool_that_are_large_enough_count) {
+    slurm.partition_list.push_back(
+        {"mixed",
+         false,
+         true,
+         "OFF",
+         std::chrono::seconds(0),
+         {{1, 8, "idle", "gpu:8"}, {1, 8, "idle", "gpu:4"}, {2, 8, "idle", "gpu:2"}}});
+    BOOST_TEST(update("update 7 --resource-pool mixed --dry-run") == 0, err);
+}
+
 BOOST_AUTO_TEST_CASE(an_experiment_is_moved_to_a_pool_where_it_fits) {
     BOOST_TEST(update("update 7 --priority 1") == 0, err);
     BOOST_TEST(changes() == "change 5 nice=0;");
     BOOST_TEST(update("update 7 --resource-pool small") == to_int(ExitCode::bad_file));
-    BOOST_TEST(contains(err, "job 5 needs 2 nodes with 4 GPUs each; pool 'small' has 1 nodes with 2"), err);
+    BOOST_TEST(contains(err, "job 5 needs 2 nodes with 4 GPUs each; pool 'small' has 0 such nodes"), err);
     BOOST_TEST(update("update 7 --resource-pool nope") == to_int(ExitCode::bad_file));
     BOOST_TEST(changes() == "");
 }

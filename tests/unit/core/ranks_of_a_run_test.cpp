@@ -160,6 +160,28 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_the_leader_of_each_node_relays_what_the_lead
     }
 }
 
+BOOST_AUTO_TEST_CASE(in_a_large_job_the_only_rank_of_a_node_has_no_followers) {
+    constexpr int ranks_here = 3;
+    std::vector<preemption::RankPlacement> const placements{
+        {{0, 2, 0, nodes}, true}, {{1, 2, 0, nodes}, true}, {{0, 1, 1, nodes}, true}};
+    check_ranks(run_rank_processes(ranks_here, [&](Rank rank) -> Status {
+        auto chosen = options_of(rank);
+        chosen.environment.set("WORLD_SIZE", std::to_string(ranks_here));
+        if (rank.value == 2) chosen.environment.set("LOCAL_WORLD_SIZE", "1");
+        DET_TRY_ASSIGN(auto context, Context::init(chosen));
+        preemption::PreemptChannel channel(context.distributed(),
+                                           preemption::plan_routes(placements, rank.value, 0));
+        auto agreement = channel.make_agreement();
+        DET_TRY(channel.connect());
+        bool has_stopped = false;
+        for (int call = 1; !has_stopped; ++call) {
+            DET_TRY_ASSIGN(has_stopped, channel.agree(agreement, rank.value == 2 && call >= 20));
+            DET_TRY(context.distributed().allreduce(1.0, collectives::ReduceOp::sum));
+        }
+        return context.close();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(in_a_large_job_each_rank_has_few_routes) {
     constexpr int many = 128;
     constexpr int of_node = 8;

@@ -112,7 +112,7 @@ public:
     /// Blocks until the member's state is enough for the call.
     /// \return codes::transport if a rank is lost; codes::timed_out at the time limit of the WaitPolicy
     virtual Result<PreemptState> wait(Agreement::Awaited awaited) = 0;
-    /// Publishes the leaders' decision to the followers of this node.
+    /// Publishes the leaders' decision to the followers of this node, if it has any.
     virtual Status relay(PreemptState agreed) = 0;
 };
 

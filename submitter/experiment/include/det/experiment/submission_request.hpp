@@ -16,7 +16,8 @@ struct SubmissionOptions {
     std::optional<ContextSpec> packed_code;  // code that is stored already, in place of `code`
     std::optional<ExperimentId> parent;
     DesiredState desired = DesiredState::run;
-    bool is_test = false;  // one trial of one batch: see test_overrides in submission_request.cpp
+    bool is_test = false;          // one trial of one batch: see test_overrides in submission_request.cpp
+    bool is_continuation = false;  // the experiment exists and keeps its source checkpoint
 };
 
 /// The checked input of a submission. Nothing has been written or submitted yet.
