@@ -63,8 +63,8 @@ int on_option(int option, char const* value, int remote) {
 
 extern "C" int slurm_spank_init(spank_t job, int, char**) {
     run_hook([&]() -> det::Status {
-        if (!det::spank::Host::has_options()) return det::Ok{};
-        return det::spank::Host(job).register_options(on_option);
+        if (!det::spank::SpankHandle::supports_options()) return det::Ok{};
+        return det::spank::SpankHandle(job).register_options(on_option);
     });
     return ESPANK_SUCCESS;  // the job works without the plugin, and a failure here would drain the node
 }
@@ -72,12 +72,12 @@ extern "C" int slurm_spank_init(spank_t job, int, char**) {
 extern "C" int slurm_spank_local_user_init(spank_t job, int argc, char** argv) {
     return run_hook([&]() -> det::Status {
         DET_TRY_ASSIGN(auto const settings, settings_of(argc, argv));
-        return det::spank::on_local_user_init(det::spank::Host(job), settings);
+        return det::spank::on_local_user_init(det::spank::SpankHandle(job), settings);
     });
 }
 
 extern "C" int slurm_spank_task_init(spank_t job, int argc, char** argv) {
-    det::spank::Host const host(job);
+    det::spank::SpankHandle const host(job);
     // Errors come from the options, the settings and the step's environment, which are the same for all
     // tasks of a node, so only one of them reports its error.
     auto const reporting = host.local_task().value_or(0) == 0 ? Reporting::yes : Reporting::no;

@@ -60,8 +60,8 @@ std::uint16_t choose_port(std::string_view run_key) {
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
 
-std::optional<std::string> find_own_variable(std::string_view name) {
-    return Host::find_own_variable(std::string(name).c_str());
+std::optional<std::string> find_srun_variable(std::string_view name) {
+    return SpankHandle::find_srun_variable(std::string(name).c_str());
 }
 
 /// Returns whether srun or a launcher starts the ranks, in a step that is not part of a run.
@@ -95,9 +95,9 @@ Variables variables_of_script(TaskIdentity const& task, PluginOptions const& opt
 
 }  // namespace
 
-Status on_local_user_init(Host const& host, Settings const&) {
+Status on_local_user_init(SpankHandle const& host, Settings const&) {
     DET_TRY_ASSIGN(auto const options, host.find_options());
-    VariableLookup const lookup = find_own_variable;
+    VariableLookup const lookup = find_srun_variable;
     if (!options.enabled.value_or(lookup(variables::spank) == "auto")) return Ok{};
     auto const job = host.job_id();
     auto const step = host.step_id();
@@ -110,18 +110,18 @@ Status on_local_user_init(Host const& host, Settings const&) {
     if (kind == StepKind::foreign) {
         if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
         DET_TRY(remove_inherited(lookup, [](char const* name) -> Status {
-            Host::unset_own_variable(name);
+            SpankHandle::unset_srun_variable(name);
             return Ok{};
         }));
     }
     if (choose_launch(options, lookup) != Launch::rank) return Ok{};
     if (!lookup("MASTER_PORT").value_or("").empty()) return Ok{};  // it is set already
     auto const key = step_run_key(task.job_id, task.step_id, lookup("SLURM_RESTART_COUNT").value_or(""));
-    Host::set_own_variable("MASTER_PORT", std::to_string(choose_port(key)));
+    SpankHandle::set_srun_variable("MASTER_PORT", std::to_string(choose_port(key)));
     return Ok{};
 }
 
-Status on_task_init(Host const& host, Settings const& settings) {
+Status on_task_init(SpankHandle const& host, Settings const& settings) {
     auto const step = host.step_id();
     if (!step || *step >= first_special_step) return Ok{};
     DET_TRY_ASSIGN(auto const options, host.find_options());

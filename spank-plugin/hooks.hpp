@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // This file includes Slurm's headers, which are GPL-2.0-or-later.
 #pragma once
-#include "spank_host.hpp"
+#include "spank_handle.hpp"
 
 namespace det::spank {
 
@@ -11,12 +11,12 @@ namespace det::spank {
 /// step is not part of a run and the variable is not set. srun starts the ranks unless --det-launch, or
 /// without it DET_LAUNCH, is node. The port is free on the host of srun if one of 64 is. In batch scripts
 /// this usually is the step's first node; elsewhere the port is only unlikely to be in use there.
-Status on_local_user_init(Host const& host, Settings const& settings);
+Status on_local_user_init(SpankHandle const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the
 /// wrapper to its command. Does nothing in jobs that do not ask for the plugin, or whose DET_SPANK was
 /// inherited from a run in another job, in steps that srun did not start, and in partitions where the plugin
 /// is not active (an error if an option asks for it there).
-Status on_task_init(Host const& host, Settings const& settings);
+Status on_task_init(SpankHandle const& host, Settings const& settings);
 
 }  // namespace det::spank

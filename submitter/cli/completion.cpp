@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "completion/live_names.hpp"
+#include "completion/existing_names.hpp"
 #include "help_pages.hpp"
 
 namespace det::cli {
@@ -53,7 +53,7 @@ private:
     std::string_view script() const { return find_page("completion/det-submit." + shell_); }
 
     void print_candidates(Session& session) const {
-        LiveNames names(session);
+        ExistingNames names(session);
         auto const candidates = find_candidates(words_, names);
         if (session.wants_json()) {
             auto list = Json::array();

@@ -30,7 +30,7 @@ void Session::answer(Json const& json, std::string_view text) const {
     out << text;
 }
 
-void Session::confirm(Json const& json, std::string const& line) const {
+void Session::print_confirmation(Json const& json, std::string const& line) const {
     if (wants_json()) return answer(json);
     say(line);
 }

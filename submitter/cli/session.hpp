@@ -26,7 +26,7 @@ struct Session final : experiment::Context {
     /// Prints the answer in the wanted format.
     void answer(Json const& json, std::string_view text) const;
     /// Prints the JSON answer, or one line to `err` if text is wanted.
-    void confirm(Json const& json, std::string const& line) const;
+    void print_confirmation(Json const& json, std::string const& line) const;
     /// Prints one line to `err`.
     void say(std::string const& line) const;
     /// Prints the question to `err` and returns whether the user's line says yes. \pre can_ask

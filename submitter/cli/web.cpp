@@ -4,7 +4,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -112,7 +112,7 @@ private:
         SystemProcessRunner runner;
         tracker::client::StartSettings settings{sibling_program("det-tracker")};
         settings.port = static_cast<std::uint16_t>(port_);
-        DET_TRY(tracker::client::require_tracker(session.environment, root, settings, runner));
+        DET_TRY(tracker::client::find_or_start_tracker(session.environment, root, settings, runner));
         DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(session.environment, root));
         DET_TRY_ASSIGN(auto state, tracker::client::find_state(paths));
         if (!state) return Error{codes::process, "the tracker has just ended", "run this command again"};

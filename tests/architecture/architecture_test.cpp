@@ -36,7 +36,7 @@ Folders operator+(Folders a, Folders const& b) {
 std::vector<OnlyThere> const rules{
     {"starts Slurm's commands",
      R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
-     {"runtime/slurm/", "runtime/launch/node/src/container_commands.cpp"}},
+     {"runtime/slurm/", "runtime/launch/node/src/scontrol_shim.cpp"}},
     {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
     {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
@@ -51,7 +51,7 @@ std::vector<OnlyThere> const rules{
     {"writes to the terminal", R"(std::(cout|cerr|printf|puts)\b|[^nd]printf\()",
      mains + Folders{"templates/examples/"}},
     {"reads the environment", R"(\bgetenv\(|\bof_this_process\(\))",
-     mains + Folders{"runtime/foundation/", "runtime/core/include/", "spank-plugin/spank_host.cpp"}},
+     mains + Folders{"runtime/foundation/", "runtime/core/include/", "spank-plugin/spank_handle.cpp"}},
     {"ends the process", R"((std::|::|\s)_?exit\()",
      mains + Folders{"runtime/launch/wrap_rank/src/child.cpp", "runtime/slurm/src/step_process.cpp",
                      "runtime/slurm/src/libslurm_client.cpp"}},

@@ -43,8 +43,8 @@ Result<RunFiles> begin_run(ExperimentLayout const& layout, std::uint32_t trial, 
                            RunStarted started = {}) {
     auto const run = layout.trial(trial).run(number);
     DET_TRY(make_directories(run.path()));
-    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(run.life()));
-    DET_TRY_ASSIGN(auto chief, journal::JournalWriter::create(run.journal()));
+    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(run.supervisor_journal()));
+    DET_TRY_ASSIGN(auto chief, journal::JournalWriter::create(run.chief_journal()));
     started.time = UtcTime{10 * (number + 1)};
     DET_TRY(life.append(started));
     return RunFiles{std::move(life), std::move(chief)};
@@ -542,7 +542,7 @@ Status the_best_validations_of_all_trials_are_listed(HistoryTarget& target) {
     DET_TRY(target.refresh());
     DET_TRY(expect_same_bests(target, 4, spec));
     DET_TRY_ASSIGN(auto run, begin_run(layout, 2, 0));
-    DET_TRY(write_file(layout.trial(2).run(0).journal(), "no journal at all"));
+    DET_TRY(write_file(layout.trial(2).run(0).chief_journal(), "no journal at all"));
     DET_TRY(target.refresh());
     return expect_same_bests(target, 4, spec);
 }

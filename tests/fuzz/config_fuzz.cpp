@@ -45,7 +45,7 @@ void check_layer(std::string_view text) {
     static auto const below = config::parse_layer(template_text, "template");
     auto const merged = config::merge_layers({{*written, {}}, {*below, {}}});
     if (!merged) return show(merged.error());
-    show(config::check_completeness(*merged));
+    show(config::check_for_creation(*merged));
     auto const config = config::read_experiment_config(*merged);
     if (!config) return show(config.error());
     check_round_trip(config::mask_secrets(config->effective));
@@ -58,7 +58,7 @@ void check_override(std::string_view text) {
     if (!layer) return;
     static auto const below = config::parse_layer(template_text, "template");
     auto const merged = config::merge_layers({*layer, {*below, {}}});
-    if (merged) show(config::check_completeness(*merged));
+    if (merged) show(config::check_for_creation(*merged));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/telemetry/waits/straggler.hpp>
-#include <det/tracker/index/columns.hpp>
+#include <det/tracker/index/column_encoding.hpp>
 
 #include <cmath>
 #include <cstdint>

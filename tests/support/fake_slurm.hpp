@@ -98,7 +98,7 @@ public:
     det::Result<std::optional<det::slurm::JobStatus>> query_job(det::slurm::JobRef const& ref) override {
         return answer<std::optional<det::slurm::JobStatus>>("find " + to_string(ref), job);
     }
-    det::Result<std::uint32_t> query_running_job_number(det::slurm::JobRef const& ref) override {
+    det::Result<std::uint32_t> query_running_job_id(det::slurm::JobRef const& ref) override {
         return answer<std::uint32_t>("number " + to_string(ref), ref.job + ref.task.value_or(0));
     }
     det::Result<std::vector<det::slurm::Partition>> query_partitions() override {

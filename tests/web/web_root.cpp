@@ -9,7 +9,7 @@
 #include <det/protocol/checkpoint_manifest.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 #include <det/search/asha.hpp>
 #include <det/search/rung.hpp>
 #include <det/search/search.hpp>
@@ -110,7 +110,7 @@ public:
                std::string const& latest_checkpoint = {}, std::string const& job = "4711_0")
         : layout(trial.run(number)), begin_(begin) {
         must(make_directories(layout.path()));
-        life_.emplace(must(journal::JournalWriter::create(layout.life())));
+        life_.emplace(must(journal::JournalWriter::create(layout.supervisor_journal())));
         RunStarted started;
         started.time = at(begin);
         started.job = job;
@@ -119,7 +119,7 @@ public:
         started.steps_completed = from_step;
         started.latest_checkpoint = latest_checkpoint;
         append_life(started);
-        chief_.emplace(must(journal::JournalWriter::create(layout.journal())));
+        chief_.emplace(must(journal::JournalWriter::create(layout.chief_journal())));
     }
 
     void append_life(Record const& record) { must(life_->append(record)); }
@@ -277,10 +277,10 @@ void make_failed(Creator& creator) {
         std::istringstream text(traceback);
         for (std::string line; std::getline(text, line);) run.log(1, begin + 83, line, 5);
         run.log(0, begin + 84, "ERROR: [1000] comm: lost rank 5", 0);
-        RankEnd end{at(begin + 83), 5u, "node2", 1, 0, traceback, {}, {}};
-        RankEnd other{at(begin + 84), 0u, "node1", 1, 0, "ERROR: lost rank 5", {}, "rank 5 on node2"};
-        must(write_file(RunLayout::ends_beside(run.layout.node_log(1)), render_rank_end(end)));
-        must(write_file(RunLayout::ends_beside(run.layout.node_log(0)), render_rank_end(other)));
+        RankFailure end{at(begin + 83), 5u, "node2", 1, 0, traceback, {}, {}};
+        RankFailure other{at(begin + 84), 0u, "node1", 1, 0, "ERROR: lost rank 5", {}, "rank 5 on node2"};
+        must(write_file(RunLayout::failures_beside(run.layout.node_log(1)), render_rank_failure(end)));
+        must(write_file(RunLayout::failures_beside(run.layout.node_log(0)), render_rank_failure(other)));
         auto const next = number == 0 ? NextAction::restart_in_place : NextAction::stop;
         run.end(begin + 85, Cause::failed, next, 1,
                 number == 0 ? "rank 5 on node2 ended with exit code 1"
@@ -393,8 +393,8 @@ void make_hostile(Creator& creator) {
     run.log(0, 62, markup);
     run.log(0, 63, "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x08\x08 \u202e reversed \xff\xfe invalid");
     run.log(0, 64, std::string(5000, 'x'));
-    RankEnd const end{at(80), 0u, markup, 1, 0, markup, {}, {}};
-    must(write_file(RunLayout::ends_beside(run.layout.node_log(0)), render_rank_end(end)));
+    RankFailure const end{at(80), 0u, markup, 1, 0, markup, {}, {}};
+    must(write_file(RunLayout::failures_beside(run.layout.node_log(0)), render_rank_failure(end)));
     run.end(81, Cause::failed, NextAction::stop, 1, markup);
 }
 

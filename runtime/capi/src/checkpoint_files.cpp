@@ -183,13 +183,14 @@ det_status det_checkpoint_store_sharded(det_context* context, uint64_t steps_com
     });
 }
 
-det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed, char const* metadata,
-                                     det_write write, void* user, int32_t* is_stored) {
+det_status det_checkpoint_store_before_preemption(det_context* context, uint64_t steps_completed,
+                                                  char const* metadata, det_write write, void* user,
+                                                  int32_t* is_stored) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", is_stored, "is_stored"));
         DET_TRY_ASSIGN(bool const stores,
-                       context->core->checkpoint().store_last(steps_completed, capi::metadata_of(metadata),
-                                                              writing(write, user)));
+                       context->core->checkpoint().store_before_preemption(
+                           steps_completed, capi::metadata_of(metadata), writing(write, user)));
         *is_stored = stores ? 1 : 0;
         return Ok{};
     });

@@ -74,15 +74,15 @@ det_status det_checkpoint_prepare(det_context* context, det_state const* state) 
 }
 
 det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, char const* metadata,
-                               det_state const* state, det_saved* saved) {
+                               det_state const* state, det_save_started* saved) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state"));
-        if (saved != nullptr) DET_TRY(capi::check_size(saved->struct_size, "det_saved"));
+        if (saved != nullptr) DET_TRY(capi::check_size(saved->struct_size, "det_save_started"));
         DET_TRY_ASSIGN(auto begun, context->core->checkpoint().save(
                                        steps_completed, capi::metadata_of(metadata), state->tensors));
         for (auto& outcome : begun.ended) context->ended.push_back(std::move(outcome));
         if (saved == nullptr) return Ok{};
-        det_saved told{};
+        det_save_started told{};
         capi::write_uuid(told.uuid, begun.uuid);
         told.waited_us = begun.waited.count();
         told.copied_us = begun.copied.count();
@@ -107,11 +107,12 @@ det_status det_checkpoint_finish(det_context* context, det_outcomes** outcomes) 
     });
 }
 
-det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed, char const* metadata,
-                                    det_state const* state, det_outcomes** outcomes) {
+det_status det_checkpoint_save_before_preemption(det_context* context, uint64_t steps_completed,
+                                                 char const* metadata, det_state const* state,
+                                                 det_outcomes** outcomes) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state"));
-        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().save_last(
+        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().save_before_preemption(
                                        steps_completed, capi::metadata_of(metadata), state->tensors));
         return tell(*context, std::move(ended), outcomes);
     });
@@ -122,8 +123,8 @@ det_status det_checkpoint_load(det_context* context, det_state const* state, det
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state", loaded, "loaded"));
         DET_TRY(capi::check_size(loaded->struct_size, "det_loaded"));
-        auto const damage =
-            on_damage == DET_TAKE_OLDER ? checkpoint::OnDamage::take_older : checkpoint::OnDamage::fail;
+        auto const damage = on_damage == DET_ON_DAMAGE_TAKE_OLDER ? checkpoint::OnDamage::take_older
+                                                                  : checkpoint::OnDamage::fail;
         DET_TRY_ASSIGN(auto const found, context->core->checkpoint().load(state->tensors, damage));
         det_loaded told{};
         if (found) {

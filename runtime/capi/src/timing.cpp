@@ -8,7 +8,7 @@
 using namespace det;
 using capi::guarded, capi::require;
 
-det_timing* det_timing_find(char const* name) {
+det_timing* det_timing_register(char const* name) {
     if (name == nullptr) return nullptr;
     try {
         return reinterpret_cast<det_timing*>(&telemetry::timing(name));

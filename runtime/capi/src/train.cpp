@@ -135,10 +135,10 @@ det_status det_train_load_metadata(det_context* context, det_strings** metadata)
     });
 }
 
-det_status det_train_find_best_validation(det_context* context, int32_t* is_found, double* best) {
+det_status det_train_find_experiment_best_validation(det_context* context, int32_t* is_found, double* best) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", is_found, "is_found", best, "best"));
-        DET_TRY_ASSIGN(auto const found, context->core->train().find_best_validation());
+        DET_TRY_ASSIGN(auto const found, context->core->train().find_experiment_best_validation());
         *is_found = found ? 1 : 0;
         if (found) *best = *found;
         return Ok{};

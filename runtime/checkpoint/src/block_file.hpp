@@ -30,7 +30,7 @@ public:
 
     Result<std::uint64_t> size_bytes() const;
     /// True if open() has found the beginning of the file in the page cache.
-    bool is_read_ahead() const { return is_read_ahead_; }
+    bool uses_page_cache() const { return is_read_ahead_; }
 
 private:
     BlockFile(UniqueFd file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {}

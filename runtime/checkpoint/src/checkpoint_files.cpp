@@ -79,7 +79,7 @@ Result<std::span<std::byte const>> ShardReader::read_block(std::size_t block, st
     auto const size = std::min(expected_->block_size_bytes, expected_->size_bytes - offset);
     auto const count = [&] {
         std::unique_lock lock(turn, std::defer_lock);
-        if (!file_.is_read_ahead()) lock.lock();
+        if (!file_.uses_page_cache()) lock.lock();
         return file_.read(memory, size, offset);
     }();
     if (!count) return differs(count.error().message);

@@ -60,8 +60,8 @@ Error reported_by(std::size_t rank, std::size_t ranks, Error error) {
     return ranks == 1 ? error : std::move(error).noting(fmt::format("reported by rank {}", rank));
 }
 
-Status share_status(Peers& peers, Status const& own) {
-    DET_TRY(gather_values(peers, own));
+Status agree_on_status(Peers& peers, Status const& own) {
+    DET_TRY(allgather_values(peers, own));
     return Ok{};
 }
 

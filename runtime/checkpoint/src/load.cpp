@@ -227,7 +227,7 @@ Result<std::optional<Loaded>> load(Peers& peers, Store const& store, std::vector
     Loaded loaded;
     for (auto const& uuid : candidates) {
         auto manifest = load_own(store, uuid, state, options);
-        auto loaded_by_all = share_status(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
+        auto loaded_by_all = agree_on_status(peers, manifest ? Status(Ok{}) : Status(manifest.error()));
         if (loaded_by_all) {
             loaded.manifest = *std::move(manifest);
             return std::optional(std::move(loaded));

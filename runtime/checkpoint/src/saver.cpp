@@ -95,7 +95,7 @@ public:
         for (auto& memory : memory_) {
             if (all) all = reserve(memory, *agreed.plan, state);
         }
-        return share_status(peers_, all);
+        return agree_on_status(peers_, all);
     }
 
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
@@ -203,7 +203,7 @@ private:
             [this, uuid = save.uuid, file = shard.file] { return store_.put_files(uuid, {file}); },
             shard.file, memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
         if (before.write) {
-            save.write->compare_with(
+            save.write->share_if_equal(
                 {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
                      return store_.share_file(from, uuid, file);
                  }});
@@ -229,7 +229,7 @@ private:
     /// Called when all ranks have written this save: gathers their checksums on the chief, whose threads
     /// commit. Collective.
     Status hand_in(SaveInFlight& save) {
-        DET_TRY_ASSIGN(auto results, gather_results(peers_, save.written(), Receivers::chief));
+        DET_TRY_ASSIGN(auto results, exchange_results(peers_, save.written(), Receivers::chief));
         ++gathered_count_;
         if (!peers_.is_chief()) return Ok{};
         std::promise<Result<CheckpointManifest>> promise;
@@ -260,7 +260,7 @@ private:
             else
                 committed = std::move(manifest).error();
         }
-        DET_TRY_ASSIGN(auto const results, gather_results(peers_, committed));
+        DET_TRY_ASSIGN(auto const results, exchange_results(peers_, committed));
         if (!results[0]) outcome.error = results[0].error();
         in_flight_.pop_front();
         ++ended_count_;
@@ -273,10 +273,10 @@ private:
     Status end_oldest() {
         auto& save = in_flight_.front();
         if (gathered_count_ == ended_count_) {
-            DET_TRY(share_status(peers_, save.write ? save.write->wait(options_.write_limit) : Ok{}));
+            DET_TRY(agree_on_status(peers_, save.write ? save.write->wait(options_.write_limit) : Ok{}));
             DET_TRY(hand_in(save));
         }
-        DET_TRY(share_status(peers_, wait_until_committed(save)));
+        DET_TRY(agree_on_status(peers_, wait_until_committed(save)));
         return end_committed();
     }
 

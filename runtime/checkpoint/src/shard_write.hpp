@@ -38,7 +38,7 @@ public:
     /// Compares the bytes with those of the previous write: if they are equal and that write has succeeded,
     /// the file is shared and not written. Called before start(). The bytes of the previous write must stay
     /// valid until wait_until_compared() returns.
-    void compare_with(PreviousWrite before) { previous_ = std::move(before); }
+    void share_if_equal(PreviousWrite before) { previous_ = std::move(before); }
 
     void start(ThreadPool& pool);
     /// Called when the first size_bytes are available: their blocks can be written.

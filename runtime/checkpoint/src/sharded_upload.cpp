@@ -136,7 +136,7 @@ public:
         std::error_code ignored;
         is_in_place_ = fs::equivalent(*upload_.directory, target_, ignored);
         if (!upload_.selector) {
-            bool const is_common = is_in_place_ && store_.has_one_directory();
+            bool const is_common = is_in_place_ && store_.has_shared_directory();
             message["directory"] = is_common ? "the checkpoint's own" : identify(*upload_.directory);
         }
         DET_TRY_ASSIGN(auto const uploads, list_sources(*upload_.directory, upload_.selector));
@@ -179,7 +179,7 @@ public:
     /// Removes the checkpoint. If the ranks have a common directory, only the chief does so; else each rank
     /// removes its own directory and the objects in the store.
     Error clean_up(Error error) {
-        if (!peers_.is_chief() && store_.has_one_directory()) return error;
+        if (!peers_.is_chief() && store_.has_shared_directory()) return error;
         return clean_up_after(std::move(error), store_, uuid_);
     }
 
@@ -225,7 +225,7 @@ std::vector<std::string> directories_in(std::vector<std::vector<std::string>> co
 
 Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankUpload const& own,
                                                              std::vector<Uploads> const& uploads) {
-    DET_TRY_ASSIGN(auto const sums, gather_values(peers, own.sum_shared(uploads)));
+    DET_TRY_ASSIGN(auto const sums, allgather_values(peers, own.sum_shared(uploads)));
     std::vector<Uploads> ranks;
     for (auto const& sum : sums) ranks.push_back(sum.get<Uploads>());
     return plan_uploads(ranks);
@@ -236,14 +236,14 @@ using Uploaded = Result<std::optional<CheckpointManifest>>;
 Uploaded upload_part(Peers& peers, Store& store, RankUpload& own, Store::Description const& description,
                      MayCommit const& may_commit) {
     // A rank may list the files of a common directory only after all ranks have written theirs.
-    DET_TRY(share_status(peers, own.readiness()));
-    DET_TRY_ASSIGN(auto const lists, gather_values(peers, own.list()));
+    DET_TRY(agree_on_status(peers, own.readiness()));
+    DET_TRY_ASSIGN(auto const lists, allgather_values(peers, own.list()));
     if (std::ranges::none_of(lists, [](auto const& list) { return list["brings"] == true; }))
         return Error{codes::misuse, "no rank has a directory to upload"};
     DET_TRY_ASSIGN(auto metadata, metadata_of(lists));
     DET_TRY_ASSIGN(auto const plan, agree_on_files(peers, own, uploads_of(lists)));
     auto const written = own.write(plan[static_cast<std::size_t>(peers.rank())]);
-    DET_TRY_ASSIGN(auto const of_ranks, gather_values(peers, written));
+    DET_TRY_ASSIGN(auto const of_ranks, allgather_values(peers, written));
     std::vector<CheckpointFile> files;
     for (auto const& of_rank : of_ranks) files.insert(files.end(), of_rank.begin(), of_rank.end());
     std::optional<CheckpointManifest> manifest;
@@ -255,7 +255,7 @@ Uploaded upload_part(Peers& peers, Store& store, RankUpload& own, Store::Descrip
         DET_TRY_ASSIGN(manifest, commit_files(store, std::move(whole), may_commit));
         return Ok{};
     }();
-    DET_TRY(share_status(peers, committed));
+    DET_TRY(agree_on_status(peers, committed));
     return manifest;
 }
 

@@ -250,7 +250,7 @@ Result<SaveAgreement::Agreed> SaveAgreement::agree(std::uint64_t steps_completed
     auto const own = checked ? Result(SaveRequest{peers_.is_chief() ? make_uuid() : "", steps_completed,
                                                   plan_ && slices == slices_})
                              : Result<SaveRequest>(checked.error());
-    DET_TRY_ASSIGN(auto const all, gather_values(peers_, own));
+    DET_TRY_ASSIGN(auto const all, allgather_values(peers_, own));
     DET_TRY(check_steps(all));
     if (std::ranges::all_of(all, &SaveRequest::is_planned)) return Agreed{all[0].uuid, plan_};
     DET_TRY_ASSIGN(auto plan, plan_anew(std::move(slices)));

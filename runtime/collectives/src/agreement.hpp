@@ -32,7 +32,7 @@ public:
     void fail(std::string_view reason, Refusal refusal);
     std::string reason() const;
     /// The Error of a failure, the same on all ranks.
-    Error error() const { return error_of(head().refusal, reason()); }
+    Error error() const { return make_and_report_error(head().refusal, reason()); }
 
     std::span<std::byte> payload() { return memory().subspan(sizeof(Head), size_ - sizeof(Head)); }
     std::span<std::byte const> payload() const {
@@ -59,10 +59,11 @@ using Merge = std::function<void(Message& mine, Message const& theirs, Side thei
 /// The schedule of an agreement: an allreduce of messages. For a single rank it has no steps.
 Schedule agreement_schedule(Rank rank, int ranks);
 
-/// Runs the schedule of an agreement. Afterwards `mine` holds the payloads of all ranks, merged in the same
-/// order on every rank, or the reason of a failure, which is the same on every rank: two ranks differ in the
-/// call, or a rank has refused it. `theirs` is scratch memory. The function returns an Error if the transport
-/// fails (a rank is lost, for example).
+/// Runs the schedule of an agreement. Returns Ok also if the ranks do not agree: the caller must then check
+/// mine.is_agreed(). Afterwards `mine` holds the payloads of all ranks, merged in the same order on every
+/// rank, or the reason of a failure, which is the same on every rank: two ranks differ in the call, or a rank
+/// refuses it. `theirs` is scratch memory. Returns an Error only if the transport fails, for example if a
+/// rank is lost.
 Status agree(Channel channel, Schedule const& schedule, Message& mine, Message& theirs, Merge const& merge);
 
 }  // namespace det::collectives

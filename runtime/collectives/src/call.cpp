@@ -85,7 +85,7 @@ Refusal refusal_of(Error const& error) {
     return error.code == codes::timed_out ? Refusal::timeout : Refusal::misuse;
 }
 
-Error error_of(Refusal refusal, std::string message) {
+Error make_and_report_error(Refusal refusal, std::string message) {
     if (refusal == Refusal::misuse)
         return {codes::misuse, std::move(message), "make the same calls in the same order on every rank"};
     if (refusal == Refusal::lost_rank) liveness::report_lost_peer(message);

@@ -18,7 +18,7 @@ using transport::MutableBytes;
 constexpr std::size_t reason_limit_bytes = 512;
 
 std::size_t payload_limit(Tuning const& tuning, int ranks) {
-    return std::max(entries_limit(tuning.small_limit_bytes, ranks), reason_limit_bytes);
+    return std::max(entries_limit_bytes(tuning.small_limit_bytes, ranks), reason_limit_bytes);
 }
 
 Merge merge_by(Tensor tensor, ReduceOp op) {
@@ -36,8 +36,8 @@ Status check(Tuning const& tuning) {
     return Ok{};
 }
 
-Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
-                                              Tuning const& tuning) {
+Result<std::unique_ptr<RankGroup>> make_transport_group(std::unique_ptr<transport::Transport> transport,
+                                                        Tuning const& tuning) {
     DET_TRY(check(tuning));
     return Result<std::unique_ptr<RankGroup>>(std::make_unique<Communicator>(std::move(transport), tuning));
 }
@@ -117,7 +117,7 @@ Status Communicator::run_agreed(TensorCall const& call) {
 }
 
 Result<std::vector<Entry>> Communicator::agree_on_entries(Channel channel, std::string const& value) {
-    auto const limit = whole_limit(tuning_.small_limit_bytes, size());
+    auto const limit = whole_value_limit_bytes(tuning_.small_limit_bytes, size());
     append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));
     return read_entries(mine_, limit, size());
@@ -125,16 +125,16 @@ Result<std::vector<Entry>> Communicator::agree_on_entries(Channel channel, std::
 
 Result<std::vector<std::string>> Communicator::gather_begun(Channel channel, std::string value) {
     DET_TRY_ASSIGN(auto const entries, agree_on_entries(channel, value));
-    return collect_values(channel, entries, std::move(value), chief, tuning_.segment_bytes);
+    return gather_values(channel, entries, std::move(value), chief, tuning_.segment_bytes);
 }
 
 Result<std::vector<std::string>> Communicator::allgather_begun(Channel channel, std::string const& value) {
     DET_TRY_ASSIGN(auto const entries, agree_on_entries(channel, value));
-    return spread_values(channel, entries, value, tuning_.segment_bytes);
+    return allgather_values(channel, entries, value, tuning_.segment_bytes);
 }
 
 Result<std::string> Communicator::broadcast_begun(Channel channel, std::string value, Rank from) {
-    auto const limit = whole_limit(tuning_.small_limit_bytes, 1);
+    auto const limit = whole_value_limit_bytes(tuning_.small_limit_bytes, 1);
     bool const is_root = transport_->rank() == from;
     if (is_root) append_entry(mine_, value, limit);
     DET_TRY(agree(channel, merge_entries));

@@ -36,7 +36,7 @@ DistributedContext DistributedContext::single() { return {make_single_rank(), {}
 
 Result<DistributedContext> DistributedContext::make(std::unique_ptr<transport::Transport> transport,
                                                     Topology topology, Tuning tuning) {
-    DET_TRY_ASSIGN(auto ranks, make_ranks(std::move(transport), tuning));
+    DET_TRY_ASSIGN(auto ranks, make_transport_group(std::move(transport), tuning));
     return make(std::move(ranks), topology);
 }
 

@@ -39,11 +39,11 @@ Status send_rest(Channel channel, SchedulePlan plan, std::vector<Entry> const& e
 
 }  // namespace
 
-std::size_t whole_limit(std::size_t small_limit_bytes, int values) {
+std::size_t whole_value_limit_bytes(std::size_t small_limit_bytes, int values) {
     return small_limit_bytes / static_cast<std::size_t>(values);
 }
 
-std::size_t entries_limit(std::size_t small_limit_bytes, int ranks) {
+std::size_t entries_limit_bytes(std::size_t small_limit_bytes, int ranks) {
     return small_limit_bytes + size_field_bytes * static_cast<std::size_t>(ranks);
 }
 
@@ -88,8 +88,8 @@ void merge_entries(Message& mine, Message const& theirs, Side theirs_is) {
     }
 }
 
-Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entry> const& entries,
-                                               std::string const& own, std::size_t piece_bytes) {
+Result<std::vector<std::string>> allgather_values(Channel channel, std::vector<Entry> const& entries,
+                                                  std::string const& own, std::size_t piece_bytes) {
     auto values = begin_values(entries);
     auto const rank = static_cast<std::size_t>(channel.peers.rank().value);
     if (!entries[rank].is_whole()) values[rank] = own;
@@ -98,8 +98,8 @@ Result<std::vector<std::string>> spread_values(Channel channel, std::vector<Entr
     return values;
 }
 
-Result<std::vector<std::string>> collect_values(Channel channel, std::vector<Entry> const& entries,
-                                                std::string own, Rank root, std::size_t piece_bytes) {
+Result<std::vector<std::string>> gather_values(Channel channel, std::vector<Entry> const& entries,
+                                               std::string own, Rank root, std::size_t piece_bytes) {
     std::vector<std::string> values(entries.size());
     if (channel.peers.rank() == root) values = begin_values(entries);
     values[static_cast<std::size_t>(channel.peers.rank().value)] = std::move(own);

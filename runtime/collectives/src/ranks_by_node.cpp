@@ -41,7 +41,7 @@ Result<Nodes> Nodes::gather(RankGroup& ranks, Topology const& topology) {
     return nodes;
 }
 
-bool Nodes::are_even() const {
+bool Nodes::have_equal_sizes() const {
     return std::ranges::all_of(ranks_,
                                [&](auto const& on_node) { return on_node.size() == ranks_[0].size(); });
 }

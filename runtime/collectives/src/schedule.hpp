@@ -11,8 +11,8 @@ namespace det::collectives {
 // A schedule describes the steps of one rank in a collective operation, as data. run_schedule.hpp executes it
 // over a transport, and a simulator (tests/simulation) computes its cost. All functions are pure.
 
-/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks;
-/// in operations on objects, each block is the value of one rank.
+/// A range [begin, end) of blocks. All ranks divide the buffer into the same number of nearly equal blocks.
+/// In a gather or an allgather of objects, each block is the value of one rank.
 struct BlockRange {
     int begin = 0;
     int end = 0;

@@ -5,7 +5,7 @@
 
 namespace det::collectives {
 
-Topology on_one_node(transport::Transport const& transport) {
+Topology single_node_topology(transport::Transport const& transport) {
     return {transport.rank().value, transport.size(), 0, 1};
 }
 

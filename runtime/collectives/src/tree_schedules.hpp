@@ -17,8 +17,8 @@ struct TreeNeighbours {
     bool is_inner() const { return below || above; }
 };
 
-/// Two trees over the same ranks: the second is the first, shifted by one rank, so that an inner rank of one
-/// tree is a leaf of the other.
+/// Returns a rank's neighbours in one of two trees over the same ranks. The second tree is the first, shifted
+/// by one rank, so that an inner rank of one tree is a leaf of the other.
 TreeNeighbours tree_neighbours(Rank rank, int ranks, Tree tree);
 /// The rank at the top of the tree, which has no parent.
 Rank tree_top(int ranks, Tree tree);

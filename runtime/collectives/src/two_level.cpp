@@ -66,8 +66,8 @@ public:
           local_(std::move(local)),
           nodes_(std::move(nodes)),
           tuning_(tuning),
-          is_even_(nodes_.are_even()) {
-        if (is_even_ || is_leader()) {
+          has_equal_nodes_(nodes_.have_equal_sizes()) {
+        if (has_equal_nodes_ || is_leader()) {
             auto const members = nodes_.cross_ranks(local_->rank().value);
             cross_.emplace(transport::make_subgroup(*transport_, members), tuning);
             cross_->set_global_ranks(members);
@@ -117,19 +117,20 @@ public:
         bool const is_small = size_bytes <= tuning_.small_limit_bytes;
         if (refused && call.kind == Kind::allreduce) {
             set_scopes(call_of(call));
-            bool const by_leaders = is_small || !is_even_;
+            bool const by_leaders = is_small || !has_equal_nodes_;
             return allreduce(call, by_leaders ? &TwoLevel::allreduce_by_leaders : &TwoLevel::allreduce_large);
         }
         DET_TRY(agree(call_of(call), refused));
-        if (call.kind == Kind::reduce && is_even_ && !is_half(call.in.type)) return reduce_by_cross(call);
-        if (call.kind == Kind::broadcast && is_even_) return broadcast_by_cross(call);
+        if (call.kind == Kind::reduce && has_equal_nodes_ && !is_half(call.in.type))
+            return reduce_by_cross(call);
+        if (call.kind == Kind::broadcast && has_equal_nodes_) return broadcast_by_cross(call);
         return flat_->run_agreed(call);
     }
 
     std::string algorithm_name(TensorCall const& call) const override {
         bool const is_by_levels = call.kind == Kind::allreduce ||
-                                  (is_even_ && call.kind == Kind::broadcast) ||
-                                  (is_even_ && call.kind == Kind::reduce && !is_half(call.in.type));
+                                  (has_equal_nodes_ && call.kind == Kind::broadcast) ||
+                                  (has_equal_nodes_ && call.kind == Kind::reduce && !is_half(call.in.type));
         if (!is_by_levels || !cross_) return flat_->algorithm_name(call);
         auto const between = cross_->algorithm_name(cross_call(call));
         return local_->size() == 1 ? between
@@ -153,8 +154,8 @@ private:
     /// The call that this rank makes between nodes. In a large allreduce over even nodes, each rank of a node
     /// handles an equal share of the elements.
     TensorCall cross_call(TensorCall call) const {
-        bool const is_shared =
-            is_even_ && call.kind == Kind::allreduce && bytes_of(call.in).size() > tuning_.small_limit_bytes;
+        bool const is_shared = has_equal_nodes_ && call.kind == Kind::allreduce &&
+                               bytes_of(call.in).size() > tuning_.small_limit_bytes;
         if (is_shared) call.in.count /= static_cast<std::size_t>(local_->size());
         return call;
     }
@@ -314,7 +315,7 @@ private:
     std::shared_ptr<RankGroup> local_;
     Nodes nodes_;
     Tuning tuning_;
-    bool is_even_;
+    bool has_equal_nodes_;
     std::optional<Communicator> cross_;  // none: the nodes are uneven and this rank is not a leader
     std::uint64_t sequence_ = 0;
 };

@@ -44,8 +44,8 @@ Result<std::string> Checkpoint::store(std::uint64_t steps_completed, nlohmann::j
     return draft.uuid;
 }
 
-Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::json metadata,
-                                    Write const& write) {
+Result<bool> Checkpoint::store_before_preemption(std::uint64_t steps_completed, nlohmann::json metadata,
+                                                 Write const& write) {
     DET_TRY_ASSIGN(bool const stores, has_time_to_save());
     if (!stores) return false;
     auto const own = [&]() -> Status {
@@ -54,7 +54,7 @@ Result<bool> Checkpoint::store_last(std::uint64_t steps_completed, nlohmann::jso
         return Ok{};
     }();
     CollectivePeers peers(data_.distributed);
-    DET_TRY(checkpoint::share_status(peers, own));
+    DET_TRY(checkpoint::agree_on_status(peers, own));
     return true;
 }
 
@@ -96,7 +96,7 @@ Result<Checkpoint::Draft> Checkpoint::begin_sharded(std::uint64_t steps_complete
     DET_TRY_ASSIGN(auto const uuid, begin_upload(steps_completed));
     auto directory = data_.store->create_directory(uuid);
     CollectivePeers peers(data_.distributed);
-    DET_TRY(checkpoint::share_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
+    DET_TRY(checkpoint::agree_on_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
     return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
 }
 
@@ -164,7 +164,7 @@ Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) 
 
 Result<std::optional<std::filesystem::path>> Checkpoint::find_directory(std::string const& uuid) const {
     std::optional<std::filesystem::path> directory;
-    if (!data_.store->has_one_directory()) return directory;
+    if (!data_.store->has_shared_directory()) return directory;
     DET_TRY_ASSIGN(auto const manifest, data_.store->load_manifest(uuid));
     DET_TRY_ASSIGN(directory, data_.store->fetch(manifest, [](std::string const&) { return true; }));
     return directory;

@@ -49,7 +49,7 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
     std::ranges::sort(runs, std::ranges::greater{});
     std::vector<std::string> newest_first;
     for (auto const number : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).chief_journal()));
         DET_TRY_ASSIGN(auto const checkpoints, checkpoint::checkpoints_of_run(journal.records, store));
         for (auto const& committed : reversed(checkpoints)) newest_first.push_back(committed.uuid);
     }
@@ -112,8 +112,9 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
     return begun;
 }
 
-Result<Checkpoint::Outcomes> Checkpoint::save_last(std::uint64_t steps_completed, nlohmann::json metadata,
-                                                   checkpoint::State const& state) {
+Result<Checkpoint::Outcomes> Checkpoint::save_before_preemption(std::uint64_t steps_completed,
+                                                                nlohmann::json metadata,
+                                                                checkpoint::State const& state) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
     Outcomes all;
     if (saves) {

@@ -6,7 +6,7 @@
 #include <det/foundation/text.hpp>
 #include <det/liveness/lost_peer.hpp>
 #include <det/liveness/wait_recorder.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 #ifdef DET_WITH_NCCL
 #include <det/collectives/nccl/nccl_backend.hpp>
 #endif
@@ -123,7 +123,7 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
     // All nodes must choose the same kind of group. Outside of a run the directory may be named after the
     // launcher's job, which may be unknown on some nodes: then no node uses shared memory.
     if (!place || (!info && numbers.group.empty())) {
-        DET_TRY_ASSIGN(auto ranks, collectives::make_ranks(std::move(transport), tuning));
+        DET_TRY_ASSIGN(auto ranks, collectives::make_transport_group(std::move(transport), tuning));
         return Connected{std::move(ranks)};
     }
     DET_TRY_ASSIGN(auto node, connect_node(Rank{topology.local_rank}, topology.local_size, *place, waits));
@@ -158,13 +158,13 @@ std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Envir
     return info && name ? info->run_dir / *name : std::filesystem::path();
 }
 
-void record_lost_peers(std::filesystem::path const& file) {
+void start_recording_lost_peers(std::filesystem::path const& file) {
     if (file.empty()) return;
     liveness::set_lost_peer_handler(
         [file](std::string const& message) { (void)write_new_file(file, message); });
 }
 
-void forget_lost_peers(std::filesystem::path const& file) {
+void stop_recording_lost_peers(std::filesystem::path const& file) {
     if (file.empty()) return;
     liveness::set_lost_peer_handler({});
     ::unlink(file.c_str());
@@ -182,7 +182,7 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     if (identity.size == 1 && options.devices == Devices::none) return DistributedContext::single();
     DET_TRY_ASSIGN(auto waits, find_wait_policy(options));
     waits.recorder = open_recorder(identity, info);
-    record_lost_peers(find_lost_peer_file(info, options.environment));
+    start_recording_lost_peers(find_lost_peer_file(info, options.environment));
     DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
     if (options.devices == Devices::nccl) {
         DET_TRY_ASSIGN(connected.ranks,

@@ -25,10 +25,11 @@ std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Envir
 
 /// Makes this process write a message into the file when it first loses another rank. Errors of writing are
 /// ignored: the wrapper then records a failure of this rank. Does nothing for an empty path.
-void record_lost_peers(std::filesystem::path const& file);
+void start_recording_lost_peers(std::filesystem::path const& file);
 
-/// Ends record_lost_peers() and removes the file. Called at the end, when other ranks may leave at any time.
-void forget_lost_peers(std::filesystem::path const& file);
+/// Ends start_recording_lost_peers() and removes the file. Called at the end, when other ranks may leave at
+/// any time.
+void stop_recording_lost_peers(std::filesystem::path const& file);
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.

@@ -51,7 +51,7 @@ struct OpenedRun {
 Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& options, bool is_chief) {
     OpenedRun run;
     if (info && info->trial && is_chief) {
-        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::open(RunLayout(info->run_path).journal()));
+        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::open(RunLayout(info->run_path).chief_journal()));
         run.journal.emplace(std::move(writer));
     }
     if (info) {
@@ -181,7 +181,7 @@ Status Context::join_run(ContextOptions const& options) {
         return open_run(std::move(info), options, data.distributed.is_chief());
     }();
     CollectivePeers peers(data.distributed);
-    DET_TRY(checkpoint::share_status(peers, run ? Status(Ok{}) : Status(run.error())));
+    DET_TRY(checkpoint::agree_on_status(peers, run ? Status(Ok{}) : Status(run.error())));
     set_run(data, *std::move(run), options);
     parts_->begin(options.preempt_mode);
     parts_->has_joined_run = true;
@@ -207,7 +207,7 @@ Status Context::close() {
     auto const& reporter = parts_->data.reporter;
     auto const reported = reporter ? reporter->close() : Status(Ok{});
     DET_TRY(parts_->data.distributed.barrier());
-    forget_lost_peers(parts_->lost_peer_file);
+    stop_recording_lost_peers(parts_->lost_peer_file);
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;

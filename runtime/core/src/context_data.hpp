@@ -42,8 +42,8 @@ struct ContextData {
     /// Records the acknowledgement if the last attempt failed. Without it, a preempted run whose program
     /// ignored the error counts as finished.
     Status retry_acknowledgement();
-    /// The earliest time at which Slurm or the supervisor may kill the ranks (Checkpoint::save_last); nullopt
-    /// if no limit is known.
+    /// The earliest time at which Slurm or the supervisor may kill the ranks
+    /// (Checkpoint::save_before_preemption); nullopt if no limit is known.
     std::optional<std::chrono::steady_clock::time_point> killed_at() const;
 };
 

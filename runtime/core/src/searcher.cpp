@@ -71,7 +71,7 @@ std::optional<TrainingLength> Searcher::training_length() const {
 std::optional<std::uint64_t> Searcher::batches_left(std::uint64_t steps_completed) const {
     auto const length = training_length();
     if (!length || !length->time_metric.empty()) return std::nullopt;
-    auto const batch_size = search::find_batch_size(*data_.info->spec->config, *data_.info->trial->hparams);
+    auto const batch_size = search::read_batch_size(*data_.info->spec->config, *data_.info->trial->hparams);
     auto const batches = search::to_batches(length->value, length->unit, batch_size);
     return batches > steps_completed ? batches - steps_completed : 0;
 }
@@ -111,7 +111,7 @@ Result<std::optional<std::uint64_t>> Searcher::next_operation(Mode mode, Preempt
     }
     if (mode == Mode::chief_only) return begun;
     CollectivePeers peers(data_.distributed);
-    DET_TRY(checkpoint::share_status(peers, begun ? Status(Ok{}) : Status(begun.error())));
+    DET_TRY(checkpoint::agree_on_status(peers, begun ? Status(Ok{}) : Status(begun.error())));
     auto length = static_cast<std::int64_t>(begun->value_or(0));  // 0: no more operations
     DET_TRY(data_.distributed.broadcast(std::span<std::int64_t>(&length, 1)));
     if (length == 0) return std::optional<std::uint64_t>();

@@ -73,7 +73,7 @@ Result<std::vector<double>> Train::report_mean_metrics(std::string_view group, s
                                                        std::span<Metric const> metrics) {
     auto const is_valid = check_group(group);
     CollectivePeers peers(data_.distributed);
-    DET_TRY(checkpoint::share_status(peers, is_valid));
+    DET_TRY(checkpoint::agree_on_status(peers, is_valid));
     DET_TRY_ASSIGN(auto const reports, data_.distributed.allgather(encode_for_mean(metrics)));
     DET_TRY_ASSIGN(auto means, mean_of_reports(reports));
     if (data_.distributed.is_chief()) {
@@ -134,7 +134,7 @@ Result<nlohmann::json> Train::load_metadata() const {
     return metadata;
 }
 
-Result<std::optional<double>> Train::find_best_validation() const {
+Result<std::optional<double>> Train::find_experiment_best_validation() const {
     std::optional<double> best;
     if (!data_.in_experiment()) return best;
     DET_TRY(flush());

@@ -20,7 +20,7 @@ Result<std::vector<Record>> load_chief_records(TrialLayout const& trial, std::ui
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {
         if (run < first) continue;
-        DET_TRY_ASSIGN(auto journal, journal::load_journal(trial.run(run).journal()));
+        DET_TRY_ASSIGN(auto journal, journal::load_journal(trial.run(run).chief_journal()));
         std::ranges::move(journal.records, std::back_inserter(records));
     }
     return records;

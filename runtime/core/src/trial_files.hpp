@@ -14,7 +14,7 @@ TrialLayout trial_of(ContextData const& data);
 ExperimentLayout experiment_of(ContextData const& data);
 
 /// Returns the records of the chief's journals of the trial's runs, from run `first` on, in order. The
-/// supervisor's journals (RunLayout::life()) are not read.
+/// supervisor's journals (RunLayout::supervisor_journal()) are not read.
 Result<std::vector<Record>> load_chief_records(TrialLayout const& trial, std::uint32_t first = 0);
 
 }  // namespace det::core

@@ -21,7 +21,7 @@ std::filesystem::path own_object_file() {
 
 std::filesystem::path sibling_program(std::string_view name) { return own_executable().parent_path() / name; }
 
-std::vector<std::filesystem::path> own_libraries() {
+std::vector<std::filesystem::path> loaded_library_paths() {
     std::vector<std::filesystem::path> libraries;
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* list) {

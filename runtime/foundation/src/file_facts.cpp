@@ -29,7 +29,7 @@ Result<std::int64_t> measure_clock_offset_us(std::filesystem::path const& direct
     return own_us - (std::int64_t{info.st_mtim.tv_sec} * 1'000'000 + info.st_mtim.tv_nsec / 1000);
 }
 
-std::string identify_file(std::filesystem::path const& path) {
+std::string file_fingerprint(std::filesystem::path const& path) {
     auto const bytes = read_file(path, file_limit_bytes);
     return bytes ? fmt::format("{}-{}", bytes->size(), format_hex32(crc32c(*bytes))) : "";
 }

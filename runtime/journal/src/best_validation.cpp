@@ -29,10 +29,10 @@ Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, 
         auto& beginning = beginnings.emplace_back();
         auto& of_run = reports.emplace_back();
         if (run != runs.front()) {  // the first run repeats nothing
-            DET_TRY_ASSIGN(auto const life, load_journal(trial.run(run).life()));
+            DET_TRY_ASSIGN(auto const life, load_journal(trial.run(run).supervisor_journal()));
             for (auto const& record : life.records) beginning.add(record);
         }
-        DET_TRY_ASSIGN(auto journal, load_journal(trial.run(run).journal(), validation_group));
+        DET_TRY_ASSIGN(auto journal, load_journal(trial.run(run).chief_journal(), validation_group));
         for (auto& record : journal.records) {
             beginning.add(record);
             if (auto* const report = std::get_if<MetricsReported>(&record))

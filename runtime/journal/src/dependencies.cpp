@@ -16,7 +16,7 @@ bool is_to_end(DesiredState desired) {
 
 /// The last recorded end of the run; nullopt if none is recorded.
 Result<std::optional<RunEnded>> load_end(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const life, load_journal(run.life()));
+    DET_TRY_ASSIGN(auto const life, load_journal(run.supervisor_journal()));
     std::optional<RunEnded> end;
     for (auto const& record : life.records) {
         if (auto const* ended = std::get_if<RunEnded>(&record)) end = *ended;

@@ -64,13 +64,13 @@ Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::u
     return bytes;
 }
 
-Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run) {
+Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run) {
     DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
-    std::vector<RankEnd> ends;
+    std::vector<RankFailure> ends;
     for (auto const& name : names) {
         if (!name.starts_with("node-") || !name.ends_with(".ends")) continue;
         DET_TRY_ASSIGN(auto const text, read_file(run.path() / name));
-        std::ranges::move(parse_rank_ends(text), std::back_inserter(ends));
+        std::ranges::move(parse_rank_failures(text), std::back_inserter(ends));
     }
     return ends;
 }

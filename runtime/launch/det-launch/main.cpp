@@ -7,10 +7,10 @@
 #include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/launchers.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
+#include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/command_client.hpp>
 
@@ -23,10 +23,10 @@
 #include <map>
 #include <unistd.h>
 
-#include "enter_rank.hpp"
 #include "execute_plan.hpp"
 #include "preflight.hpp"
 #include "prepare_container.hpp"
+#include "prepare_rank_shell.hpp"
 #include "record_done.hpp"
 #include "sample_node.hpp"
 
@@ -164,8 +164,8 @@ Result<int> enter(Arguments const& arguments) {
     if (!rank) return Error{codes::usage, "'" + options["--rank"] + "' is no rank"};
     Arguments command;
     if (separator != arguments.end()) command.assign(separator + 1, arguments.end());
-    DET_TRY_ASSIGN(auto const program, enter_rank({options["--run-path"], *rank, std::move(command)},
-                                                  Environment::of_this_process()));
+    DET_TRY_ASSIGN(auto const program, prepare_rank_shell({options["--run-path"], *rank, std::move(command)},
+                                                          Environment::of_this_process()));
     if (::chdir(program.directory.c_str()) != 0)
         return os_error("change to '" + program.directory.string() + "'", errno);
     return replace_process(program.argv, program.environment);

@@ -118,7 +118,7 @@ bool is_in_path(std::string_view program, std::string const& path) {
 
 std::vector<std::string> missing_programs(std::string const& path) {
     std::vector<std::string> missing;
-    auto wanted = slurm::commands_in_jobs();
+    auto wanted = slurm::required_slurm_commands();
     wanted.emplace_back("bash");
     std::ranges::copy_if(wanted, std::back_inserter(missing),
                          [&](auto const& program) { return !is_in_path(program, path); });
@@ -154,7 +154,7 @@ PreflightFacts measure(PreflightRequest const& request, Environment const& envir
     facts.node = environment.find("SLURMD_NODENAME").value_or("");
     facts.is_directory_same =
         read_file(request.directory / preflight_token_file).value_or("") == request.token;
-    facts.program = identify_file(own_executable());
+    facts.program = file_fingerprint(own_executable());
     facts.clock_offset_us = measure_clock_offset_us(request.directory).value_or(0);
     facts.path = environment.find("PATH").value_or("");
     facts.missing_programs = missing_programs(facts.path);

@@ -81,7 +81,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     auto const cache = environment.find_non_empty(variables::compile_cache);
     if (cache && cache->front() == '/') call.directories.emplace_back(*cache);
     call.programs = programs;
-    call.libraries = own_libraries();
+    call.libraries = loaded_library_paths();
     for (auto& module : checkpoint::storage::store_modules(spec, environment))
         call.libraries.push_back(std::move(module));
     node::add_python_package(call);
@@ -89,7 +89,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     call.command = command;
     call.environment = environment;
     DET_TRY(make_places(call));
-    DET_TRY(node::write_container_commands(call.run_dir));
+    DET_TRY(node::write_scontrol_shim(call.run_dir));
     DET_TRY_ASSIGN(call.has_credentials,
                    write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
     return node::render_container(call);

@@ -19,7 +19,7 @@ std::string describe_exit(RunFacts const& facts) {
             "of its "
             "ranks are in the log",
             facts.hung_for->count(), facts.hung_waits.empty() ? "" : "; ", facts.hung_waits);
-    if (!facts.refused_by_srun.empty()) return "was not started: " + facts.refused_by_srun;
+    if (!facts.srun_refusal.empty()) return "was not started: " + facts.srun_refusal;
     if (!facts.health_failure.empty()) return "was not started: " + facts.health_failure;
     if (!facts.setup_failure.empty()) return "was not started: " + facts.setup_failure;
     if (exit_code == 0) return "ended";
@@ -37,7 +37,7 @@ bool is_in_grace(RunFacts const& facts) {
 }
 
 bool had_notice(RunFacts const& facts) {
-    return is_in_grace(facts) || facts.was_noticed || facts.stop_reason != StopReason::none;
+    return is_in_grace(facts) || facts.task_notice_received || facts.stop_reason != StopReason::none;
 }
 
 /// Whether the run stopped because of a notice before its work was done.
@@ -95,8 +95,8 @@ std::optional<RunOutcome> if_invalid(RunFacts const& facts) {
 /// the last rung, or before it was asked to stop: that trial is finished.
 std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     auto const& search = facts.search;
-    if (!search.mistake.empty())
-        return RunOutcome{Cause::failed, NextAction::stop, "the search can't go on: " + search.mistake};
+    if (!search.report_error.empty())
+        return RunOutcome{Cause::failed, NextAction::stop, "the search can't go on: " + search.report_error};
     bool const was_asked = facts.stop_reason == StopReason::search;
     bool const has_finished = facts.step_exit_code == 0 && !facts.preemption_acknowledged;
     if (search.end.empty() || (has_finished && (search.is_complete || !was_asked))) return std::nullopt;
@@ -246,7 +246,7 @@ RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
 
 /// Handles a step that srun refused although an earlier run had started: another allocation may work.
 std::optional<RunOutcome> if_refused(RunFacts const& facts) {
-    if (facts.refused_by_srun.empty() || !facts.has_begun_before) return std::nullopt;
+    if (facts.srun_refusal.empty() || !facts.has_begun_before) return std::nullopt;
     auto const what = "the trainer " + describe_exit(facts);
     if (facts.slurm_failures_in_a_row < slurm_failures_max)
         return RunOutcome{Cause::not_launched, NextAction::requeue, what + "; requeued"};
@@ -269,10 +269,10 @@ RunOutcome classify_by_exit_code(RunFacts const& facts) {
     bool const is_node_failure = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (is_node_failure) return without_bad_nodes(facts, what);
     if (auto refused = if_refused(facts)) return *std::move(refused);
-    if (!facts.cancels_retries.empty()) {
+    if (!facts.cancel_retries_policy.empty()) {
         return {failure_of(facts), NextAction::stop,
                 fmt::format("the trainer {}; the log policy '{}' allows no restart", what,
-                            facts.cancels_retries)};
+                            facts.cancel_retries_policy)};
     }
     if (facts.restarts >= facts.restarts_max) {
         return {failure_of(facts), NextAction::stop,

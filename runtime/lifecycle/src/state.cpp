@@ -53,7 +53,7 @@ State state_without_slurm(TrialFacts const& facts) {
 }
 
 /// The state of a trial that no task has claimed, in an experiment whose tasks claim trials.
-State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
+State state_of_unclaimed_trial(TrialFacts const& facts, slurm::JobStatus const& job) {
     if (job.state == JobState::canceled) return State::canceled;
     if (facts.desired == DesiredState::pause) return State::paused;
     return slurm::is_over(job.state) ? State::interrupted : State::queued;
@@ -61,7 +61,7 @@ State state_without_lane(TrialFacts const& facts, slurm::JobStatus const& job) {
 
 State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
     bool const in_run = !facts.runs.empty() && !facts.runs.back().ended;
-    if (facts.waits_for_lane) return state_without_lane(facts, job);
+    if (facts.is_unclaimed) return state_of_unclaimed_trial(facts, job);
     switch (job.state) {
         case JobState::pending:
             return facts.desired == DesiredState::pause ? State::paused : State::queued;
@@ -87,7 +87,7 @@ State state_by_job(TrialFacts const& facts, slurm::JobStatus const& job) {
 
 std::string_view to_string(State state) { return names.at(static_cast<std::size_t>(state)); }
 
-std::optional<State> find_state(std::string_view name) {
+std::optional<State> parse_state(std::string_view name) {
     auto const wanted = to_lower(name);
     auto const* const found =
         std::ranges::find_if(names, [&](auto known) { return to_lower(known) == wanted; });

@@ -13,7 +13,7 @@ Cores cores_for(int local_ranks) {
     return local_ranks <= ::sysconf(_SC_NPROCESSORS_ONLN) ? Cores::own : Cores::shared;
 }
 
-std::optional<std::chrono::microseconds> Backoff::yield_or_sleep() {
+std::optional<std::chrono::microseconds> Backoff::yield_or_sleep_time() {
     using namespace std::chrono_literals;
     using std::chrono::microseconds;
     if (yields_left_ > 0) {
@@ -30,7 +30,7 @@ std::optional<std::chrono::microseconds> Backoff::yield_or_sleep() {
 
 void Backoff::pause() {
     if (spin()) return;
-    if (auto const nap = yield_or_sleep()) std::this_thread::sleep_for(*nap);
+    if (auto const nap = yield_or_sleep_time()) std::this_thread::sleep_for(*nap);
 }
 
 }  // namespace det::liveness

@@ -29,7 +29,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 constexpr std::string_view names[] = {
     "barrier", "gather",         "allgather",          "broadcast_object", "broadcast", "allreduce",
     "reduce",  "reduce_scatter", "allgather_elements", "all_to_all",       "control"};
-static_assert(std::size(names) == wait_operations);
+static_assert(std::size(names) == wait_operation_count);
 
 RankWaits read_slot(WaitPage::Slot const& slot) {
     RankWaits waits{slot.rank_plus_one.load(std::memory_order_relaxed) - 1,
@@ -37,7 +37,7 @@ RankWaits read_slot(WaitPage::Slot const& slot) {
                     slot.waits_ended.load(std::memory_order_relaxed),
                     {},
                     {}};
-    for (std::size_t i = 0; i < wait_operations; ++i)
+    for (std::size_t i = 0; i < wait_operation_count; ++i)
         waits.waited_ns[i] = slot.waited_ns[i].load(std::memory_order_relaxed);
     for (auto const& entry : slot.awaited) {
         auto const rank = entry.rank_plus_one.load(std::memory_order_acquire);
@@ -60,7 +60,7 @@ Status allocate(int file, std::size_t offset, std::size_t size) {
 
 std::string_view to_string(WaitOperation operation) {
     auto const index = static_cast<std::size_t>(operation);
-    return index < wait_operations ? names[index] : "unknown";
+    return index < wait_operation_count ? names[index] : "unknown";
 }
 
 Result<WaitPage> WaitPage::map(int file, std::filesystem::path const& path, int protection) {

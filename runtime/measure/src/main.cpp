@@ -52,9 +52,9 @@ void print_heading(CollectivesArguments const& arguments, DistributedContext con
 }
 
 Status measure_among(CollectivesArguments const& arguments, DistributedContext& ranks) {
-    std::optional<Contender> peer;
+    std::optional<Implementation> peer;
     if (arguments.peer == Peer::mpi) {
-        DET_TRY_ASSIGN(peer, open_mpi_contender(ranks.rank(), ranks.size()));
+        DET_TRY_ASSIGN(peer, load_mpi_implementation(ranks.rank(), ranks.size()));
     }
     bool const is_table = arguments.form == Form::table;
     if (ranks.is_chief() && is_table) print_heading(arguments, ranks);

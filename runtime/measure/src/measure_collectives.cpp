@@ -21,9 +21,9 @@ Result<Buffer> allocate(DistributedContext& ranks, std::size_t size_bytes, Memor
 /// One contender with the buffers for one operation at one size. All functions but call() are collective.
 class Measurement {
 public:
-    static Result<Measurement> make(Contender const& contender, DistributedContext& ranks,
+    static Result<Measurement> make(Implementation const& contender, DistributedContext& ranks,
                                     Operation const& operation, collectives::DataType type,
-                                    Extent const& extent, Memory memory) {
+                                    OperationSize const& extent, Memory memory) {
         DET_TRY_ASSIGN(auto out, allocate(ranks, extent.size_bytes, memory));
         Buffer in;
         if (!is_in_place(operation)) {
@@ -45,7 +45,7 @@ public:
         auto const unless_failed = [&](auto step) {
             if (status) status = step();
         };
-        auto const mean_s = mean_seconds(
+        auto const mean_s = measure_mean_seconds(
             iterations, [&](std::uint32_t) { data_->fill(); },
             [&] { unless_failed([&] { return ranks_->barrier(); }); },
             [&] { unless_failed([&] { return contender_->run(call_); }); });
@@ -76,10 +76,10 @@ public:
     }
 
 private:
-    Measurement(Contender const& contender, DistributedContext& ranks, Buffer in, Buffer out)
+    Measurement(Implementation const& contender, DistributedContext& ranks, Buffer in, Buffer out)
         : contender_(&contender), ranks_(&ranks), in_(std::move(in)), out_(std::move(out)) {}
 
-    Contender const* contender_;
+    Implementation const* contender_;
     DistributedContext* ranks_;
     Buffer in_;  // empty: in place
     Buffer out_;
@@ -102,9 +102,9 @@ Result<std::uint32_t> take_turns(Measurement& det, std::optional<Measurement>& p
 }
 
 Result<Row> measure(CollectivesArguments const& arguments, DistributedContext& ranks,
-                    Contender const* contender, Operation const& operation, std::size_t wanted_bytes) {
-    auto const extent = extent_of(operation, arguments.type, wanted_bytes, ranks.size());
-    auto const own = make_contender(ranks);
+                    Implementation const* contender, Operation const& operation, std::size_t wanted_bytes) {
+    auto const extent = operation_size(operation, arguments.type, wanted_bytes, ranks.size());
+    auto const own = make_det_implementation(ranks);
     DET_TRY_ASSIGN(auto det,
                    Measurement::make(own, ranks, operation, arguments.type, extent, arguments.memory));
     std::optional<Measurement> peer;
@@ -133,7 +133,7 @@ Result<Row> measure(CollectivesArguments const& arguments, DistributedContext& r
 }  // namespace
 
 Result<std::uint64_t> measure_collectives(CollectivesArguments const& arguments, DistributedContext& ranks,
-                                          Contender const* peer,
+                                          Implementation const* peer,
                                           std::function<void(Row const& row)> const& on_row) {
     std::uint64_t wrong = 0;
     for (auto const& operation : arguments.operations) {

@@ -31,15 +31,16 @@ std::optional<Operation> find_operation(std::string_view name) {
     return found == all.end() ? std::nullopt : std::optional(*found);
 }
 
-Extent extent_of(Operation const& operation, collectives::DataType type, std::size_t size_bytes, int ranks) {
+OperationSize operation_size(Operation const& operation, collectives::DataType type, std::size_t size_bytes,
+                             int ranks) {
     auto const parts = operation.has_parts ? static_cast<std::size_t>(ranks) : 1;
     auto const part_count = std::max<std::size_t>(size_bytes / collectives::size_of(type) / parts, 1);
     auto const count = part_count * parts;
     return {part_count, count, count * collectives::size_of(type)};
 }
 
-collectives::TensorCall call_of(Operation const& operation, collectives::DataType type, Extent const& extent,
-                                void* in, void* out) {
+collectives::TensorCall call_of(Operation const& operation, collectives::DataType type,
+                                OperationSize const& extent, void* in, void* out) {
     collectives::TensorCall call;
     call.kind = operation.kind;
     call.in = {in, operation.kind == Kind::allgather_elements ? extent.part_count : extent.count, type};

@@ -15,8 +15,9 @@ public:
 
     /// Writes the input, on ranks that have one.
     void fill();
-    /// Fills the output with a value that is never a result, so that missing writes are found. Must be called
-    /// before fill(), because input and output may be the same memory.
+    /// Fills the output with bytes that differ from the result, so that missing writes are found. Exception:
+    /// in uint8 some sums wrap to the same byte, for example those of 30 ranks. Must be called before fill(),
+    /// because input and output may be the same memory.
     void poison();
     /// The number of wrong elements in this rank's output.
     std::uint64_t count_wrong() const;

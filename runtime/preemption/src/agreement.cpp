@@ -5,8 +5,8 @@
 
 namespace det::preemption {
 
-Agreement::Agreement(std::vector<Role> roles, std::size_t own, AtOnce at_once)
-    : roles_(std::move(roles)), states_(roles_.size()), own_(own), at_once_(at_once) {}
+Agreement::Agreement(std::vector<Role> roles, std::size_t own, CommonNoticeRule common_notice_rule)
+    : roles_(std::move(roles)), states_(roles_.size()), own_(own), common_notice_rule_(common_notice_rule) {}
 
 bool Agreement::follower_has_notice() const {
     if (roles_[own_] == Role::follower) return false;
@@ -26,7 +26,7 @@ bool Agreement::leader_had_notice() const {
 /// Whether this rank has a notice and no leader is known to have begun this call without one, or with a
 /// follower that had none.
 bool Agreement::all_may_have_notice() const {
-    if (at_once_ == AtOnce::never || !states_[own_].is_notice()) return false;
+    if (common_notice_rule_ == CommonNoticeRule::never || !states_[own_].is_notice()) return false;
     for (std::size_t i = 0; i < roles_.size(); ++i) {
         bool const has_posted = states_[i].call() >= call_;
         if (roles_[i] == Role::leader && has_posted && !states_[i].is_common_notice_at(call_)) return false;
@@ -43,7 +43,8 @@ void Agreement::begin_call(bool has_notice) {
 }
 
 std::optional<Agreement::Awaited> Agreement::awaited_before_post() const {
-    bool const leads_followers = roles_[own_] == Role::leader && at_once_ == AtOnce::for_all;
+    bool const leads_followers =
+        roles_[own_] == Role::leader && common_notice_rule_ == CommonNoticeRule::for_all;
     if (!leads_followers || states_[own_] != PreemptState::of_notice(call_)) return std::nullopt;
     for (std::size_t i = 0; i < roles_.size(); ++i) {
         if (roles_[i] == Role::follower && !states_[i].is_enough_for(call_ + 1)) return Awaited{i, call_ + 1};
@@ -51,11 +52,11 @@ std::optional<Agreement::Awaited> Agreement::awaited_before_post() const {
     return std::nullopt;
 }
 
-PreemptState Agreement::state_to_post() {
+PreemptState Agreement::prepare_state_to_post() {
     auto& state = states_[own_];
     if (roles_[own_] == Role::follower || state != PreemptState::of_notice(call_)) return state;
     for (std::size_t i = 0; i < roles_.size(); ++i) {
-        bool const counts = roles_[i] == Role::follower && at_once_ == AtOnce::for_all;
+        bool const counts = roles_[i] == Role::follower && common_notice_rule_ == CommonNoticeRule::for_all;
         if (counts && !states_[i].is_notice_before(call_ + 1)) return state;
     }
     return state = PreemptState::of_common_notice(call_);
@@ -86,9 +87,9 @@ Result<bool> agree(Agreement& agreement, Channel& channel, bool has_notice) {
         DET_TRY_ASSIGN(auto const state, channel.wait(*late));
         agreement.set_state(late->member, state);
     }
-    DET_TRY(channel.post(agreement.state_to_post()));
+    DET_TRY(channel.post(agreement.prepare_state_to_post()));
     if (agreement.awaited()) {
-        for (std::size_t member = 0; member < agreement.read_state_count(); ++member) {
+        for (std::size_t member = 0; member < agreement.member_count(); ++member) {
             if (member != agreement.own()) agreement.set_state(member, channel.peek(member));
         }
     }

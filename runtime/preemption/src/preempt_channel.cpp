@@ -14,16 +14,16 @@ bool is_enough(std::uint64_t value, std::uint64_t call) {
     return PreemptState::from(value).is_enough_for(call);
 }
 
-Agreement::AtOnce at_once_of(Role role) {
+Agreement::CommonNoticeRule common_notice_rule_of(Role role) {
     switch (role) {
         case Role::direct:
-            return Agreement::AtOnce::for_all;
+            return Agreement::CommonNoticeRule::for_all;
         case Role::relay:
-            return Agreement::AtOnce::for_leaders;
+            return Agreement::CommonNoticeRule::for_leaders;
         case Role::leaf:
-            return Agreement::AtOnce::never;
+            return Agreement::CommonNoticeRule::never;
     }
-    return Agreement::AtOnce::never;
+    return Agreement::CommonNoticeRule::never;
 }
 
 bool are_all_leaders(std::vector<RankPlacement> const& placements) {
@@ -93,7 +93,7 @@ PreemptChannel::PreemptChannel(collectives::DistributedContext& distributed, Pre
 Agreement PreemptChannel::make_agreement() const {
     std::vector<Agreement::Role> roles;
     for (auto const& source : routes_.sources) roles.push_back(source.role);
-    return {std::move(roles), routes_.own, at_once_of(routes_.role)};
+    return {std::move(roles), routes_.own, common_notice_rule_of(routes_.role)};
 }
 
 Status PreemptChannel::connect() {

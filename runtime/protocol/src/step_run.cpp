@@ -62,13 +62,13 @@ std::string step_run_key(std::string_view job_id, std::string_view step_id, std:
     return fmt::format("{}.{}-{}", job_id, step_id, restart_count.empty() ? "0" : restart_count);
 }
 
-std::string mark_as_prepended(std::string const& program) {
+std::string wrapper_argv0(std::string const& program) {
     auto const slash = program.rfind('/');
     return slash == std::string::npos ? program
                                       : program.substr(0, slash) + "/./" + program.substr(slash + 1);
 }
 
-bool is_prepended(std::string_view argv0) {
+bool is_wrapper_argv0(std::string_view argv0) {
     auto const slash = argv0.rfind('/');
     return slash != std::string_view::npos && argv0.substr(0, slash).ends_with("/.");
 }

@@ -64,7 +64,7 @@ Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const&
     DET_TRY_ASSIGN(auto const spec, journal::load_spec(experiment));
     DET_TRY_ASSIGN(auto const checkpoints, list_stored_checkpoints(experiment, spec, store));
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
-    DET_TRY_ASSIGN(auto const warm_starts, list_warm_starts(root));
+    DET_TRY_ASSIGN(auto const warm_starts, list_source_checkpoints(root));
     kept.insert(warm_starts.begin(), warm_starts.end());
     DET_TRY(keep_latest_valid(checkpoints, store, options, kept));
 

@@ -27,7 +27,7 @@ std::optional<std::int64_t> last_change_us(fs::path const& path) {
 Result<bool> has_trial_ended(TrialLayout const& trial) {
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty()) return false;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).supervisor_journal()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
         auto const* ended = std::get_if<RunEnded>(&record);
         return ended != nullptr && ended->next_action == NextAction::stop;

@@ -81,7 +81,7 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
     std::vector<CommittedCheckpoint> checkpoints;
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     for (auto const run : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).journal()));
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(run).chief_journal()));
         auto of_run = store != nullptr ? checkpoint::checkpoints_of_run(journal.records, *store)
                                        : Result(committed_in(journal.records));
         if (!of_run) return std::move(of_run).error();
@@ -98,7 +98,7 @@ Result<std::vector<CommittedCheckpoint>> list_of_trial(TrialLayout const& trial,
 
 /// UUIDs of the checkpoints that a run has begun and not committed.
 Result<std::set<std::string>> list_uncommitted(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.journal()));
+    DET_TRY_ASSIGN(auto const journal, journal::load_journal(run.chief_journal()));
     std::set<std::string> uuids;
     for (auto const& record : journal.records) {
         if (auto const* begun = std::get_if<CheckpointBegun>(&record)) uuids.insert(begun->uuid);
@@ -163,7 +163,7 @@ Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout co
     return known;
 }
 
-Result<std::set<std::string>> list_warm_starts(RootLayout const& root) {
+Result<std::set<std::string>> list_source_checkpoints(RootLayout const& root) {
     std::set<std::string> uuids;
     DET_TRY_ASSIGN(auto const experiments, list_numeric_names(root.experiments()));
     for (auto const id : experiments) {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <numeric>
 
-#include "numbers.hpp"
+#include "json_integers.hpp"
 
 namespace det::search {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "numbers.hpp"
+#include "json_integers.hpp"
 
 namespace det::search {
 namespace {

@@ -6,8 +6,8 @@
 #include <cassert>
 #include <fmt/format.h>
 
+#include "json_integers.hpp"
 #include "methods.hpp"
-#include "numbers.hpp"
 
 namespace det::search {
 namespace {

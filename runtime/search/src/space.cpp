@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "numbers.hpp"
+#include "json_integers.hpp"
 
 namespace det::search {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "numbers.hpp"
+#include "json_integers.hpp"
 
 namespace det::search {
 namespace {
@@ -47,7 +47,7 @@ std::optional<TrainingLength> find_training_length(Json const& searcher_options)
     return std::nullopt;
 }
 
-BatchSize find_batch_size(Json const& config, Json const& hyperparameters) {
+BatchSize read_batch_size(Json const& config, Json const& hyperparameters) {
     return {find_positive(hyperparameters, "global_batch_size").value_or(0),
             find_positive(config, "records_per_epoch").value_or(0)};
 }

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "messages.hpp"
+#include "libslurm_compat.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "messages.hpp"
+#include "libslurm_compat.hpp"
 
 namespace det::libslurm {
 namespace {

@@ -320,7 +320,7 @@ Result<std::optional<JobStatus>> CommandClient::query_job(JobRef const& job) {
     return pick_job(std::move(jobs), job);
 }
 
-Result<std::uint32_t> CommandClient::query_running_job_number(JobRef const& job) {
+Result<std::uint32_t> CommandClient::query_running_job_id(JobRef const& job) {
     auto const name = to_string(job);
     DET_TRY_ASSIGN(auto const output, query_with_retries({"squeue", "--noheader", "--states=RUNNING",
                                                           "--format=%A", "--jobs=" + name}));

@@ -273,8 +273,8 @@ Result<Accounting> LibslurmClient::query_accounting(std::string const& user, std
     return commands_.query_accounting(user, cluster);
 }
 
-Result<std::uint32_t> LibslurmClient::query_running_job_number(JobRef const& job) {
-    return commands_.query_running_job_number(job);
+Result<std::uint32_t> LibslurmClient::query_running_job_id(JobRef const& job) {
+    return commands_.query_running_job_id(job);
 }
 
 }  // namespace det::slurm

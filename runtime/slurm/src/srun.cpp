@@ -81,6 +81,8 @@ std::vector<std::string> render_srun(CommandInJob const& request) {
     return argv;
 }
 
-std::vector<std::string> commands_in_jobs() { return {"srun", "scontrol", "scancel", "squeue", "sbatch"}; }
+std::vector<std::string> required_slurm_commands() {
+    return {"srun", "scontrol", "scancel", "squeue", "sbatch"};
+}
 
 }  // namespace det::slurm

@@ -22,8 +22,8 @@ Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Env
     return watch(pid);
 }
 
-Result<StepProcess> StepProcess::start_tied(std::vector<std::string> const& argv,
-                                            Environment const& environment) {
+Result<StepProcess> StepProcess::start_with_pdeathsig(std::vector<std::string> const& argv,
+                                                      Environment const& environment) {
     CStrings const arguments(argv);
     CStrings const variables(environment.to_list());
     DET_TRY_ASSIGN(auto exec_error, make_pipe());

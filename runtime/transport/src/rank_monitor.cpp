@@ -141,7 +141,7 @@ std::string render_endpoint(Endpoint const& endpoint, std::string const& secret)
 
 void RankMonitor::report_loss(std::string const& message) const { liveness::report_lost_peer(message); }
 
-Error await_loss_report(RankMonitor const* monitor, Rank peer) {
+Error diagnose_lost_peer(RankMonitor const* monitor, Rank peer) {
     constexpr std::chrono::milliseconds report_limit{500};  // the chief's message reaches all ranks faster
     if (monitor != nullptr) {
         if (auto reported = monitor->wait_for_loss(report_limit); !reported)

@@ -78,7 +78,8 @@ PublishedAddress::~PublishedAddress() {
     }
 }
 
-Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank rank, TimePoint deadline) {
+Result<FrameClient> connect_to_chief(fs::path const& path, SessionKey const& key, Rank rank,
+                                     TimePoint deadline) {
     for (auto pause = 1ms;; pause = std::min(pause * 2, 50ms)) {
         DET_TRY_ASSIGN(auto const rendezvous, load_rendezvous_file(path));
         Error last_error{codes::timed_out,
@@ -98,8 +99,9 @@ Result<FrameClient> find_chief(fs::path const& path, SessionKey const& key, Rank
     }
 }
 
-Result<FrameClient> find_chief_of_new_file(fs::path const& path, Rank rank, int size, TimePoint deadline,
-                                           std::chrono::milliseconds rejection_limit) {
+Result<FrameClient> connect_to_chief_of_new_file(fs::path const& path, Rank rank, int size,
+                                                 TimePoint deadline,
+                                                 std::chrono::milliseconds rejection_limit) {
     std::string rejecting;  // the content of the file whose chief rejects this rank
     TimePoint rejected_since;
     for (auto pause = 1ms;; pause = std::min(pause * 2, 200ms)) {

@@ -41,15 +41,16 @@ private:
 /// address yet, or the address of an earlier chief.
 /// \return at once an error of reading the file, codes::permission or codes::name_taken; the last error at
 ///     the deadline
-Result<FrameClient> find_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
-                               TimePoint deadline);
+Result<FrameClient> connect_to_chief(std::filesystem::path const& path, SessionKey const& key, Rank rank,
+                                     TimePoint deadline);
 
 /// Connects to a chief that makes the file with a new secret, and may replace the file. Retries until the
 /// deadline, also while the file does not exist or cannot be read. After a rejection, retries for up to
 /// `rejection_limit` while the file stays the same.
 /// \return the first codes::name_taken; codes::permission after `rejection_limit`; codes::timed_out at the
 ///     deadline
-Result<FrameClient> find_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,
-                                           TimePoint deadline, std::chrono::milliseconds rejection_limit);
+Result<FrameClient> connect_to_chief_of_new_file(std::filesystem::path const& path, Rank rank, int size,
+                                                 TimePoint deadline,
+                                                 std::chrono::milliseconds rejection_limit);
 
 }  // namespace det::transport

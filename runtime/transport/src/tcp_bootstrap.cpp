@@ -244,8 +244,8 @@ struct Connected {
     FrameClient client;
 };
 
-Result<Connected> connect_chief_with_new_secret(int size, fs::path path, std::string const& address,
-                                                TimePoint deadline) {
+Result<Connected> start_store_with_new_secret(int size, fs::path path, std::string const& address,
+                                              TimePoint deadline) {
     RendezvousFile rendezvous{make_uuid() + make_uuid()};
     SessionKey const key{rendezvous.secret, "store", size};
     OpenStore store;
@@ -283,7 +283,7 @@ Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap(Rank rank, int size, fs::p
     }
     DET_TRY_ASSIGN(auto client, store.server
                                     ? FrameClient::join(store.server->endpoint(), key, rank, deadline)
-                                    : find_chief(rendezvous_path, key, rank, deadline));
+                                    : connect_to_chief(rendezvous_path, key, rank, deadline));
     return Result<std::unique_ptr<Bootstrap>>(
         std::make_unique<TcpBootstrap>(rank, size, std::move(store), std::move(client), options.waits));
 }
@@ -294,9 +294,9 @@ Result<std::unique_ptr<Bootstrap>> open_tcp_bootstrap_with_new_secret(Rank rank,
     auto const deadline = steady_clock::now() + options.waits.timeout;
     auto connect = [&]() -> Result<Connected> {
         if (rank.value == 0)
-            return connect_chief_with_new_secret(size, rendezvous_path, options.chief_address, deadline);
-        DET_TRY_ASSIGN(auto client, find_chief_of_new_file(rendezvous_path, rank, size, deadline,
-                                                           options.rejection_limit));
+            return start_store_with_new_secret(size, rendezvous_path, options.chief_address, deadline);
+        DET_TRY_ASSIGN(auto client, connect_to_chief_of_new_file(rendezvous_path, rank, size, deadline,
+                                                                 options.rejection_limit));
         return Connected{{}, std::move(client)};
     };
     DET_TRY_ASSIGN(auto connected, connect());

@@ -145,7 +145,7 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, S
         DET_TRY_ASSIGN(auto const text, read_file(fs::path(DET_LOOPBACK_SCRIPTS) / "profiles" / name));
         DET_TRY(write_file(paths.etc() / name, text, 0644));
     }
-    DET_TRY(write_file(paths.etc_changes() / "hosts", render_hosts(options.nodes), 0644));
+    DET_TRY(write_file(paths.etc_changes() / "hosts", render_etc_hosts(options.nodes), 0644));
     if (options.profile.accounting == Accounting::slurmdbd) {
         // slurmdbd refuses a file that others may read.
         DET_TRY(write_file(paths.etc() / "slurmdbd.conf", render_slurmdbd_conf(paths), 0600));

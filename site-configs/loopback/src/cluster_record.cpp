@@ -48,7 +48,7 @@ Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths) {
     return std::optional(RunningCluster{*record, *std::move(init)});
 }
 
-Status require_root() {
+Status require_root_user() {
     if (::geteuid() == 0) return Ok{};
     return Error{codes::permission,
                  "this needs root: it makes network, mount and PID namespaces, and device nodes",

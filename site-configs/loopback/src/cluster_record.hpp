@@ -35,7 +35,7 @@ struct RunningCluster {
 
 /// Returns nullopt if there is no such cluster, if its init process has ended, or if its record is damaged.
 Result<std::optional<RunningCluster>> find_running(ClusterPaths const& paths);
-Status require_root();
+Status require_root_user();
 /// Fails with codes::no_such_cluster if find_running() finds none.
 Result<RunningCluster> require_running(ClusterPaths const& paths);
 

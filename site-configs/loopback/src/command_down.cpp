@@ -43,7 +43,7 @@ Status tear_down(ClusterPaths const& paths, Keep keep) {
 }
 
 Result<int> run_down(ClusterPaths const& paths, Keep keep) {
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     if (!path_exists(paths.state()) && !path_exists(paths.lock())) {
         fmt::print("no cluster '{}'\n", paths.name());
         return 0;
@@ -63,7 +63,7 @@ Result<int> run_down(ClusterPaths const& paths, Keep keep) {
 }
 
 Result<int> run_down_all(std::filesystem::path const& base, Keep keep) {
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     DET_TRY_ASSIGN(auto const clusters, find_clusters(base));
     if (clusters.empty()) fmt::print("no clusters in {}\n", base.string());
     for (auto const& paths : clusters) DET_TRY(run_down(paths, keep));

@@ -139,7 +139,7 @@ Result<int> run_env(ClusterPaths const& paths, std::string const& user) {
 }
 
 Result<int> run_login(ClusterPaths const& paths, Login const& login, Environment const& caller) {
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     DET_TRY_ASSIGN(auto const cluster, require_running(paths));
     std::error_code no_directory;
     auto const directory = std::filesystem::current_path(no_directory);

@@ -155,7 +155,7 @@ Result<std::vector<NodeState>> read_node_states(ClusterPaths const& paths,
 }
 
 Result<int> run_status(ClusterPaths const& paths, Format format) {
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     DET_TRY_ASSIGN(auto const running, require_running(paths));
     ClusterStatus status;
     DET_TRY_ASSIGN(status.daemons, read_daemons(paths, running.init.pid()));

@@ -88,7 +88,7 @@ Result<SlurmInstallation> prepare_slurm(ClusterOptions const& options,
                                         std::filesystem::path const& software) {
     std::vector<std::string> packages;
     for (auto const& program : options.profile.programs) packages.emplace_back(program.package);
-    DET_TRY_ASSIGN(auto slurm, find_slurm(options.slurm, packages, software, say));
+    DET_TRY_ASSIGN(auto slurm, find_or_build_slurm(options.slurm, packages, software, say));
     if (options.slurm != installed_slurm && !slurm.version.starts_with(options.slurm + ".")) {
         say(fmt::format("Slurm {} instead of {}", describe(slurm), options.slurm));
     }
@@ -195,7 +195,7 @@ void announce(ClusterPaths const& paths, InitOptions const& init, ClusterOptions
 }  // namespace
 
 Result<int> run_up(ClusterPaths const& paths, ClusterOptions const& wanted) {
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     auto const software = own_executable().parent_path().parent_path();
     DET_TRY_ASSIGN(auto const slurm, prepare_slurm(wanted, software));
     DET_TRY(require_programs(slurm, wanted.profile));

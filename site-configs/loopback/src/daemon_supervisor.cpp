@@ -178,7 +178,7 @@ void DaemonSupervisor::shut_down() {
     for (int stage = last; stage >= 0; --stage) stop(stage);
 }
 
-bool DaemonSupervisor::all_ready() const {
+bool DaemonSupervisor::all_were_ready() const {
     return std::all_of(daemons_.begin(), daemons_.end(),
                        [](Daemon const& daemon) { return daemon.was_ready; });
 }
@@ -190,7 +190,7 @@ DaemonSupervisor::Daemon const* DaemonSupervisor::find_given_up() const {
 }
 
 bool DaemonSupervisor::needs_ticks() const {
-    return !all_ready() || std::any_of(daemons_.begin(), daemons_.end(), [](Daemon const& daemon) {
+    return !all_were_ready() || std::any_of(daemons_.begin(), daemons_.end(), [](Daemon const& daemon) {
         return daemon.state == DaemonState::restarting;
     });
 }

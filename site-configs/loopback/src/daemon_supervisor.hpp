@@ -16,8 +16,8 @@ namespace det::loopback {
 struct DaemonSpec {
     std::string name;
     std::vector<std::string> argv;
-    std::filesystem::path output;          // file to which stdout and stderr are appended
-    int stage = 0;                         // a daemon starts when all daemons of lower stages are ready
+    std::filesystem::path output;  // file to which stdout and stderr are appended
+    int stage = 0;                 // a daemon starts once every daemon of a lower stage has been ready
     HostNamespaces const* host = nullptr;  // nullptr: the controller's host
     std::function<bool(pid_t)> is_ready;
 };
@@ -26,7 +26,7 @@ enum class DaemonState {
     waiting,     // until the lower stages are ready
     running,     // has a pid; may not be ready yet
     restarting,  // has died; starts again after a delay
-    held,        // killed on request; starts on request only
+    held,        // ended by kill() or shut_down(); starts on request only
     given_up,    // died too many times in a row, or could not be forked
 };
 std::string_view to_string(DaemonState state);
@@ -65,7 +65,7 @@ public:
     void shut_down();
 
     std::vector<Daemon> const& daemons() const { return daemons_; }
-    bool all_ready() const;
+    bool all_were_ready() const;
     /// Returns the first daemon in state given_up, or nullptr.
     Daemon const* find_given_up() const;
     /// True while tick() has to be called periodically.

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds tick_interval{20};
 /// Carries out the requests that control_socket.hpp lists.
 class RequestHandler {
 public:
-    RequestHandler(Hosts const& hosts, DaemonSupervisor& supervisor)
+    RequestHandler(ClusterHosts const& hosts, DaemonSupervisor& supervisor)
         : hosts_(hosts), supervisor_(supervisor) {}
 
     Result<std::string> handle(std::string_view request) {
@@ -88,19 +88,19 @@ private:
 
     Status cut_node(std::string_view name) {
         DET_TRY_ASSIGN(int const node, parse_node(name));
-        return Hosts::disconnect(node);
+        return ClusterHosts::disconnect(node);
     }
 
     Status heal_node(std::string_view name) {
         DET_TRY_ASSIGN(int const node, parse_node(name));
-        return Hosts::reconnect(node);
+        return ClusterHosts::reconnect(node);
     }
 
     Status switch_node_off(std::string_view name) {
         DET_TRY_ASSIGN(int const node, parse_node(name));
         // The network first: the killed processes must not be able to close their connections, as after a
         // power loss.
-        DET_TRY(Hosts::disconnect(node));
+        DET_TRY(ClusterHosts::disconnect(node));
         supervisor_.kill(node_daemon(node));
         hosts_.kill_processes_on(node);
         return Ok{};
@@ -108,18 +108,18 @@ private:
 
     Status switch_node_on(std::string_view name) {
         DET_TRY_ASSIGN(int const node, parse_node(name));
-        DET_TRY(Hosts::reconnect(node));
+        DET_TRY(ClusterHosts::reconnect(node));
         supervisor_.start(node_daemon(node));
         return Ok{};
     }
 
-    Hosts const& hosts_;
+    ClusterHosts const& hosts_;
     DaemonSupervisor& supervisor_;
 };
 
 class InitProcess {
 public:
-    InitProcess(InitOptions const& options, Hosts const& hosts, StartupReport& report)
+    InitProcess(InitOptions const& options, ClusterHosts const& hosts, StartupReport& report)
         : options_(options),
           report_(report),
           supervisor_(daemon_environment(options.paths)),
@@ -150,7 +150,7 @@ private:
             return Error{codes::process, fmt::format("{} does not stay up", failed->spec.name)};
         }
         // started() returns false if 'cluster up' has died; then the cluster ends too.
-        if (supervisor_.all_ready() && !report_.started()) ending_ = true;
+        if (supervisor_.all_were_ready() && !report_.started()) ending_ = true;
         return Ok{};
     }
 
@@ -197,7 +197,7 @@ Status set_up_and_run(InitOptions const& options, StartupReport& report) {
     // The record is written first, so that 'cluster down' always finds a cluster that has begun to start.
     DET_TRY(write_own_record(options));
     DET_TRY(enter_cgroup(options));
-    DET_TRY_ASSIGN(auto const hosts, Hosts::make(options));
+    DET_TRY_ASSIGN(auto const hosts, ClusterHosts::make(options));
     report.say(fmt::format("{} nodes made, starting Slurm", options.nodes));
     return InitProcess(options, hosts, report).run();
 }

@@ -232,7 +232,7 @@ Result<int> do_list(Arguments const& arguments, Environment const&) { return run
 
 Result<int> do_action(Arguments const& arguments, Environment const&) {
     DET_TRY_ASSIGN(auto const paths, paths_of(arguments));
-    DET_TRY(require_root());
+    DET_TRY(require_root_user());
     DET_TRY(require_running(paths));
     DET_TRY(send_request(paths, fmt::format("{} {}", arguments.action, arguments.target)));
     return 0;

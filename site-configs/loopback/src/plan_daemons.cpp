@@ -108,7 +108,7 @@ DaemonSpec plan_slurmd(InitOptions const& options, int node, HostNamespaces cons
 
 std::string node_daemon(int node_index) { return "slurmd." + node_name(node_index); }
 
-std::vector<DaemonSpec> plan_daemons(InitOptions const& options, Hosts const& hosts) {
+std::vector<DaemonSpec> plan_daemons(InitOptions const& options, ClusterHosts const& hosts) {
     std::vector<DaemonSpec> daemons{plan_munged(options.paths)};
     if (options.profile.accounting == Accounting::slurmdbd) {
         daemons.push_back(plan_mariadbd(options.paths));

@@ -266,7 +266,7 @@ std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths) {
                        (paths.software() / "bin" / "det-wrap-rank").string());
 }
 
-std::string render_hosts(int nodes) {
+std::string render_etc_hosts(int nodes) {
     auto text =
         fmt::format("127.0.0.1 localhost\n{} {} {}\n", controller_address, controller_host, login_host);
     for (int i = 0; i < nodes; ++i) text += fmt::format("{} {}\n", node_address(i), node_name(i));

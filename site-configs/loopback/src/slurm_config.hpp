@@ -22,7 +22,7 @@ std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& 
 std::string render_cgroup_conf(SlurmVersion slurm, ClusterPaths const& paths);
 std::string render_slurmdbd_conf(ClusterPaths const& paths);
 std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths);
-std::string render_hosts(int nodes);
+std::string render_etc_hosts(int nodes);
 
 /// Each line of `overrides` replaces the line with its key, or is appended. For keys that occur more than
 /// once (NodeName, PartitionName ...) the names must be equal too.

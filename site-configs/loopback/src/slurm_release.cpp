@@ -80,9 +80,10 @@ bool SlurmInstallation::has_program(std::string_view name) const {
     });
 }
 
-Result<SlurmInstallation> find_slurm(std::string_view wanted, std::vector<std::string> const& packages,
-                                     fs::path const& software,
-                                     std::function<void(std::string_view)> const& say) {
+Result<SlurmInstallation> find_or_build_slurm(std::string_view wanted,
+                                              std::vector<std::string> const& packages,
+                                              fs::path const& software,
+                                              std::function<void(std::string_view)> const& say) {
     if (wanted == installed_slurm) return find_installed();
     auto const found = std::ranges::find(known_releases, wanted, &Release::slurm);
     if (found == std::end(known_releases)) {

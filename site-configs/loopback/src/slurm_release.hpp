@@ -49,9 +49,10 @@ struct SlurmInstallation {
 /// \param packages  Debian packages that the root file system must contain, in addition to Slurm's
 /// \param software  the build tree; the plugin and the module for the release are built below it
 /// \param say       receives progress for the user
-Result<SlurmInstallation> find_slurm(std::string_view wanted, std::vector<std::string> const& packages,
-                                     std::filesystem::path const& software,
-                                     std::function<void(std::string_view)> const& say);
+Result<SlurmInstallation> find_or_build_slurm(std::string_view wanted,
+                                              std::vector<std::string> const& packages,
+                                              std::filesystem::path const& software,
+                                              std::function<void(std::string_view)> const& say);
 
 /// Returns "24.11.5 (Debian trixie)" or "22.05.8".
 std::string describe(SlurmInstallation const& slurm);

@@ -24,7 +24,7 @@ Status CheckpointOrder::apply(ExperimentSpec& spec) const {
     return Ok{};
 }
 
-void sort_best_first(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better) {
+void filter_and_sort_by_metric(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better) {
     std::erase_if(checkpoints, [](auto const& checkpoint) { return !checkpoint.metric; });
     std::ranges::stable_sort(checkpoints, [&](auto const& a, auto const& b) {
         return is_better(*a.metric, *b.metric, smaller_is_better);

@@ -24,6 +24,6 @@ struct CheckpointOrder {
 
 /// Keeps the checkpoints with a value of the metric, the best one first; equal ones stay in their order.
 /// Pure.
-void sort_best_first(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better);
+void filter_and_sort_by_metric(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better);
 
 }  // namespace det::cli

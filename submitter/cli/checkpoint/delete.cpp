@@ -16,12 +16,13 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
+        DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         DET_TRY_ASSIGN(bool const goes_on,
                        session.confirm_removal(is_sure_, fmt::format("{} checkpoints", found.size())));
         if (!goes_on) return ExitCode::could_not;
         for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
-        session.confirm(Json{{"removed", uuids_}}, fmt::format("Removed {} checkpoints", found.size()));
+        session.print_confirmation(Json{{"removed", uuids_}},
+                                   fmt::format("Removed {} checkpoints", found.size()));
         return ExitCode::done;
     }
 

@@ -23,7 +23,7 @@ public:
             return Error{codes::usage, "--glob is missing: it selects the files to remove",
                          "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
         }
-        DET_TRY_ASSIGN(auto found, experiment::find_removable(uuids_, session));
+        DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         std::size_t count = 0;
         for (auto const& checkpoint : found) count += matching(checkpoint).size();
         DET_TRY_ASSIGN(bool const goes_on, session.confirm_removal(is_sure_, fmt::format("{} files", count)));
@@ -34,7 +34,7 @@ public:
             DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
             answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
         }
-        session.confirm(answer, fmt::format("Removed {} files", count));
+        session.print_confirmation(answer, fmt::format("Removed {} files", count));
         return ExitCode::done;
     }
 

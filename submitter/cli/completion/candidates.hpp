@@ -18,7 +18,7 @@ enum class ValueKind { file, template_name, experiment, trial, pool, checkpoint 
 class NameSource {
 public:
     virtual ~NameSource() = default;
-    /// \param begun The beginning that a name must have, as far as the source uses it.
+    /// \param begun What the user has typed of the name. A source may ignore it and return all names.
     virtual std::vector<Candidate> find_names(ValueKind kind, std::string const& begun) = 0;
 };
 

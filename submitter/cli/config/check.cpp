@@ -30,9 +30,9 @@ public:
         for (auto const& file : files_) {
             experiment::ConfigSources sources{
                 file, template_, {}, &site, experiment::find_default_pools_of(site, session)};
-            DET_TRY(read_standard_input(sources, session));
-            DET_TRY_ASSIGN(sources.shared_templates,
-                           experiment::find_shared_templates(session.environment, site));
+            DET_TRY(read_config_if_stdin(sources, session));
+            DET_TRY_ASSIGN(sources.shared_template_directories,
+                           experiment::find_shared_template_directories(session.environment, site));
             auto const problems = check(sources, root, session.clock.now());
             answer.push_back({{"file", file}, {"ok", !problems.has_errors()}});
             append_news(found, problems);

@@ -32,9 +32,9 @@ public:
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         experiment::ConfigSources sources{file_, template_, overrides_, &site,
                                           experiment::find_default_pools_of(site, session)};
-        DET_TRY(read_standard_input(sources, session));
-        DET_TRY_ASSIGN(sources.shared_templates,
-                       experiment::find_shared_templates(session.environment, site));
+        DET_TRY(read_config_if_stdin(sources, session));
+        DET_TRY_ASSIGN(sources.shared_template_directories,
+                       experiment::find_shared_template_directories(session.environment, site));
         if (sanity_) {
             DET_TRY_ASSIGN(auto merged, experiment::merge_config(sources, root));
             return show(merged.document, merged.template_file, merged.warnings, session);

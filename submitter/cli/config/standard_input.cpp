@@ -5,7 +5,7 @@
 
 namespace det::cli {
 
-Status read_standard_input(experiment::ConfigSources& sources, Session& session) {
+Status read_config_if_stdin(experiment::ConfigSources& sources, Session& session) {
     if (sources.file != "-") return Ok{};
     sources.file = "stdin";
     if (session.in == nullptr) return Error{codes::usage, "there is no standard input", "name a file"};

@@ -28,8 +28,8 @@ Status ChangeAttribute::apply(Session& session) const {
         return std::move(possible).error().while_doing("changing experiment " + to_string(experiment.id()));
     auto [kind, body] = change_.make(value_);
     DET_TRY(experiment::record_event(experiment, kind, std::move(body), session));
-    session.confirm(Json{{"id", experiment.id().value}},
-                    fmt::format("{} experiment {}", change_.done, experiment.id().value));
+    session.print_confirmation(Json{{"id", experiment.id().value}},
+                               fmt::format("{} experiment {}", change_.done, experiment.id().value));
     return Ok{};
 }
 

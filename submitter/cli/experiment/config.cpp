@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "command.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {

@@ -40,7 +40,7 @@ public:
         submission.code.includes.assign(includes_.begin(), includes_.end());
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         submission.is_test = test_;
-        DET_TRY(read_standard_input(submission.sources, session));
+        DET_TRY(read_config_if_stdin(submission.sources, session));
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
         if (receives_) DET_TRY(receive(submission, session));

@@ -26,8 +26,8 @@ public:
                            is_sure_, fmt::format("experiment {}, its checkpoints, metrics and logs", id)));
         if (!goes_on) return ExitCode::could_not;
         DET_TRY_ASSIGN(auto const kept, delete_experiment(experiment, session));
-        session.confirm(Json{{"id", id}, {"kept_checkpoints", kept}},
-                        fmt::format("Deleted experiment {}", id));
+        session.print_confirmation(Json{{"id", id}, {"kept_checkpoints", kept}},
+                                   fmt::format("Deleted experiment {}", id));
         return ExitCode::done;
     }
 

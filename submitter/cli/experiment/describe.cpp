@@ -8,9 +8,9 @@
 
 #include "command.hpp"
 #include "experiment/describe_search.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
-#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -38,7 +38,7 @@ public:
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto best,
                        retention::list_stored_checkpoints(ExperimentLayout(root, id), spec, *store));
-        sort_best_first(best, spec.searcher.smaller_is_better);
+        filter_and_sort_by_metric(best, spec.searcher.smaller_is_better);
         if (best.empty())
             return no_checkpoint(id,
                                  fmt::format("checkpoint with a validation of '{}'", spec.searcher.metric));

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "command.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/web/snapshot.hpp>
 
 #include <fmt/format.h>
@@ -78,8 +78,8 @@ public:
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         SystemProcessRunner runner;
         DET_TRY_ASSIGN(auto const client,
-                       tracker::client::require_tracker(session.environment, root,
-                                                        {sibling_program("det-tracker")}, runner));
+                       tracker::client::find_or_start_tracker(session.environment, root,
+                                                              {sibling_program("det-tracker")}, runner));
         DET_TRY_ASSIGN(auto const data, collect(*client, id, session.clock.now()));
         auto const html = tracker::web::render_snapshot("experiment " + to_string(id), to_line(data));
         DET_TRY(write_file(file_, html));

@@ -7,7 +7,7 @@
 
 #include "command.hpp"
 #include "experiment/submit_experiment.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {

@@ -10,13 +10,14 @@
 
 #include "command.hpp"
 #include "experiment/ranked_trials.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/table.hpp"
-#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {
 
-/// Which of the experiments to list, in their order. Archived experiments count only if they are listed.
+/// Which of the experiments to list, in their order. Limit and offset count archived experiments only with
+/// --all.
 struct Page {
     std::optional<std::uint32_t> limit, offset;
     bool is_reversed = false;

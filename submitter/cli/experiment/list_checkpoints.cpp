@@ -12,8 +12,8 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/table.hpp"
-#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -11,9 +11,9 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
-#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -15,8 +15,8 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::pause_experiment(id_, session));
-        session.confirm(Json{{"id", id.value}, {"desired", "pause"}},
-                        fmt::format("Paused experiment {}", id.value));
+        session.print_confirmation(Json{{"id", id.value}, {"desired", "pause"}},
+                                   fmt::format("Paused experiment {}", id.value));
         return ExitCode::done;
     }
 

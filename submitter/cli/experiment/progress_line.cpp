@@ -1,8 +1,8 @@
 #include "experiment/progress_line.hpp"
 
 #include <det/search/training_length.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
-#include <det/tracker/history/view.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,7 @@ std::optional<double> progress_of_trial(std::vector<tracker::history::RunReports
     if (!length || length->value == 0 || !length->time_metric.empty()) return std::nullopt;
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
         if (run->metrics.empty()) continue;
-        auto const batch_size = search::find_batch_size(spec.config, spec.hyperparameters);
+        auto const batch_size = search::read_batch_size(spec.config, spec.hyperparameters);
         auto const done = search::to_unit(run->metrics.back().steps_completed, length->unit, batch_size);
         return std::clamp(done / static_cast<double>(length->value), 0.0, 1.0);
     }

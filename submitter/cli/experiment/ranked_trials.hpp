@@ -1,7 +1,7 @@
 #pragma once
 #include <det/experiment/open_experiment.hpp>
 #include <det/journal/best_validation.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <vector>
 

@@ -43,9 +43,9 @@ public:
         DET_TRY(experiment::record_event(experiment, retention::gc_policy_event, retention::to_json(policy),
                                          session));
         DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, GcMode::remove, session));
-        session.confirm(to_json(record.id, policy, report, GcMode::remove),
-                        fmt::format("Set the policy of experiment {}, removed {} checkpoints",
-                                    record.id.value, report.removed.size()));
+        session.print_confirmation(to_json(record.id, policy, report, GcMode::remove),
+                                   fmt::format("Set the policy of experiment {}, removed {} checkpoints",
+                                               record.id.value, report.removed.size()));
         DET_TRY(first_failure(report));
         return ExitCode::done;
     }

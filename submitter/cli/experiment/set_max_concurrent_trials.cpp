@@ -20,8 +20,9 @@ public:
         auto const trials = parse_integer<std::uint32_t>(max_trials_);
         if (!trials) return Error{codes::usage, fmt::format("'{}' is not a number of trials", max_trials_)};
         DET_TRY_ASSIGN(auto const id, experiment::limit_concurrent_trials(id_, *trials, session));
-        session.confirm(Json{{"id", id.value}, {"max_concurrent_trials", *trials}},
-                        fmt::format("Set max-concurrent-trials of experiment {} to {}", id.value, *trials));
+        session.print_confirmation(
+            Json{{"id", id.value}, {"max_concurrent_trials", *trials}},
+            fmt::format("Set max-concurrent-trials of experiment {} to {}", id.value, *trials));
         return ExitCode::done;
     }
 

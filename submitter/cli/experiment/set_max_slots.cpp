@@ -20,8 +20,8 @@ public:
         auto const slots = parse_integer<std::uint32_t>(max_slots_);
         if (!slots) return Error{codes::usage, fmt::format("'{}' is not a number of slots", max_slots_)};
         DET_TRY_ASSIGN(auto const id, experiment::limit_slots(id_, *slots, session));
-        session.confirm(Json{{"id", id.value}, {"max_slots", *slots}},
-                        fmt::format("Set max-slots of experiment {} to {}", id.value, *slots));
+        session.print_confirmation(Json{{"id", id.value}, {"max_slots", *slots}},
+                                   fmt::format("Set max-slots of experiment {} to {}", id.value, *slots));
         return ExitCode::done;
     }
 

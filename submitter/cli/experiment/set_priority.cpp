@@ -2,7 +2,7 @@
 
 #include "command.hpp"
 #include "job/move_jobs.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {

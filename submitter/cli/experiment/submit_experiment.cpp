@@ -84,8 +84,8 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
     ProgressLine progress(request.root, id, session);
     auto const print = [&](LogLine const& line) {
         progress.clear();
-        out << harmless(line.whole) << '\n';
-        return Go::on;
+        out << escape_control_except_tabs(line.whole) << '\n';
+        return SinkResult::go_on;
     };
     LogFollower follower(ExperimentLayout(request.root, id).trial(0), {});
     auto const flush = [&] {

@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/result.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/usage/usage.hpp>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct AllocationUsage {
     tracker::usage::Usage usage;
 };
 
-/// What an experiment's jobs cost and what came of it.
+/// The slot time of an experiment's jobs, divided by use, and its checkpoints.
 struct UsageReport {
     std::vector<AllocationUsage> allocations;  // in the order of their starts
     tracker::usage::Usage total;

@@ -6,7 +6,7 @@
 
 #include "command.hpp"
 #include "experiment/progress_line.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {

@@ -1,5 +1,5 @@
 #include <det/experiment/cluster_facts.hpp>
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/explain_reason.hpp>
 #include <det/queue/job_level.hpp>
@@ -43,7 +43,7 @@ public:
             return Error{codes::usage, "--json, --yaml, --csv and --table exclude each other",
                          "give one of them"};
         DET_TRY_ASSIGN(auto snapshot,
-                       experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
+                       experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot);
         auto const kind = find_priority_kind(session);
         if (session.wants_json()) {

@@ -1,6 +1,6 @@
 #include "job/move_jobs.hpp"
 
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/experiment/update_jobs.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
@@ -55,7 +55,7 @@ Result<Update> begin(MoveOptions const& options, Session& session) {
     auto owner = experiment::experiment_job_owner(session);
     queue::Caller caller{owner.user, {}, config.has_option("SchedulerParameters", "enable_user_top")};
     DET_TRY_ASSIGN(caller.rights, rights_of(owner.user, options, config));
-    DET_TRY_ASSIGN(auto snapshot, experiment::query_jobs(session, experiment::PartitionsNeed::always));
+    DET_TRY_ASSIGN(auto snapshot, experiment::query_all_jobs(session, experiment::PartitionsNeed::always));
     return Update{session, std::move(config), std::move(owner), std::move(caller), std::move(snapshot)};
 }
 
@@ -75,7 +75,7 @@ Error no_such_job(Update const& update, std::string const& id) {
 }
 
 Result<std::uint32_t> require_job(Update const& update, std::string const& id) {
-    DET_TRY_ASSIGN(auto const job, find_job_number(update.snapshot.queue.jobs, id, update.owner));
+    DET_TRY_ASSIGN(auto const job, find_job_id(update.snapshot.queue.jobs, id, update.owner));
     return job ? Result<std::uint32_t>(*job) : no_such_job(update, id);
 }
 
@@ -250,7 +250,7 @@ Status apply(Update& update, std::vector<Request> const& requests, std::vector<M
         }
         if (moves.empty()) return Ok{};
         DET_TRY_ASSIGN(update.snapshot,
-                       experiment::query_jobs(update.session, experiment::PartitionsNeed::always));
+                       experiment::query_all_jobs(update.session, experiment::PartitionsNeed::always));
         open = unfulfilled(update.snapshot.queue, requests, update.caller);
         if (open.empty()) return Ok{};
         DET_TRY_ASSIGN(moves, plan_moves(update.snapshot.queue, update.caller, open));
@@ -340,14 +340,14 @@ void announce_lowered(std::vector<Move> const& moves, std::vector<Request> const
 
 void announce_places_replaced(queue::QueueState const& before, std::vector<Request> const& requests,
                               std::vector<Move> const& moves, Session const& session) {
-    for (auto const& change : places_replaced(before, requests, moves))
+    for (auto const& change : find_reversed_pairs(before, requests, moves))
         session.say(fmt::format(
             "job {0} now comes before job {1}: jobs of the same priority start in the order of their "
             "submission; 'det-submit job update {1} --ahead-of {0}' restores the order before",
             change.ahead, change.behind));
 }
 
-/// Names the cause where no change of a nice can move a job.
+/// Adds the reason to codes::no_legal_move if all priority weights are 0: then no nice can reorder jobs.
 Error explain(Error error, Update const& update) {
     if (error.code != codes::no_legal_move || !update.config.has_equal_priorities()) return error;
     error.notes.push_back(
@@ -380,7 +380,8 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
         auto applied = apply(update, requests, moves, made);
         for (auto const& move : made) {
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
-                experiment::record_pool(moved->job.job, update.snapshot.queue.jobs, update.owner, session);
+                experiment::update_spec_partition(moved->job.job, update.snapshot.queue.jobs, update.owner,
+                                                  session);
         }
         if (!applied) return with_what_was_done(explain(std::move(applied).error(), update), made);
     }

@@ -1,6 +1,6 @@
 #include "job/watch.hpp"
 
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/foundation/process.hpp>
 
 #include <csignal>
@@ -51,7 +51,7 @@ private:
     }
 
     void read_queue() {
-        auto snapshot = experiment::query_jobs(session_, experiment::PartitionsNeed::where_they_matter);
+        auto snapshot = experiment::query_all_jobs(session_, experiment::PartitionsNeed::where_they_matter);
         if (snapshot) {
             view_.snapshot = *std::move(snapshot);
             view_.read_at = session_.clock.now();

@@ -1,6 +1,6 @@
 // The parts of `job watch`: its state and screen, its keys, the terminal, the event loop.
 #pragma once
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/result.hpp>

@@ -58,7 +58,7 @@ std::string job_line(JobStatus const& job, WatchView const& view) {
     std::string line;
     for (auto const& column : columns) {
         auto const text = escape_control(column.text(job, view));
-        line += column.width == 0 ? text : fit_columns(text, column.width) + " ";
+        line += column.width == 0 ? text : fit_to_width(text, column.width) + " ";
     }
     return line;
 }
@@ -66,7 +66,8 @@ std::string job_line(JobStatus const& job, WatchView const& view) {
 std::string header_line() {
     std::string line;
     for (auto const& column : columns)
-        line += column.width == 0 ? std::string(column.title) : fit_columns(column.title, column.width) + " ";
+        line +=
+            column.width == 0 ? std::string(column.title) : fit_to_width(column.title, column.width) + " ";
     return line;
 }
 
@@ -115,7 +116,7 @@ std::vector<std::string> render_screen(WatchView const& view, ScreenSize size) {
     auto const jobs = shown_jobs(view);
     std::vector<std::string> lines;
     auto const add = [&](std::string_view text, std::string_view style = "") {
-        auto const line = fit_columns(text, size.columns);
+        auto const line = fit_to_width(text, size.columns);
         lines.push_back(style.empty() ? line : fmt::format("{}{}{}", style, line, plain));
     };
     add(title_line(view, jobs), bold);

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 
@@ -24,7 +24,7 @@ Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
 Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
     if (choice_.node.empty()) return std::optional<int>();
     if (auto const number = parse_integer<int>(choice_.node)) return number;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial_.run(run).life()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial_.run(run).supervisor_journal()));
     for (auto const& record : life.records) {
         auto const* const started = std::get_if<RunStarted>(&record);
         if (started == nullptr) continue;
@@ -56,8 +56,8 @@ Result<std::size_t> LogFollower::first_offset(std::uint32_t run, int node,
                                               std::filesystem::path const& path) const {
     auto const found = resumed_.find({run, node});
     if (found != resumed_.end()) return found->second;
-    auto const time = choice_.filter.first_time();
-    return time.empty() ? Result<std::size_t>(0) : find_time(path, time);
+    auto const time = choice_.filter.since_time();
+    return time.empty() ? Result<std::size_t>(0) : find_offset_of_time(path, time);
 }
 
 std::vector<LogPosition> LogFollower::starts() const {
@@ -121,7 +121,7 @@ Status LogFollower::skip_to_tail(std::size_t count) {
     return Ok{};
 }
 
-Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
+Result<SinkResult> LogFollower::read_new_lines(TornLine torn, LogSink const& sink) {
     DET_TRY_ASSIGN(auto const runs, list_runs());
     for (auto const run : runs) {
         auto& known = runs_[run];
@@ -133,11 +133,11 @@ Result<Go> LogFollower::read_news(TornLine torn, LogSink const& sink) {
             has_news = has_news || known.nodes.at(log.node).offset != log.offset;
             known.nodes.at(log.node) = log;
         }
-        if (go == Go::stop) return go;
+        if (go == SinkResult::stop) return go;
         // A run before the last one is complete when a reading finds no new lines.
         known.is_complete = run != runs.back() && !has_news;
     }
-    return Go::on;
+    return SinkResult::go_on;
 }
 
 Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
@@ -149,9 +149,10 @@ Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFol
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(view, id));
         bool const is_over = experiment::is_settled(trial.state);
         // The state was read before the logs: if the trial has ended, this reading finds its last lines.
-        DET_TRY_ASSIGN(auto const go, follower.read_news(is_over ? TornLine::show : TornLine::leave, sink));
+        DET_TRY_ASSIGN(auto const go,
+                       follower.read_new_lines(is_over ? TornLine::show : TornLine::leave, sink));
         flush();
-        if (is_over || go == Go::stop) return trial.state;
+        if (is_over || go == SinkResult::stop) return trial.state;
         poller.sleep_until_next_poll();
     }
 }

@@ -35,7 +35,7 @@ public:
     /// Skips earlier lines, so that at least the last `count` selected lines remain, and the lines that are
     /// written later. More than `count` may remain, because the logs of a run are skipped separately.
     Status skip_to_tail(std::size_t count);
-    Result<Go> read_news(TornLine torn, LogSink const& sink);
+    Result<SinkResult> read_new_lines(TornLine torn, LogSink const& sink);
 
     /// The positions up to which the logs that were found have been read.
     std::vector<LogPosition> positions() const;

@@ -132,7 +132,7 @@ bool LogFilter::matches(LogLine const& line) const {
     return ::regexec(pattern_.get(), line.text.data(), 1, &range, REG_STARTEND) == 0;
 }
 
-std::string harmless(std::string_view text) {
+std::string escape_control_except_tabs(std::string_view text) {
     std::string out;
     for (bool first = true; auto const part : split(text, '\t')) {
         if (!first) out += '\t';
@@ -146,7 +146,7 @@ void LogPrinter::print(LogLine const& line) {
     if (session_.wants_json()) {
         text_ += to_line(to_json(line));
     } else if (session_.destination == Destination::terminal) {
-        text_ += harmless(line.whole);
+        text_ += escape_control_except_tabs(line.whole);
     } else {
         text_ += line.whole;
     }

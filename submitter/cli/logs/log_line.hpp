@@ -62,7 +62,7 @@ public:
     /// expression.
     Status grep(std::string const& pattern);
     /// The time of since(), as lines have it; empty without one.
-    std::string_view first_time() const { return since_; }
+    std::string_view since_time() const { return since_; }
 
     /// Returns false only if matches() would return false. Only compares the rank label, without splitting
     /// the line.
@@ -85,7 +85,7 @@ private:
 
 /// Escapes as escape_control() does (control characters, invalid UTF-8, characters that change the direction
 /// of text), but leaves tabs, so that the output of a rank can't control the terminal.
-std::string harmless(std::string_view text);
+std::string escape_control_except_tabs(std::string_view text);
 
 /// Prints log lines: unchanged, escaped for a terminal, or as JSON. Buffers its output.
 class LogPrinter {

@@ -133,7 +133,7 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
     }
 }
 
-Result<std::size_t> find_time(std::filesystem::path const& path, std::string_view time) {
+Result<std::size_t> find_offset_of_time(std::filesystem::path const& path, std::string_view time) {
     constexpr std::size_t near_bytes = std::size_t{64} << 10;
     DET_TRY_ASSIGN(auto const file, open_log(path));
     if (!file) return std::size_t{0};
@@ -165,8 +165,8 @@ Result<std::size_t> find_time(std::filesystem::path const& path, std::string_vie
     }
 }
 
-Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
-                           LogSink const& sink) {
+Result<SinkResult> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter,
+                                   TornLine torn, LogSink const& sink) {
     auto const buffer_size =
         std::clamp(memory / std::max<std::size_t>(logs.size(), 1), buffer_min, buffer_max);
     std::vector<Source> sources;
@@ -187,11 +187,11 @@ Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter
         line.run = run;
         line.node = source.log->node;
         line.offset = source.reader.line_offset();
-        if (sink(line) == Go::stop) {
+        if (sink(line) == SinkResult::stop) {
             // The next lines of the other logs were read but not passed on.
             heap.pop_back();
             for (auto* const other : heap) other->log->offset = other->reader.line_offset();
-            return Go::stop;
+            return SinkResult::stop;
         }
         DET_TRY_ASSIGN(bool const has_line, source.reader.next());
         source.log->offset = source.reader.offset();
@@ -201,7 +201,7 @@ Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter
             heap.pop_back();
         }
     }
-    return Go::on;
+    return SinkResult::go_on;
 }
 
 }  // namespace det::cli

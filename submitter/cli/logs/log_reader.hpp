@@ -62,11 +62,11 @@ Result<LogTail> find_tail(std::filesystem::path const& path, std::size_t from, s
 
 /// The offset of the first line that is not earlier than `time`; the end of the last whole line if there is
 /// none. The times of a log ascend.
-Result<std::size_t> find_time(std::filesystem::path const& path, std::string_view time);
+Result<std::size_t> find_offset_of_time(std::filesystem::path const& path, std::string_view time);
 
 /// The answer of a sink: `on` if it wants more lines.
-enum class Go { on, stop };
-using LogSink = std::function<Go(LogLine const& line)>;
+enum class SinkResult { go_on, stop };
+using LogSink = std::function<SinkResult(LogLine const& line)>;
 
 /// A node's log and the offset up to which it has been read.
 struct NodeLog {
@@ -79,7 +79,7 @@ struct NodeLog {
 /// Passes the lines of a run's node logs that match `filter` to `sink`, ordered by time. Reads each log from
 /// its offset to `end` or its present end and advances the offset; if the sink stops, to the end of the last
 /// line that it got. Holds one buffer per log in memory.
-Result<Go> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter, TornLine torn,
-                           LogSink const& sink);
+Result<SinkResult> merge_node_logs(std::span<NodeLog> logs, std::uint32_t run, LogFilter const& filter,
+                                   TornLine torn, LogSink const& sink);
 
 }  // namespace det::cli

@@ -10,7 +10,7 @@
 
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {
@@ -31,18 +31,18 @@ public:
     }
 
     template <class Print>
-    Go take(LogLine const& line, Print&& print) {
+    SinkResult take(LogLine const& line, Print&& print) {
         if (head_) {
-            if (*head_ == 0) return Go::stop;
+            if (*head_ == 0) return SinkResult::stop;
             print(line);
-            return --*head_ == 0 ? Go::stop : Go::on;
+            return --*head_ == 0 ? SinkResult::stop : SinkResult::go_on;
         }
         if (tail_) {
             keep(line);
         } else {
             print(line);
         }
-        return Go::on;
+        return SinkResult::go_on;
     }
 
     /// Prints the kept last lines. The caller calls it after all existing lines were read. Later lines are
@@ -79,8 +79,8 @@ private:
 
 Status show(LogFollower& follower, LogWindow window, LogPrinter& printer) {
     auto const print = [&](LogLine const& line) { printer.print(line); };
-    DET_TRY(
-        follower.read_news(TornLine::show, [&](LogLine const& line) { return window.take(line, print); }));
+    DET_TRY(follower.read_new_lines(TornLine::show,
+                                    [&](LogLine const& line) { return window.take(line, print); }));
     window.finish(print);
     return Ok{};
 }
@@ -90,10 +90,10 @@ Status follow(RootLayout const& root, TrialId id, LogFollower& follower, LogWind
     auto const print = [&](LogLine const& line) { printer.print(line); };
     auto const sink = [&](LogLine const& line) { return window.take(line, print); };
     // Reads all existing lines first, because the tail is known only then. Then follows new lines.
-    DET_TRY_ASSIGN(auto const go, follower.read_news(TornLine::leave, sink));
+    DET_TRY_ASSIGN(auto const go, follower.read_new_lines(TornLine::leave, sink));
     window.finish(print);
     printer.flush();
-    if (go == Go::stop) return Ok{};
+    if (go == SinkResult::stop) return Ok{};
     DET_TRY_ASSIGN(auto const state, follow_trial(
                                          root, id, follower, sink, [&] { printer.flush(); }, session));
     session.say(fmt::format("trial {}: {}", to_string(id), to_string(state)));

@@ -15,7 +15,7 @@ void append_row(std::string& text, std::vector<std::string> const& row,
     for (std::size_t i = 0; i < row.size(); ++i) {
         if (i > 0) text += gap;
         text += row[i];
-        text.append(widths[i] - columns_of(row[i]), ' ');
+        text.append(widths[i] - display_width(row[i]), ' ');
     }
     text.resize(text.find_last_not_of(' ') + 1);
     text += '\n';
@@ -74,9 +74,9 @@ void Table::add(std::vector<std::string> row) {
 
 std::string Table::render() const {
     std::vector<std::size_t> widths;
-    for (auto const& cell : header_) widths.push_back(columns_of(cell));
+    for (auto const& cell : header_) widths.push_back(display_width(cell));
     for (auto const& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
     }
     std::string text;
     append_row(text, header_, widths);
@@ -100,7 +100,7 @@ std::string short_time(std::optional<UtcTime> const& time) {
     return text + "Z";
 }
 
-std::size_t columns_of(std::string_view text) {
+std::size_t display_width(std::string_view text) {
     std::size_t columns = 0;
     while (!text.empty()) {
         auto const character = first_character(text);
@@ -110,7 +110,7 @@ std::size_t columns_of(std::string_view text) {
     return columns;
 }
 
-std::string fit_columns(std::string_view text, std::size_t columns) {
+std::string fit_to_width(std::string_view text, std::size_t columns) {
     std::string out;
     while (!text.empty()) {
         auto const character = first_character(text);

@@ -28,9 +28,9 @@ std::string short_time(std::optional<UtcTime> const& time);
 
 /// Returns the number of terminal columns that the text needs: two for a wide character, none for a combining
 /// mark. The caller must have escaped control bytes.
-std::size_t columns_of(std::string_view text);
+std::size_t display_width(std::string_view text);
 
 /// Cuts the text or appends blanks, so that it has exactly `columns` columns. Never cuts within a character.
-std::string fit_columns(std::string_view text, std::size_t columns);
+std::string fit_to_width(std::string_view text, std::size_t columns);
 
 }  // namespace det::cli

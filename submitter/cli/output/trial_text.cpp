@@ -87,12 +87,12 @@ std::string ends_text(tracker::history::TrialView const& trial) {
     return parts.empty() ? "" : fmt::format("Ends: {}\n", join(parts, ", "));
 }
 
-std::string failure_text(RunId run, RankEnd const& failure) {
+std::string failure_text(RunId run, RankFailure const& failure) {
     constexpr std::size_t lines_max = 20;
     auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));
     auto const lines = split_lines(failure.last_output);
     for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
-        text += fmt::format("    {}\n", harmless(lines[i]));
+        text += fmt::format("    {}\n", escape_control_except_tabs(lines[i]));
     auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";
     return text + fmt::format("The whole log: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
                               run.number, rank);

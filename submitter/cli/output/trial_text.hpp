@@ -1,7 +1,7 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/rank_end.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/protocol/rank_failure.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <map>
 #include <string>
@@ -25,7 +25,7 @@ std::string ends_text(tracker::history::TrialView const& trial);
 
 /// Describes the first rank that failed in a run: how it ended, its last output, and the command that prints
 /// its whole log.
-std::string failure_text(RunId run, RankEnd const& failure);
+std::string failure_text(RunId run, RankFailure const& failure);
 
 /// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);

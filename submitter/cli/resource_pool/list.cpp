@@ -31,8 +31,8 @@ private:
         Table table({"Name", "Default", "Partition", "Type", "Slots/Node", "Slots (used/total)",
                      "Nodes (free/out/total)", "Preemption", "Grace", "Waiting", "Running"});
         for (auto const& [pool, use] : views) {
-            table.add({pool.name, default_words(pool), pool.partition, type_words(pool), slots_words(pool),
-                       fmt::format("{}/{}", use.slots_used, use.slots),
+            table.add({pool.name, default_words(pool), pool.partition, type_words(pool),
+                       slots_per_node_text(pool), fmt::format("{}/{}", use.slots_used, use.slots),
                        fmt::format("{}/{}/{}", use.nodes_free, use.nodes_out, use.nodes),
                        pool.is_up ? pool.preempt_mode : "DOWN", fmt::format("{} s", pool.grace_time.count()),
                        std::to_string(use.jobs_waiting), std::to_string(use.jobs_running)});

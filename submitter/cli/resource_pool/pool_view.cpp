@@ -94,7 +94,7 @@ std::string type_words(site::Pool const& pool) {
     return names.empty() ? type : type + " " + join(names, ", ");
 }
 
-std::string slots_words(site::Pool const& pool) {
+std::string slots_per_node_text(site::Pool const& pool) {
     std::vector<std::string> numbers;
     for (auto const& kind : pool.kinds) {
         auto number = std::to_string(kind.slots_per_node);

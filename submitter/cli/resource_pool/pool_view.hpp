@@ -18,8 +18,8 @@ Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session);
 
 Json to_json(PoolView const& view);
 
-std::string default_words(site::Pool const& pool);  // "compute", "aux", "compute, aux", ""
-std::string type_words(site::Pool const& pool);     // "cuda a100", "cpu"
-std::string slots_words(site::Pool const& pool);    // "8", "8, 4"
+std::string default_words(site::Pool const& pool);        // "compute", "aux", "compute, aux", ""
+std::string type_words(site::Pool const& pool);           // "cuda a100", "cpu"
+std::string slots_per_node_text(site::Pool const& pool);  // "8", "8, 4"
 
 }  // namespace det::cli

@@ -157,9 +157,9 @@ public:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         experiment::ConfigSources sources{config_, template_, overrides_};
-        DET_TRY(read_standard_input(sources, session));
-        DET_TRY_ASSIGN(sources.shared_templates,
-                       experiment::find_shared_templates(session.environment, site));
+        DET_TRY(read_config_if_stdin(sources, session));
+        DET_TRY_ASSIGN(sources.shared_template_directories,
+                       experiment::find_shared_template_directories(session.environment, site));
         DET_TRY_ASSIGN(auto const loaded, experiment::load_config(sources, root, session.clock.now()));
         print(session.err, loaded.warnings, session.style);
         DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));

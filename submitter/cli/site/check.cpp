@@ -22,7 +22,7 @@ public:
         print(session.err, file.warnings, session.style);
         DET_TRY_ASSIGN(auto const partitions, session.slurm.query_partitions());
         DET_TRY_ASSIGN(auto const config, session.slurm.query_cluster_config());
-        auto findings = site::check_site(file, partitions, config, experiment::find_plugin(config));
+        auto findings = site::check_site(file, partitions, config, experiment::collect_plugin_facts(config));
         auto const accounting = experiment::find_accounting_findings(file, partitions, config, session);
         findings.insert(findings.end(), accounting.begin(), accounting.end());
         auto const changes = count_changes(findings);

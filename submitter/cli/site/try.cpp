@@ -1,5 +1,5 @@
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/try_pool.hpp>
+#include <det/experiment/run_preflight_jobs.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -14,7 +14,7 @@
 namespace det::cli {
 namespace {
 
-using experiment::TriedPool;
+using experiment::PoolPreflight;
 
 std::string rate_text(double bytes_per_s) {
     // The number comes from a node and may be out of range.
@@ -35,7 +35,7 @@ Json as_json(PreflightFacts const& node) {
             {"path", node.path}};
 }
 
-Table as_table(std::vector<TriedPool> const& pools) {
+Table as_table(std::vector<PoolPreflight> const& pools) {
     Table table(
         {"Resource Pool", "Node", "Interface", "From Peer", "Storage Writes", "Storage Free", "GPUs"});
     for (auto const& tried : pools) {
@@ -67,8 +67,8 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const pools, choose_pools(session));
-        DET_TRY_ASSIGN(auto const tried,
-                       experiment::try_pools(pools, root, std::chrono::seconds(timeout_s_), session));
+        DET_TRY_ASSIGN(auto const tried, experiment::run_preflight_jobs(
+                                             pools, root, std::chrono::seconds(timeout_s_), session));
         std::vector<site::Finding> findings;
         for (auto const& pool : tried)
             findings.insert(findings.end(), pool.findings.begin(), pool.findings.end());
@@ -98,7 +98,7 @@ private:
         return chosen;
     }
 
-    static Json to_json(std::vector<TriedPool> const& tried, std::vector<site::Finding> const& findings) {
+    static Json to_json(std::vector<PoolPreflight> const& tried, std::vector<site::Finding> const& findings) {
         auto pools = Json::array();
         for (auto const& pool : tried) {
             auto nodes = Json::array();

@@ -1,4 +1,4 @@
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/order.hpp>
 
@@ -27,7 +27,7 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto snapshot,
-                       experiment::query_jobs(session, experiment::PartitionsNeed::where_they_matter));
+                       experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot, experiment::experiment_job_owner(session));
         if (session.wants_json()) {
             session.answer(as_json(rows));

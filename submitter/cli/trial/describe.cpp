@@ -8,10 +8,10 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
-#include "output/view_json.hpp"
-#include "trial/wait_summary.hpp"
+#include "trial/rank_wait_summary.hpp"
 
 namespace det::cli {
 namespace {
@@ -98,7 +98,7 @@ public:
         } else {
             session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), report_text(report),
-                                       wait_text(waits), ends_text(trial), runs_table(trial),
+                                       straggler_text(waits), ends_text(trial), runs_table(trial),
                                        interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session));
         }
@@ -106,10 +106,10 @@ public:
     }
 
 private:
-    static std::optional<WaitSummary> load_waits(TrialLayout const& layout,
-                                                 tracker::history::TrialView const& trial,
-                                                 Session const& session) {
-        auto summary = load_wait_summary(layout, trial, session.clock.now());
+    static std::optional<RankWaitSummary> load_waits(TrialLayout const& layout,
+                                                     tracker::history::TrialView const& trial,
+                                                     Session const& session) {
+        auto summary = load_rank_wait_summary(layout, trial, session.clock.now());
         if (summary) return *std::move(summary);
         session.warn(std::move(summary).error().while_doing("looking for the rank that others wait for"));
         return std::nullopt;
@@ -128,15 +128,15 @@ private:
         return failure ? failure_text({trial.record.id, number}, *failure) : "";
     }
 
-    static std::optional<RankEnd> first_failure(ExperimentLayout const& experiment, TrialId id,
-                                                std::uint32_t run, Session const& session) {
-        auto ends = journal::load_rank_ends(experiment.trial(id.index).run(run));
+    static std::optional<RankFailure> first_failure(ExperimentLayout const& experiment, TrialId id,
+                                                    std::uint32_t run, Session const& session) {
+        auto ends = journal::load_rank_failures(experiment.trial(id.index).run(run));
         if (ends) return first_to_fail(*ends);
         session.warn(std::move(ends).error().while_doing("looking for the rank that failed first"));
         return std::nullopt;
     }
 
-    static Json to_json(std::optional<RankEnd> const& failure) {
+    static Json to_json(std::optional<RankFailure> const& failure) {
         if (!failure) return nullptr;
         return {{"time", format_utc(failure->time)},
                 {"rank", failure->rank ? Json(*failure->rank) : Json(nullptr)},

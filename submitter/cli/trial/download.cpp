@@ -4,15 +4,15 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/list_checkpoints.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
-#include <det/tracker/history/view.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "checkpoint/checkpoint_order.hpp"
 #include "command.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 namespace det::cli {
 namespace {
@@ -73,7 +73,7 @@ private:
         if (known.empty()) return none("checkpoint");
         if (!wants_best_ && !order_.sort_by) return known.back().uuid;
         auto best = known;
-        sort_best_first(best, searcher.smaller_is_better);
+        filter_and_sort_by_metric(best, searcher.smaller_is_better);
         if (best.empty()) return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
         return best.front().uuid;
     }

@@ -15,8 +15,8 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::kill_trial(id_, session));
-        session.confirm(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}},
-                        fmt::format("Killed trial {}", to_string(id)));
+        session.print_confirmation(Json{{"id", to_integer(id)}, {"name", to_string(id)}, {"desired", "kill"}},
+                                   fmt::format("Killed trial {}", to_string(id)));
         return ExitCode::done;
     }
 

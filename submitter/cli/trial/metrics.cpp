@@ -8,11 +8,11 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/load_interruptions.hpp"
 #include "output/metric_value.hpp"
 #include "output/output_style.hpp"
 #include "output/plot.hpp"
 #include "output/table.hpp"
-#include "output/view_json.hpp"
 
 namespace det::cli {
 namespace {

@@ -8,7 +8,7 @@ namespace det::cli {
 
 Result<std::vector<NodeProfile>> load_node_profiles(RunLayout const& run, ProfiledPeriod const& period) {
     std::vector<NodeProfile> nodes;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.supervisor_journal()));
     if (life.records.empty()) return nodes;
     auto const* const started = std::get_if<RunStarted>(&life.records.front());
     if (started == nullptr) return nodes;

@@ -81,7 +81,7 @@ private:
             return Error{codes::internal, fmt::format("the run has {} nodes", hosts.size())};
         auto const job = slurm::parse_job_ref(started.job);
         if (!job) return Error{codes::damaged, fmt::format("'{}' is no job", started.job)};
-        DET_TRY_ASSIGN(auto const number, session.slurm.query_running_job_number(*job));
+        DET_TRY_ASSIGN(auto const number, session.slurm.query_running_job_id(*job));
         auto const run = experiment.layout.trial(id.index).run(static_cast<std::uint32_t>(runs.size() - 1));
         int const gpus = shape.slot_type == SlotType::cpu ? 0 : shape.slots_per_node;
         return RankPlace{number, hosts[node], gpus, run.path().string()};

@@ -75,13 +75,14 @@ Diagnostics Checker::finish() && {
     return std::move(found_);
 }
 
-void Checker::check(Node const& value, Type const& type, Path const& path, yaml::Location const& owner) {
+void Checker::check(Node const& value, Type const& type, Path const& path,
+                    yaml::Location const& key_location) {
     if (is_full()) return;
-    if (type.shape == Shape::hyperparameter) return check_hyperparameter(value, path, owner);
+    if (type.shape == Shape::hyperparameter) return check_hyperparameter(value, path, key_location);
     if (value.is_null()) return;
     auto const* alternative = find_alternative(type, value.kind());
-    if (alternative == nullptr || !accepts(*alternative, value.kind())) return check_kind(value, type, path);
-    check_contents(value, *alternative, path, owner);
+    if (alternative == nullptr || !accepts(*alternative, value.kind())) return refuse_kind(value, type, path);
+    check_contents(value, *alternative, path, key_location);
     run_rule(value, *alternative, path);
     if (alternative != &type) run_rule(value, type, path);
 }
@@ -91,7 +92,7 @@ void Checker::run_rule(Node const& value, Type const& type, Path const& path) {
     if (type.rule != nullptr) type.rule(value, path, *this);
 }
 
-void Checker::check_kind(Node const& value, Type const& type, Path const& path) {
+void Checker::refuse_kind(Node const& value, Type const& type, Path const& path) {
     refuse_at(path,
               Error{codes::wrong_type,
                     fmt::format("{} must be {}, found {}", subject(path), expected(type), describe(value)),
@@ -100,7 +101,7 @@ void Checker::check_kind(Node const& value, Type const& type, Path const& path) 
 }
 
 void Checker::check_contents(Node const& value, Type const& type, Path const& path,
-                             yaml::Location const& owner) {
+                             yaml::Location const& key_location) {
     switch (type.shape) {
         case Shape::anything:
             return check_finite(value, path);
@@ -113,9 +114,9 @@ void Checker::check_contents(Node const& value, Type const& type, Path const& pa
         case Shape::map:
             return check_items(value, type, path);
         case Shape::tagged_union:
-            return check_union(value, type, path, owner);
+            return check_union(value, type, path, key_location);
         case Shape::object:
-            check_present(value, type.keys, path, owner);
+            check_present(value, type.keys, path, key_location);
             return check_keys(value, type, path);
         case Shape::boolean:
         case Shape::text:
@@ -163,7 +164,7 @@ void Checker::check_items(Node const& value, Type const& type, Path const& path)
     for (std::size_t i = 0; i < value.items().size(); ++i) {
         auto const& item = value.items()[i];
         bool const may_be_null = type.item->shape == Shape::anything;
-        if (item.is_null() && !may_be_null) check_kind(item, *type.item, path[i]);
+        if (item.is_null() && !may_be_null) refuse_kind(item, *type.item, path[i]);
         check(item, *type.item, path[i], item.location());
     }
     for (auto const& entry : value.entries())
@@ -176,7 +177,7 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
         auto const* key = find_key(type, value, entry.key);
         if (key != nullptr) {
             check(entry.value, key->type, path / entry.key, entry.key_location);
-            if (!key->ignored_reason.empty() && !entry.value.is_null() && !is_final()) {
+            if (!key->ignored_reason.empty() && !entry.value.is_null() && !is_merged()) {
                 found_.warn(Error{codes::not_supported,
                                   fmt::format("'{}' is ignored: {}", entry.key, key->ignored_reason), "",
                                   entry.key_location.span()});
@@ -191,7 +192,7 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
 }
 
 void Checker::check_present(Node const& value, std::span<Key const> keys, Path const& path,
-                            yaml::Location const& owner) {
+                            yaml::Location const& key_location) {
     for (auto const& key : keys) {
         auto const* found = value.find(key.name);
         bool const may_be_null = key.type.shape == Shape::anything;
@@ -200,7 +201,7 @@ void Checker::check_present(Node const& value, std::span<Key const> keys, Path c
         refuse_at(path,
                   Error{codes::missing_key,
                         fmt::format("'{}' is missing{}{}", key.name, where.empty() ? "" : " in ", where),
-                        fmt::format("add '{}: ...': {}", key.name, key.help), owner.span()},
+                        fmt::format("add '{}: ...': {}", key.name, key.help), key_location.span()},
                   records_violations() ? missing_key_message(key.name) : "");
     }
 }
@@ -212,7 +213,7 @@ bool Checker::is_required(Required required) const {
         case Required::always:
             return true;
         case Required::when_merged:
-            return is_final();
+            return is_merged();
         case Required::to_create:
             return is_for_creation();
     }
@@ -220,13 +221,13 @@ bool Checker::is_required(Required required) const {
 }
 
 void Checker::check_union(Node const& value, Type const& type, Path const& path,
-                          yaml::Location const& owner) {
-    check_present(value, type.keys, path, owner);
+                          yaml::Location const& key_location) {
+    check_present(value, type.keys, path, key_location);
     auto const* tag = value.find(type.tag);
     auto const* member = find_member(type, value);
     if (tag != nullptr && tag->is_text() && member == nullptr) return refuse_tag(*tag, type, path);
     if (member != nullptr) {
-        check_present(value, member->keys, path, owner);
+        check_present(value, member->keys, path, key_location);
         if (!member->replacement.empty() && is_for_creation()) {
             refuse_at(path, Error{codes::not_supported,
                                   fmt::format("{} '{}' is no longer supported", path.text(), member->name),
@@ -250,12 +251,12 @@ void Checker::refuse_tag(Node const& tag, Type const& type, Path const& path) {
               type.determined_message);
 }
 
-void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Location const& owner) {
+void Checker::check_hyperparameter(Node const& value, Path const& path, yaml::Location const& key_location) {
     switch (schema::hyperparameter_form(value)) {
         case schema::HyperparameterForm::constant:
             return check_finite(value, path);
         case schema::HyperparameterForm::searched:
-            return check(value, schema::searched_hyperparameter, path, owner);
+            return check(value, schema::searched_hyperparameter, path, key_location);
         case schema::HyperparameterForm::nested:
             for (auto const& entry : value.entries()) {
                 check_hyperparameter(entry.value, path / entry.key, entry.key_location);
@@ -269,7 +270,7 @@ Diagnostics check_sanity(Node const& written) {
     return std::move(checker).finish();
 }
 
-Diagnostics check_completeness(Node const& merged) {
+Diagnostics check_for_creation(Node const& merged) {
     Checker checker(Checker::Phase::creation);
     checker.check(merged, schema::experiment, Path{}, merged.location());
     return std::move(checker).finish();

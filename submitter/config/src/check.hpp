@@ -37,9 +37,10 @@ public:
                      schema::Type const& whole = schema::experiment)
         : phase_(phase), violations_(violations), whole_(whole) {}
 
-    /// `owner` is the location of the value's key. Missing keys are reported there.
+    /// Missing keys of `value` are reported at `key_location`: the location of the value's key; for an item
+    /// of a list or a whole document, the location of the value.
     void check(yaml::Node const& value, schema::Type const& type, Path const& path,
-               yaml::Location const& owner);
+               yaml::Location const& key_location);
 
     /// Reports an error of the value whose rule is running. `message` contains the path. `determined` is
     /// Determined's message, if it is not a part of `message`.
@@ -51,7 +52,7 @@ public:
     }
     /// Reports an error of a value inside the value whose rule is running.
     void refuse_at(Path const& path, Error error, std::string_view determined = {});
-    bool is_final() const { return phase_ != Phase::sanity; }
+    bool is_merged() const { return phase_ != Phase::sanity; }
     bool is_for_creation() const { return phase_ == Phase::creation; }
     /// True if the limit of errors is reached. There is a limit because users do not read a thousand errors,
     /// and each error needs a search for the most similar word.
@@ -63,19 +64,19 @@ private:
     static constexpr int refused_max = 100;
 
     void run_rule(yaml::Node const& value, schema::Type const& type, Path const& path);
-    void check_kind(yaml::Node const& value, schema::Type const& type, Path const& path);
+    void refuse_kind(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_contents(yaml::Node const& value, schema::Type const& type, Path const& path,
-                        yaml::Location const& owner);
+                        yaml::Location const& key_location);
     void check_number(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_choice(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_items(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_keys(yaml::Node const& value, schema::Type const& type, Path const& path);
     void check_present(yaml::Node const& value, std::span<schema::Key const> keys, Path const& path,
-                       yaml::Location const& owner);
+                       yaml::Location const& key_location);
     void check_union(yaml::Node const& value, schema::Type const& type, Path const& path,
-                     yaml::Location const& owner);
+                     yaml::Location const& key_location);
     void refuse_tag(yaml::Node const& tag, schema::Type const& type, Path const& path);
-    void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Location const& owner);
+    void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Location const& key_location);
     void check_finite(yaml::Node const& value, Path const& path);
     bool is_required(schema::Required required) const;
     bool records_violations() const { return violations_ != nullptr; }

@@ -101,7 +101,7 @@ Node add_defaults(Node const& merged) { return add_defaults(merged, schema::expe
 
 Result<ExperimentConfig, Diagnostics> read_experiment_config(yaml::Node const& merged) {
     auto const effective = add_defaults(normalise(merged, schema::experiment));
-    if (auto problems = check_completeness(effective); problems.has_errors()) return problems;
+    if (auto problems = check_for_creation(effective); problems.has_errors()) return problems;
     ExperimentConfig config;
     schema::assign_object(&config, effective, schema::experiment);
     config.effective = effective;

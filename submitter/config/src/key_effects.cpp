@@ -80,8 +80,8 @@ enum class Extent { complete, part };
 /// Walks over the values that were written, and reports those whose row has a reason.
 class EffectWalk {
 public:
-    EffectWalk(Node const& config, std::span<yaml::Location const> not_users, Extent extent)
-        : config_(config), not_users_(not_users), extent_(extent) {}
+    EffectWalk(Node const& config, std::span<yaml::Location const> non_user_sources, Extent extent)
+        : config_(config), non_user_sources_(non_user_sources), extent_(extent) {}
 
     Diagnostics run() && {
         visit_entries(config_, "");
@@ -111,8 +111,8 @@ private:
 
     std::string_view reason_of(KeyEffect const& effect) const {
         if (effect.consumer == Consumer::nothing) return effect.effect;
-        bool const is_asked = extent_ == Extent::complete && effect.find_reason != nullptr;
-        return is_asked ? effect.find_reason(config_) : std::string_view();
+        bool const is_asked = extent_ == Extent::complete && effect.why_no_effect != nullptr;
+        return is_asked ? effect.why_no_effect(config_) : std::string_view();
     }
 
     void report(std::string const& key, Node::Entry const& entry, std::string_view reason) {
@@ -133,12 +133,12 @@ private:
 
     bool is_users(yaml::Location const& location) const {
         return location.is_written() &&
-               std::none_of(not_users_.begin(), not_users_.end(),
+               std::none_of(non_user_sources_.begin(), non_user_sources_.end(),
                             [&](auto const& document) { return document.source == location.source; });
     }
 
     Node const& config_;
-    std::span<yaml::Location const> not_users_;
+    std::span<yaml::Location const> non_user_sources_;
     Extent extent_;
     Diagnostics found_;
 };
@@ -180,8 +180,9 @@ KeyEffect const* find_effect(std::string_view key) {
 
 std::vector<LeafKey> leaf_keys() { return LeafCollector().collect(); }
 
-Diagnostics find_keys_without_effect(Node const& effective, std::span<yaml::Location const> not_users) {
-    return EffectWalk(effective, not_users, Extent::complete).run();
+Diagnostics find_keys_without_effect(Node const& effective,
+                                     std::span<yaml::Location const> non_user_sources) {
+    return EffectWalk(effective, non_user_sources, Extent::complete).run();
 }
 
 Diagnostics find_keys_without_effect_in_part(Node const& document) {

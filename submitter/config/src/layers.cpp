@@ -80,7 +80,7 @@ Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin)
                  "begin with 'name: ...'", document->location().span()};
 }
 
-Result<Node, Diagnostics> replace_value(Node const& document, Layer const& override_layer) {
+Result<Node, Diagnostics> apply_override(Node const& document, Layer const& override_layer) {
     Diagnostics problems;
     auto replaced =
         with_value(document, steps_of(override_layer.document, override_layer.replaces), problems);

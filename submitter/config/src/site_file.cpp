@@ -153,7 +153,7 @@ std::string expand_storage_root(std::string_view storage_root, std::string_view 
     return path;
 }
 
-std::optional<std::int64_t> parse_time_limit(std::string_view text) {
+std::optional<std::int64_t> parse_time_limit_s(std::string_view text) {
     auto const dash = text.find('-');
     bool const has_days = dash != std::string_view::npos;
     std::int64_t seconds = 0;

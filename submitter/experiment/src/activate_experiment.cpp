@@ -3,7 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
-#include <det/slurm/submit_array.hpp>
+#include <det/slurm/resubmit_tasks.hpp>
 
 #include <chrono>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ bool is_interrupted(tracker::history::TrialView const& trial) {
 /// In an experiment whose tasks claim trials, removes the claims of interrupted trials, so that a new task
 /// can claim them. The tasks that claimed them have ended.
 Status remove_claims(OpenExperiment const& experiment) {
-    if (!experiment.view.record.is_packed()) return Ok{};
+    if (!experiment.view.record.tasks_claim_trials()) return Ok{};
     for (auto const& trial : experiment.view.trials) {
         if (is_interrupted(trial))
             DET_TRY(remove_tree(experiment.layout.trial(trial.record.id.index).claimed()));

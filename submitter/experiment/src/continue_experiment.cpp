@@ -95,7 +95,7 @@ Status clear_leftovers(OpenExperiment const& experiment, Context& context) {
     for (auto const number : numbers) {
         if (in_force.contains(number)) continue;
         DET_TRY(cancel_orphan_jobs(experiment, context));
-        DET_TRY(remove_tree(experiment.layout.at_revision(number).own_path()));
+        DET_TRY(remove_tree(experiment.layout.at_revision(number).revision_path()));
     }
     return Ok{};
 }
@@ -131,8 +131,8 @@ ExperimentSpec next_spec(Continuation const& continuation, std::uint32_t number)
     for (auto const trial : continuation.trials)
         revision.first_runs[trial] = static_cast<std::uint32_t>(record.trials.at(trial).runs.size());
     spec.sbatch_options =
-        render::command_line_options(continuation.request.plan, continuation.experiment.layout,
-                                     job_comment(continuation.experiment.root, before.id));
+        render::sbatch_command_line_options(continuation.request.plan, continuation.experiment.layout,
+                                            job_comment(continuation.experiment.root, before.id));
     return spec;
 }
 
@@ -153,15 +153,15 @@ Result<SubmittedContinuation> write_revision(Continuation const& continuation, C
     if (experiment.view.record.revision() == 0) DET_TRY(keep_original(experiment.layout));
     auto const layout = experiment.layout.at_revision(continued.revision);
     auto const spec = next_spec(continuation, continued.revision);
-    DET_TRY(make_directory(layout.own_path()));
+    DET_TRY(make_directory(layout.revision_path()));
     DET_TRY(write_configuration(continuation.request, layout));
     auto const text = render_spec(spec);
-    DET_TRY(write_file(layout.own_path() / layout.spec().filename(), text));
+    DET_TRY(write_file(layout.revision_path() / layout.spec().filename(), text));
     auto const arrays = pick_tasks(plan_arrays(continuation.request),
                                    planned_trials(experiment.view.record, continuation.trials));
     DET_TRY_ASSIGN(continued.arrays, submit_arrays(continuation.request, layout, spec, arrays, context));
     DET_TRY(record_event(experiment, event_kinds::continued, event_body(continuation, continued), context));
-    DET_TRY(sync_files(layout.own_path()));
+    DET_TRY(sync_files(layout.revision_path()));
     DET_TRY(write_file(layout.spec(), text, 0600, Durability::power_loss));
     return continued;
 }
@@ -187,7 +187,7 @@ Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob>
 /// the next continuation cancels the jobs. If the process ends after it, finish_continuation may be repeated.
 Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& continuation, Context& context) {
     auto const& experiment = continuation.experiment;
-    DET_TRY(submit_test_only(continuation.request, context));
+    DET_TRY(run_sbatch_test_only(continuation.request, context));
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
     DET_TRY_ASSIGN(auto continued, write_revision(continuation, context));
@@ -226,7 +226,7 @@ Result<std::vector<std::uint32_t>> plan_continuation(tracker::history::Experimen
     DET_TRY(check_over(experiment));
     auto const id = experiment.record.id.value;
     auto const& searcher = experiment.record.spec->searcher.name;
-    // Only replacements of invalid trials follow the one trial of this searcher.
+    // The later trials of a single search are replacements of invalid trials: only the last one runs again.
     if (searcher == "single") return std::vector{experiment.trials.back().record.id.index};
     if (searcher != "grid" && searcher != "random") {
         return wrong_state(fmt::format("experiment {} has the searcher '{}': its next trials depend on those "
@@ -267,7 +267,7 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     options.packed_code = record.spec->context;
     options.parent = record.spec->parent;
     DET_TRY_ASSIGN(auto request, make_submission_request(std::move(options), context));
-    DET_TRY(find_stored_code(request));
+    DET_TRY(require_stored_code(request));
     request.source_checkpoint = record.spec->source_checkpoint;
     return request;
 }

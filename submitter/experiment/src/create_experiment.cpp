@@ -94,7 +94,8 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     cleanup.add(layout.path());
     Authorship const created{user_name(context.environment), context.clock.now()};
     auto spec = make_spec(request, id, stored_code, created);
-    spec.sbatch_options = render::command_line_options(request.plan, layout, job_comment(request.root, id));
+    spec.sbatch_options =
+        render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, id));
     DET_TRY(fill_directory(request, spec));
     auto arrays = submit_arrays(request, layout, spec, plan_arrays(request), context);
     if (!arrays) {
@@ -121,10 +122,10 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
 
 /// Lists the code. Refuses a directory or file that other users could change.
 Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code,
-                                                                GroupAccess access, Context& context) {
+                                                                GroupWritePolicy access, Context& context) {
     Diagnostics problems;
-    if (code.directory) check_code_owner("context", *code.directory, access, problems);
-    for (auto const& include : code.includes) check_code_owner("included", include, access, problems);
+    if (code.directory) check_code_permissions("context", *code.directory, access, problems);
+    for (auto const& include : code.includes) check_code_permissions("included", include, access, problems);
     if (problems.has_errors()) return problems;
     context.on_warnings(problems);
     if (!code.directory && code.includes.empty()) return std::optional<pack::ContextTree>();
@@ -153,7 +154,7 @@ Result<std::optional<ContextSpec>> join_and_store(pack::PackingThread& packing, 
 
 Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
                                                           fs::path const& contexts, Context& context) {
-    DET_TRY_ASSIGN(auto const code, list_code(sources, GroupAccess::warned, context));
+    DET_TRY_ASSIGN(auto const code, list_code(sources, GroupWritePolicy::warned, context));
     if (!code) return std::optional<ContextSpec>();
     context.on_warnings(code->warnings);
     DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, contexts));
@@ -170,10 +171,10 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     Cleanup cleanup(request.root);
     std::optional<pack::PackingThread> packing;
     if (code) packing.emplace(*code, request.root.contexts());
-    DET_TRY_ASSIGN(auto accepted, submit_test_only(request, context));
+    DET_TRY_ASSIGN(auto accepted, run_sbatch_test_only(request, context));
     DET_TRY_ASSIGN(auto const stored_code,
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
-                           : find_stored_code(request));
+                           : require_stored_code(request));
     DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
     created.start_estimate = std::move(accepted);
     return created;

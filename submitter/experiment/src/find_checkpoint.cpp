@@ -99,7 +99,8 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
     return std::move(search).result();
 }
 
-Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context) {
+Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,
+                                                       Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
     std::vector<FoundCheckpoint> found;
     for (auto const& uuid : uuids) {

@@ -30,8 +30,8 @@ std::vector<std::int64_t> sizes_around(std::int64_t slots) {
 /// the limit of the partition.
 std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
     std::vector<std::int64_t> limits;
-    if (auto const own = config::parse_time_limit(plan.time_limit)) limits.push_back(*own);
-    auto const longest_s = config::parse_time_limit(plan.pool.partition_time_max);
+    if (auto const own = config::parse_time_limit_s(plan.time_limit)) limits.push_back(*own);
+    auto const longest_s = config::parse_time_limit_s(plan.pool.partition_time_max);
     for (auto const usual : usual_limits_s) {
         bool const is_new = std::ranges::find(limits, usual) == limits.end();
         if (is_new && (!longest_s || usual <= *longest_s)) limits.push_back(usual);
@@ -94,7 +94,7 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
     DET_TRY_ASSIGN(auto request, make_submission_request(options, context));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     DET_TRY_ASSIGN(auto const site, load_site(file, context, Freshness::recent));
-    DET_TRY(submit_test_only(request, context));
+    DET_TRY(run_sbatch_test_only(request, context));
     std::vector<StartTime> answers;
     std::size_t probes = 1;
     for (auto& plan : plans_to_try(request, site)) {
@@ -103,7 +103,7 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
             request.plan = plan;
             // The last --time of sbatch's command line counts.
             auto const minutes = std::max<std::int64_t>(1, limit_s / 60);
-            auto const said = submit_test_only(request, context, {fmt::format("--time={}", minutes)});
+            auto const said = run_sbatch_test_only(request, context, {fmt::format("--time={}", minutes)});
             if (!said && said.error().code == codes::slurm_unreachable) return said.error();
             if (said)
                 answers.push_back(

@@ -106,7 +106,7 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     }
     if (sources.changes) layers.written = layers.changes_written;
     if (sources.template_name)
-        layers.add_template(*sources.template_name, TemplateStore(root, sources.shared_templates));
+        layers.add_template(*sources.template_name, TemplateStore(root, sources.shared_template_directories));
     return layers;
 }
 
@@ -156,19 +156,19 @@ config::PoolEntry const* find_pool(HighToLow const& written, config::SiteFile co
 }
 
 /// Warns about each value of the user that an invariant of the site replaces. The other values of `merged`
-/// are from the documents in `not_users`.
+/// are from the documents in `non_user_sources`.
 void warn_overruled(yaml::Node const& demanded, yaml::Node const& merged, std::string const& path,
-                    std::vector<yaml::Location> const& not_users, Diagnostics& found) {
+                    std::vector<yaml::Location> const& non_user_sources, Diagnostics& found) {
     for (auto const& entry : demanded.entries()) {
         auto const* said = merged.find(entry.key);
         auto const below = path.empty() ? entry.key : path + "." + entry.key;
-        if (said != nullptr) warn_overruled(entry.value, *said, below, not_users, found);
+        if (said != nullptr) warn_overruled(entry.value, *said, below, non_user_sources, found);
     }
     bool const says_otherwise = demanded.is_scalar() && !demanded.is_null() && merged.is_scalar() &&
                                 !merged.is_null() && !(demanded == merged);
-    bool const is_users = std::none_of(not_users.begin(), not_users.end(), [&](auto const& document) {
-        return merged.location().source == document.source;
-    });
+    bool const is_users =
+        std::none_of(non_user_sources.begin(), non_user_sources.end(),
+                     [&](auto const& document) { return merged.location().source == document.source; });
     if (!says_otherwise || !is_users) return;
     found.warn(Error{codes::bad_value, fmt::format("{}: an invariant of the site replaces this value", path),
                      fmt::format("see {}", demanded.location().text()), merged.location().span()});
@@ -197,8 +197,8 @@ Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, Con
     DET_TRY_ASSIGN(auto merged, std::move(merge).finish());
     auto config = config::read_experiment_config(merged);
     if (!config) return config::mask_secrets(config.error(), merged);
-    yaml::Location const not_users[] = {base.location(), site.document.location()};
-    auto const without_effect = config::find_keys_without_effect(config->effective, not_users);
+    yaml::Location const non_user_sources[] = {base.location(), site.document.location()};
+    auto const without_effect = config::find_keys_without_effect(config->effective, non_user_sources);
     warnings.append(config::mask_secrets(without_effect, merged));
     return config;
 }

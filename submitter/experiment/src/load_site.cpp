@@ -54,7 +54,7 @@ bool may_have_memory_limit(site::Pool const& pool) {
 Status add_memory_limits(site::Site& site, Context& context) {
     if (std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
     DET_TRY_ASSIGN(auto const config, query_cluster_config(context, Freshness::recent));
-    for (auto& pool : site.pools) site::set_cluster_memory_limit(pool, config);
+    for (auto& pool : site.pools) site::apply_cluster_memory_limit(pool, config);
     return Ok{};
 }
 

@@ -55,7 +55,7 @@ fs::path object_path(std::string const& written, slurm::ClusterConfig const& con
 
 }  // namespace
 
-site::PluginFacts find_plugin(slurm::ClusterConfig const& config) {
+site::PluginFacts collect_plugin_facts(slurm::ClusterConfig const& config) {
     site::PluginFacts facts;
     facts.plugstack = config.find("PlugStackConfig").value_or("");
     if (facts.plugstack.empty()) facts.plugstack = plugstack_path;

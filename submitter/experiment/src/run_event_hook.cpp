@@ -38,8 +38,8 @@ void run_hook_for_submission(ExperimentSpec const& spec, std::vector<ArrayJob> c
     tell(spec, events::submitted, {{"jobs", std::move(jobs)}}, context);
 }
 
-void run_hook_for_trials(tracker::history::ExperimentView const& experiment, WaitingTrialsEvent const& what,
-                         Context& context) {
+void run_hook_for_trials(tracker::history::ExperimentView const& experiment,
+                         UnsupervisedTrialsEvent const& what, Context& context) {
     if (what.trials.empty() || !experiment.record.spec) return;
     auto trials = Json::array();
     for (auto const& trial : what.trials) trials.push_back(to_string(trial));
@@ -47,7 +47,7 @@ void run_hook_for_trials(tracker::history::ExperimentView const& experiment, Wai
          context);
 }
 
-std::vector<TrialId> waiting_trials(tracker::history::ExperimentView const& experiment) {
+std::vector<TrialId> unsupervised_trials(tracker::history::ExperimentView const& experiment) {
     return trials_in(experiment, {State::queued, State::paused, State::interrupted});
 }
 

@@ -46,7 +46,7 @@ Status check_source(config::ExperimentConfig const& config, std::string const& u
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(
                                          storage != nullptr ? yaml::to_json(*storage) : Json(), environment));
     auto const manifest = store->load_manifest(uuid);
-    if (manifest && !store->has_one_directory()) return Ok{};  // its files would have to be downloaded
+    if (manifest && !store->has_shared_directory()) return Ok{};  // its files would have to be downloaded
     if (manifest) {
         DET_TRY(store->fetch_and_verify(uuid));
         return Ok{};

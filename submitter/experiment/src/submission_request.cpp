@@ -93,7 +93,7 @@ Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context&
 /// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if the
 /// partition does not set this time.
 std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& context) {
-    if (auto const of_partition = site::preemption_notice_s(pool)) return of_partition;
+    if (auto const of_partition = site::partition_grace_time_s(pool)) return of_partition;
     auto const config = query_cluster_config(context, Freshness::recent);
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
@@ -115,7 +115,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     options.sources.site = &file;
     options.sources.find_default_pools = find_default_pools_of(file, context);
-    DET_TRY_ASSIGN(options.sources.shared_templates, find_shared_templates(context.environment, file));
+    DET_TRY_ASSIGN(options.sources.shared_template_directories,
+                   find_shared_template_directories(context.environment, file));
     DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
@@ -143,7 +144,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
                              options.parent,
                              options.packed_code,
                              std::move(source),
-                             file.refuses_group_code ? GroupAccess::refused : GroupAccess::warned,
+                             file.refuses_group_code ? GroupWritePolicy::refused : GroupWritePolicy::warned,
                              std::move(dependency)};
 }
 

@@ -6,7 +6,7 @@
 #include <det/plan/arrays.hpp>
 #include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
-#include <det/slurm/submit_array.hpp>
+#include <det/slurm/resubmit_tasks.hpp>
 #include <det/yaml/render.hpp>
 
 #include <fcntl.h>
@@ -66,7 +66,7 @@ Result<std::string> test_first_array(SubmissionRequest const& request, Context& 
     DET_TRY_ASSIGN(auto const script, render_first_script(request));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     ExperimentLayout const layout(request.root, {0});
-    auto options = render::command_line_options(request.plan, layout, job_comment(request.root, {0}));
+    auto options = render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, {0}));
     options.insert(options.end(), more_options.begin(), more_options.end());
     return context.slurm.test_submission({options, in_memory.path(), context.environment});
 }
@@ -141,8 +141,8 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
     return render_script(request, id, plan_arrays(request).front());
 }
 
-Result<std::string> submit_test_only(SubmissionRequest& request, Context& context,
-                                     std::vector<std::string> const& more_options) {
+Result<std::string> run_sbatch_test_only(SubmissionRequest& request, Context& context,
+                                         std::vector<std::string> const& more_options) {
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
     if (request.plan.must_wait_for_nodes()) return std::string();
     for (;;) {
@@ -154,7 +154,7 @@ Result<std::string> submit_test_only(SubmissionRequest& request, Context& contex
     }
 }
 
-Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& request) {
+Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request) {
     if (!request.packed_code || path_exists(request.root.context(request.packed_code->sha256)))
         return request.packed_code;
     return Error{codes::no_such_file,

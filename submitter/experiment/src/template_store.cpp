@@ -58,8 +58,8 @@ Status check_shared(fs::path const& file) {
 
 }  // namespace
 
-Result<std::vector<fs::path>> find_shared_templates(Environment const& environment,
-                                                    config::SiteFile const& site) {
+Result<std::vector<fs::path>> find_shared_template_directories(Environment const& environment,
+                                                               config::SiteFile const& site) {
     std::vector<fs::path> directories;
     auto const named = environment.find("DET_TEMPLATES").value_or("");
     for (auto const each : split(named, ':')) {
@@ -81,7 +81,7 @@ TemplateStore::TemplateStore(RootLayout root, std::vector<fs::path> shared)
 Result<TemplateStore, Diagnostics> TemplateStore::open(Environment const& environment) {
     DET_TRY_ASSIGN(auto root, find_root(environment));
     DET_TRY_ASSIGN(auto const site, load_site_file(environment));
-    DET_TRY_ASSIGN(auto shared, find_shared_templates(environment, site));
+    DET_TRY_ASSIGN(auto shared, find_shared_template_directories(environment, site));
     return TemplateStore(std::move(root), std::move(shared));
 }
 

@@ -66,7 +66,7 @@ std::string shown_text(CheckedTemplate const& of) {
 
 Result<std::string, Diagnostics> with_value(CheckedTemplate const& old, std::string_view assignment) {
     DET_TRY_ASSIGN(auto const change, config::parse_override(assignment));
-    DET_TRY_ASSIGN(auto const wanted, config::replace_value(old.document, change));
+    DET_TRY_ASSIGN(auto const wanted, config::apply_override(old.document, change));
     // Checks `wanted` and not the new text, so that an error refers to the command line.
     if (auto const found = config::check_sanity(wanted); found.has_errors())
         return config::mask_secrets(found, wanted);

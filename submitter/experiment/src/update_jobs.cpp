@@ -96,7 +96,7 @@ Status write_pool(ExperimentLayout const& layout, std::string const& partition) 
 
 std::vector<JobUpdate> plan_end(tracker::history::ExperimentView const& experiment, DesiredState desired) {
     auto const& record = experiment.record;
-    if (record.is_packed()) return plan_packed_end(experiment, desired);
+    if (record.tasks_claim_trials()) return plan_packed_end(experiment, desired);
     std::vector<JobUpdate> updates;
     for (auto const& trial : experiment.trials) {
         auto const task = record.task_of(trial.record.id.index);
@@ -116,7 +116,7 @@ std::vector<JobUpdate> plan_pause(tracker::history::ExperimentView const& experi
                                            return array.runs(trial.record.id.index) && is_in_slurm(trial) &&
                                                   !has_begun(trial);
                                        });
-        if (waits || experiment.record.is_packed())
+        if (waits || experiment.record.tasks_claim_trials())
             updates.push_back({JobUpdate::Kind::hold, {array.job, {}}});
     }
     for (auto const& task : running_tasks(experiment))
@@ -128,7 +128,7 @@ std::vector<JobUpdate> plan_kill(tracker::history::ExperimentRecord const& recor
                                  tracker::history::TrialView const& trial) {
     auto const task = record.task_of(trial.record.id.index);
     if (!task || !is_in_slurm(trial)) return {};
-    if (!record.is_packed()) return {{JobUpdate::Kind::cancel_job, *task}};
+    if (!record.tasks_claim_trials()) return {{JobUpdate::Kind::cancel_job, *task}};
     // A waiting trial needs no call: its supervisor reads the trial's `desired` file before it starts the
     // trial.
     if (!has_begun(trial)) return {};
@@ -158,8 +158,8 @@ Status update_jobs(std::vector<JobUpdate> const& updates, slurm::SlurmClient& sl
     return Ok{};
 }
 
-void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
-                 queue::ExperimentJobOwner const& owner, Context& context) {
+void update_spec_partition(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                           queue::ExperimentJobOwner const& owner, Context& context) {
     auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
     auto const root = find_root(context.environment);
     if (moved == jobs.end() || !root) return;

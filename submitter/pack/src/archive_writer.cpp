@@ -172,7 +172,7 @@ ArchiveWriter::ArchiveWriter(int fd, std::string path, std::uint64_t size_bytes)
 
 Status ArchiveWriter::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        auto const free = free_space();
+        auto const free = write_buffer();
         auto const size = std::min(free.size(), bytes.size());
         std::copy_n(bytes.begin(), size, free.begin());
         DET_TRY(advance(size));
@@ -181,7 +181,7 @@ Status ArchiveWriter::write(std::string_view bytes) {
     return Ok{};
 }
 
-std::span<char> ArchiveWriter::free_space() { return std::span(block_).subspan(used_); }
+std::span<char> ArchiveWriter::write_buffer() { return std::span(block_).subspan(used_); }
 
 Status ArchiveWriter::advance(std::size_t size_bytes) {
     used_ += size_bytes;

@@ -68,7 +68,7 @@ public:
     Status write(std::string_view bytes);
     /// \return A buffer of at least one byte. The caller writes the next bytes into it and passes their
     /// number to advance().
-    std::span<char> free_space();
+    std::span<char> write_buffer();
     Status advance(std::size_t size_bytes);
 
     struct Finished {

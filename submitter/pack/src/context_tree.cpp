@@ -172,8 +172,8 @@ Error too_large(ContextTree const& tree) {
 std::uint64_t sum_sizes(std::vector<Member> const& members) {
     std::uint64_t sum = 0;
     for (auto const& member : members) {
-        auto const free_space = std::numeric_limits<std::uint64_t>::max() - sum;
-        sum += std::min(free_space, member.size_bytes);
+        auto const write_buffer = std::numeric_limits<std::uint64_t>::max() - sum;
+        sum += std::min(write_buffer, member.size_bytes);
     }
     return sum;
 }

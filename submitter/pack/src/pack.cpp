@@ -70,9 +70,9 @@ Status write_content(ContextTree const& tree, Member const& member, Opener& open
     DET_TRY_ASSIGN(auto const file, opener.open(member));
     for (auto left = member.size_bytes;;) {
         // Reads one byte more than listed, so that the end of the file needs no other call.
-        auto const free_space = archive.free_space();
-        auto const wanted = std::min<std::uint64_t>(free_space.size(), left + 1);
-        auto const result = ::read(file.get(), free_space.data(), wanted);
+        auto const write_buffer = archive.write_buffer();
+        auto const wanted = std::min<std::uint64_t>(write_buffer.size(), left + 1);
+        auto const result = ::read(file.get(), write_buffer.data(), wanted);
         if (result < 0 && errno == EINTR) continue;
         if (result < 0 && (errno == EISDIR || errno == EAGAIN)) return changed(tree.disk_path(member));
         if (result < 0) return os_error(fmt::format("read '{}'", tree.disk_path(member)), errno);
@@ -110,12 +110,12 @@ PackedTree::PackedTree(std::unique_ptr<State> state) : state_(std::move(state)) 
 PackedTree::PackedTree(PackedTree&&) noexcept = default;
 PackedTree::~PackedTree() = default;
 
-Result<PackedContext> PackedTree::store() {
+Result<StoredContext> PackedTree::store() {
     auto& [archive, finished, tree_size_bytes] = *state_;
     using StoreResult = TemporaryArchive::StoreResult;
     auto const stored_as = archive.store_as(finished.sha256, finished.file_size_bytes);
     if (!stored_as) return while_packing(stored_as.error());
-    return PackedContext{finished.sha256, tree_size_bytes, *stored_as == StoreResult::existed,
+    return StoredContext{finished.sha256, tree_size_bytes, *stored_as == StoreResult::existed,
                          *stored_as == StoreResult::repaired};
 }
 
@@ -132,7 +132,7 @@ Result<PackedTree> pack_tree(ContextTree const& tree, fs::path const& contexts) 
         new PackedTree::State{*std::move(archive), *std::move(finished), tree.size_bytes}));
 }
 
-Result<PackedContext> pack_context(ContextTree const& tree, fs::path const& contexts) {
+Result<StoredContext> pack_and_store(ContextTree const& tree, fs::path const& contexts) {
     DET_TRY_ASSIGN(auto packed, pack_tree(tree, contexts));
     return packed.store();
 }

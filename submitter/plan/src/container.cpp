@@ -80,7 +80,7 @@ ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime ru
                              std::string const& image, Diagnostics& found) {
     ContainerSpec container;
     container.runtime = runtime;
-    container.image = launch::node::resolve_image(runtime, image);
+    container.image = launch::node::format_image_name(runtime, image);
     for (auto const& mount : config.bind_mounts) {
         check_path(config, "bind_mounts", mount.host_path, found);
         check_path(config, "bind_mounts", mount.container_path, found);

@@ -26,7 +26,7 @@ constexpr PoolOption pool_options[] = {
 std::optional<std::int64_t> seconds_of(std::string const& time) {
     constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
     if (time == "UNLIMITED" || time == "INFINITE" || time == "-1") return unlimited;
-    auto const seconds = config::parse_time_limit(time);
+    auto const seconds = config::parse_time_limit_s(time);
     return seconds && *seconds == 0 ? unlimited : seconds;
 }
 

@@ -40,8 +40,8 @@ std::optional<std::uint32_t> experiment_of(JobStatus const& job, ExperimentJobOw
     return parse_integer<std::uint32_t>(std::string_view(job.comment).substr(begin.size()));
 }
 
-Result<std::optional<std::uint32_t>> find_job_number(std::vector<JobStatus> const& jobs,
-                                                     std::string_view text, ExperimentJobOwner const& owner) {
+Result<std::optional<std::uint32_t>> find_job_id(std::vector<JobStatus> const& jobs, std::string_view text,
+                                                 ExperimentJobOwner const& owner) {
     bool const says_experiment = text.starts_with(experiment_prefix);
     bool const says_job = text.starts_with(job_prefix);
     auto const number =

@@ -287,8 +287,8 @@ Result<std::vector<Move>> plan_moves(QueueState const& queue, Caller const& call
     return moves;
 }
 
-std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
-                                         std::vector<Move> const& moves) {
+std::vector<OrderChange> find_reversed_pairs(QueueState const& before, std::vector<Request> const& requests,
+                                             std::vector<Move> const& moves) {
     auto const after = after_moves(before, moves);
     auto const is_ahead = [](QueueState const& queue, std::uint32_t a, std::uint32_t b) {
         auto const jobs = in_scheduling_order(queue.jobs, queue.tiers);

@@ -112,8 +112,9 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
     }
 }
 
-std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
-                                              ExperimentLayout const& experiment, std::string_view comment) {
+std::vector<std::string> sbatch_command_line_options(plan::SubmissionPlan const& plan,
+                                                     ExperimentLayout const& experiment,
+                                                     std::string_view comment) {
     std::vector<std::string> options{
         "--partition=" + plan.pool.partition,
         "--output=" + experiment.slurm_output().string(),

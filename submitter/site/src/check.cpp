@@ -131,7 +131,7 @@ void check_memory(PoolCheck const& each, Findings& found) {
 void check_memory_limit(PoolCheck const& each, Findings& found) {
     if (!each.pool.has_whole_memory) return;
     auto pool = each.pool;
-    set_cluster_memory_limit(pool, each.config);
+    apply_cluster_memory_limit(pool, each.config);
     for (auto const& kind : pool.kinds) {
         auto const limit = memory_limit_mib(pool, kind);
         if (!limit) continue;
@@ -155,9 +155,9 @@ void check_limits(PoolCheck const& each, Findings& found) {
 
 void check_time_limit(PoolCheck const& each, Findings& found) {
     auto const& wanted = each.pool.limits.time_max;
-    auto const most = config::parse_time_limit(each.partition.time_max);
+    auto const most = config::parse_time_limit_s(each.partition.time_max);
     if (!wanted || !most) return;
-    if (auto const seconds = config::parse_time_limit(*wanted); !seconds || *seconds <= *most) return;
+    if (auto const seconds = config::parse_time_limit_s(*wanted); !seconds || *seconds <= *most) return;
     found.push_back(change_needed(
         each, fmt::format("limits.time is {}, the partition's MaxTime {}", *wanted, each.partition.time_max),
         "trials get the limit of the pool unless they ask for less, and Slurm refuses it or never starts "

@@ -278,7 +278,7 @@ Result<Pool> require_pool(Site const& site, PoolRequest const& request) {
                  near ? fmt::format("use '{}'; {}", *near, known) : known};
 }
 
-void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config) {
+void apply_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config) {
     if (pool.memory_max.exists()) return;
     auto const limit = [&](std::string_view name) {
         auto const number = config.find_number(name);
@@ -294,7 +294,7 @@ std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& k
     return limit;
 }
 
-std::optional<std::uint32_t> preemption_notice_s(Pool const& pool) {
+std::optional<std::uint32_t> partition_grace_time_s(Pool const& pool) {
     if (pool.grace_time.count() <= 0) return std::nullopt;
     return static_cast<std::uint32_t>(pool.grace_time.count());
 }
@@ -303,7 +303,7 @@ std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::Cluste
     bool const by_partition =
         config.find("PreemptType").value_or("").ends_with("partition_prio") && pool.preempt_mode != "OFF";
     if (!by_partition) return std::nullopt;
-    if (auto const grace = preemption_notice_s(pool)) return grace;
+    if (auto const grace = partition_grace_time_s(pool)) return grace;
     auto const kill_wait = config.find_number("KillWait");
     return kill_wait ? std::optional(static_cast<std::uint32_t>(*kill_wait)) : std::nullopt;
 }

@@ -61,7 +61,7 @@ struct Tracker {
     RootLayout root;
     client::TrackerPaths paths;
 };
-Result<Tracker> find_tracker_of(Environment const& environment);
+Result<Tracker> prepare_tracker_location(Environment const& environment);
 
 /// Makes this process the only one that writes the index. Fails if a tracker runs.
 Result<client::TrackerLock> lock_index(Tracker const& tracker);

@@ -42,7 +42,7 @@ void Session::answer(JsonValue const& json, std::string_view text) const {
     out.flush();
 }
 
-Result<Tracker> find_tracker_of(Environment const& environment) {
+Result<Tracker> prepare_tracker_location(Environment const& environment) {
     DET_TRY_ASSIGN(auto root, experiment::find_root(environment));
     DET_TRY_ASSIGN(auto paths, client::make_tracker_paths(environment, root));
     DET_TRY(index::require_local_disk(paths.index_directory,

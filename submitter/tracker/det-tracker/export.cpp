@@ -1,7 +1,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/export/export.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/index/tables.hpp>
@@ -68,7 +68,7 @@ public:
             return Error{codes::usage, "--format tensorboard needs --output DIRECTORY"};
         if (session.wants_json)
             return Error{codes::usage, "--json is not for export", "use '--format jsonl'"};
-        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment_of(text));
             DET_TRY(refresh_index(tracker, id));

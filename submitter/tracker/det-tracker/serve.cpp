@@ -94,7 +94,7 @@ private:
                          "write it like 90s, 15m or 1h"};
         }
         if (ready_fd_) ::setsid();  // a process of `start` outlives the terminal
-        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
         DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
         if (!lock) return runs_already(tracker.paths);
         DET_TRY_ASSIGN(auto const signals, SignalReader::open(signal_set({SIGTERM, SIGINT, SIGHUP})));

@@ -5,7 +5,7 @@
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
         auto client = client::find_tracker(tracker.paths);
         bool const ran_before = client != nullptr;
         if (!ran_before) {

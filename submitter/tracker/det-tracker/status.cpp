@@ -1,5 +1,5 @@
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, find_tracker_of(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
         auto const client = client::find_tracker(tracker.paths);
         if (!client) {
             session.answer(

@@ -87,7 +87,7 @@ public:
             if (is_end_of_epoch() || step_ == steps_) DET_TRY(validate_and_save());
             DET_TRY_ASSIGN(bool const preempted, context_.preempt().should_preempt());
             if (preempted) {
-                DET_TRY(save_last());
+                DET_TRY(save_before_preemption());
                 return context_.close();
             }
         }
@@ -188,11 +188,11 @@ private:
 
     /// Saves the middle of an epoch if there is time for it. Otherwise the trial repeats the epoch when it
     /// resumes.
-    Status save_last() {
+    Status save_before_preemption() {
         if (saved_step_ == step_) return Ok{};
-        DET_TRY_ASSIGN(bool const saved,
-                       context_.checkpoint().store_last(step_, {{"epoch_loss", epoch_loss_}},
-                                                        [this](auto const& path) { return write(path); }));
+        DET_TRY_ASSIGN(bool const saved, context_.checkpoint().store_before_preemption(
+                                             step_, {{"epoch_loss", epoch_loss_}},
+                                             [this](auto const& path) { return write(path); }));
         if (!saved && context_.distributed().is_chief())
             std::printf("no time is left to save step %zu: the epoch will be done again\n", step_);
         return Ok{};

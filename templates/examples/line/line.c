@@ -82,7 +82,7 @@ static det_status train(det_context* context, struct model* model, const det_sta
     int32_t should_stop = 0;
     int64_t steps = 0;
     TRY(find_steps(context, &steps));
-    TRY(det_checkpoint_load(context, state, DET_TAKE_OLDER, &loaded));
+    TRY(det_checkpoint_load(context, state, DET_ON_DAMAGE_TAKE_OLDER, &loaded));
     if (is_chief && loaded.uuid[0] != '\0') printf("resumed at step %ld\n", (long)model->step);
     while (model->step < steps && !should_stop) {
         double loss = 0;

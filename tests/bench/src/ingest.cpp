@@ -54,12 +54,12 @@ std::int64_t time_of(std::uint64_t step) {
 void write_trial(ExperimentLayout const& layout, std::uint32_t trial, std::uint64_t reports) {
     auto const run = layout.trial(trial).run(0);
     must(make_directories(run.path()));
-    auto life = must(journal::JournalWriter::create(run.life()));
+    auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
     RunStarted started;
     started.job = "1";
     must(life.append(started));
     must(life.append(RunEnded{UtcTime{2}, Cause::finished, NextAction::stop, 0, "finished"}));
-    auto journal = must(journal::JournalWriter::create(run.journal()));
+    auto journal = must(journal::JournalWriter::create(run.chief_journal()));
     MetricFrameWriter frames;
     for (std::uint64_t step = 0; step < reports; ++step) {
         std::array<Metric, names.size()> metrics;

@@ -65,7 +65,7 @@ private:
     }
 
     Status leave(std::uint64_t step) {
-        DET_TRY(context_.checkpoint().save_last(step, Json::object(), state_));
+        DET_TRY(context_.checkpoint().save_before_preemption(step, Json::object(), state_));
         DET_TRY(context_.close());
         return tell("left", in_steps_ / steps_);
     }

@@ -51,10 +51,10 @@ std::string name_of(std::size_t metric) { return fmt::format("metric{}", metric)
 void write_trial(ExperimentLayout const& layout, std::uint32_t trial, std::uint64_t points) {
     auto const run = layout.trial(trial).run(0);
     must(make_directories(run.path()));
-    auto life = must(journal::JournalWriter::create(run.life()));
+    auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
     must(life.append(RunStarted{}));
     must(life.append(RunEnded{UtcTime{2}, Cause::finished, NextAction::stop, 0, "finished"}));
-    auto journal = must(journal::JournalWriter::create(run.journal()));
+    auto journal = must(journal::JournalWriter::create(run.chief_journal()));
     std::vector<std::string> names;
     for (std::size_t metric = 0; metric < metrics_per_trial; ++metric) names.push_back(name_of(metric));
     MetricFrameWriter frames;

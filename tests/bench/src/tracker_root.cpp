@@ -44,7 +44,7 @@ public:
     Run(TrialLayout const& trial, std::uint32_t index, UtcTime start)
         : trial_(index),
           life_(create_life(trial.run(0))),
-          journal_(must(journal::JournalWriter::create(trial.run(0).journal()))) {
+          journal_(must(journal::JournalWriter::create(trial.run(0).chief_journal()))) {
         RunStarted started;
         started.time = start;
         started.job = fmt::format("4711_{}", index);
@@ -71,7 +71,7 @@ public:
 private:
     static journal::JournalWriter create_life(RunLayout const& run) {
         must(make_directories(run.path()));
-        return must(journal::JournalWriter::create(run.life()));
+        return must(journal::JournalWriter::create(run.supervisor_journal()));
     }
     std::uint32_t trial_;
     journal::JournalWriter life_;

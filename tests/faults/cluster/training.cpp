@@ -103,7 +103,7 @@ Result<std::vector<lifecycle::RunView>> Training::runs() const {
 
 Result<std::vector<Record>> Training::reports(std::uint32_t run) const {
     auto const layout = ExperimentLayout(RootLayout(site_.root()), id_).trial(0).run(run);
-    DET_TRY_ASSIGN(auto contents, journal::load_journal(layout.journal()));
+    DET_TRY_ASSIGN(auto contents, journal::load_journal(layout.chief_journal()));
     return std::move(contents.records);
 }
 

@@ -73,7 +73,7 @@ private:
     }
 
     Status stop() {
-        DET_TRY(context_.checkpoint().save_last(step_, Json::object(), state_));
+        DET_TRY(context_.checkpoint().save_before_preemption(step_, Json::object(), state_));
         DET_TRY(trace_event(fmt::format("preempted {}", step_)));
         return context_.close();
     }

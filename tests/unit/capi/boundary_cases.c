@@ -99,8 +99,8 @@ const char* case_layouts(void) {
     CHECK(offsetof(det_outcome, uuid) == 8 && offsetof(det_outcome, steps_completed) == 48);
     CHECK(offsetof(det_outcome, status) == 56 && offsetof(det_outcome, code) == 64);
     CHECK(offsetof(det_outcome, message) == 72);
-    CHECK(offsetof(det_saved, uuid) == 8 && offsetof(det_saved, waited_us) == 48);
-    CHECK(offsetof(det_saved, copied_us) == 56);
+    CHECK(offsetof(det_save_started, uuid) == 8 && offsetof(det_save_started, waited_us) == 48);
+    CHECK(offsetof(det_save_started, copied_us) == 56);
     CHECK(offsetof(det_loaded, uuid) == 8 && offsetof(det_loaded, steps_completed) == 48);
     CHECK(offsetof(det_loaded, passed_over) == 56);
     return NULL;

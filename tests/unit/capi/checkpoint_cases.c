@@ -206,11 +206,13 @@ const char* case_last_store(void) {
     int32_t is_stored = 0;
     int calls = 0;
     CHECK_OK(det_context_open(NULL, &context));
-    CHECK_OK(det_checkpoint_store_last(context, 5, NULL, write_one, "weights", &is_stored));
+    CHECK_OK(det_checkpoint_store_before_preemption(context, 5, NULL, write_one, "weights", &is_stored));
     CHECK(is_stored == 1);
-    CHECK(det_checkpoint_store_last(context, 5, NULL, write_one, "weights", NULL) == DET_COULD_NOT);
+    CHECK(det_checkpoint_store_before_preemption(context, 5, NULL, write_one, "weights", NULL) ==
+          DET_COULD_NOT);
     CHECK(failed_with("misuse", "is_stored is NULL"));
-    CHECK(det_checkpoint_store_last(context, 6, NULL, write_nothing, &calls, &is_stored) == DET_COULD_NOT);
+    CHECK(det_checkpoint_store_before_preemption(context, 6, NULL, write_nothing, &calls, &is_stored) ==
+          DET_COULD_NOT);
     CHECK(failed_with("file-system", "returned 4"));
     CHECK(calls == (det_distributed_rank(context) == 0 ? 1 : 0));
     CHECK_OK(det_context_close(context));
@@ -223,9 +225,9 @@ const char* case_no_time_for_a_last_store(void) {
     int32_t is_stored = 0;
     int calls = 0;
     CHECK_OK(det_context_open(NULL, &context));
-    CHECK_OK(det_checkpoint_store_last(context, 4, NULL, write_one, "weights", &is_stored));
+    CHECK_OK(det_checkpoint_store_before_preemption(context, 4, NULL, write_one, "weights", &is_stored));
     CHECK(is_stored == 1); /* how long one takes was not known */
-    CHECK_OK(det_checkpoint_store_last(context, 5, NULL, write_nothing, &calls, &is_stored));
+    CHECK_OK(det_checkpoint_store_before_preemption(context, 5, NULL, write_nothing, &calls, &is_stored));
     CHECK(is_stored == 0 && calls == 0);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);
@@ -238,7 +240,7 @@ const char* case_tensors_are_saved_and_loaded(void) {
     det_state* state = NULL;
     det_outcomes* outcomes = NULL;
     det_outcome outcome = DET_OUTCOME_INIT;
-    det_saved saved = DET_SAVED_INIT;
+    det_save_started saved = DET_SAVE_STARTED_INIT;
     det_loaded loaded = DET_LOADED_INIT;
     det_tensor weights = DET_TENSOR_INIT, step = DET_TENSOR_INIT;
     float values[OWN];
@@ -264,7 +266,7 @@ const char* case_tensors_are_saved_and_loaded(void) {
     CHECK_OK(det_state_add(state, &weights));
     CHECK_OK(det_state_add(state, &step));
 
-    CHECK_OK(det_checkpoint_load(context, state, DET_FAIL, &loaded));
+    CHECK_OK(det_checkpoint_load(context, state, DET_ON_DAMAGE_FAIL, &loaded));
     CHECK(loaded.uuid[0] == '\0' && loaded.steps_completed == 0);
     CHECK_OK(det_checkpoint_prepare(context, state));
     CHECK(det_checkpoint_save(context, 1, rank == 1 ? "{" : NULL, state, &saved) == DET_COULD_NOT);
@@ -276,7 +278,7 @@ const char* case_tensors_are_saved_and_loaded(void) {
         CHECK_OK(det_checkpoint_poll(context, NULL));
     }
     CHECK_OK(det_checkpoint_finish(context, NULL));
-    CHECK_OK(det_checkpoint_save_last(context, 3, NULL, state, &outcomes));
+    CHECK_OK(det_checkpoint_save_before_preemption(context, 3, NULL, state, &outcomes));
     CHECK(det_outcomes_count(outcomes) >= 1);
     CHECK_OK(det_outcomes_get(outcomes, det_outcomes_count(outcomes) - 1, &outcome));
     CHECK(outcome.status == DET_OK && outcome.steps_completed == 3 && outcome.message == NULL);
@@ -285,7 +287,7 @@ const char* case_tensors_are_saved_and_loaded(void) {
 
     memset(values, 0, sizeof values);
     steps = 0;
-    CHECK_OK(det_checkpoint_load(context, state, DET_TAKE_OLDER, &loaded));
+    CHECK_OK(det_checkpoint_load(context, state, DET_ON_DAMAGE_TAKE_OLDER, &loaded));
     CHECK(strcmp(loaded.uuid, outcome.uuid) == 0 && loaded.steps_completed == 3 && loaded.passed_over == 0);
     CHECK(values[0] == (float)(20 + rank) && values[OWN - 1] == values[0] && steps == 3);
     det_state_destroy(state);
@@ -331,7 +333,7 @@ const char* case_tensors_on_devices(det_context* context, const struct device* d
     device->copy(device, device->memory, values, sizeof values); /* it was copied */
     steps = 0;
     CHECK_OK(det_checkpoint_finish(context, NULL));
-    CHECK_OK(det_checkpoint_load(context, state, DET_FAIL, &loaded));
+    CHECK_OK(det_checkpoint_load(context, state, DET_ON_DAMAGE_FAIL, &loaded));
     CHECK(loaded.steps_completed == 5 && steps == 5);
     device->copy(device, values, device->memory, sizeof values);
     for (i = 0; i < OWN; ++i) CHECK(values[i] == (float)(10 * i + rank));
@@ -345,7 +347,7 @@ const char* case_states_that_are_refused(void) {
     char data[64];
     det_context* context = NULL;
     det_state* state = NULL;
-    det_saved unsized = DET_SAVED_INIT;
+    det_save_started unsized = DET_SAVE_STARTED_INIT;
     det_tensor tensor = DET_TENSOR_INIT;
     CHECK_OK(det_context_open(NULL, &context));
     CHECK(det_state_create(NULL) == DET_COULD_NOT);
@@ -371,7 +373,7 @@ const char* case_states_that_are_refused(void) {
     CHECK(det_checkpoint_save(context, 1, NULL, state, &unsized) == DET_COULD_NOT &&
           failed_with("misuse", "size"));
     CHECK(det_checkpoint_save(context, 1, NULL, NULL, NULL) == DET_COULD_NOT);
-    CHECK(det_checkpoint_load(context, state, DET_FAIL, NULL) == DET_COULD_NOT);
+    CHECK(det_checkpoint_load(context, state, DET_ON_DAMAGE_FAIL, NULL) == DET_COULD_NOT);
     det_state_destroy(state);
     det_state_destroy(NULL);
     det_checkpoint_draft_destroy(NULL);
@@ -391,7 +393,7 @@ const char* case_newest_checkpoint(void) {
     CHECK(strcmp(uuid, "00000000-0000-4000-8000-000000000001") == 0);
     CHECK(det_checkpoint_latest(context, NULL) == DET_COULD_NOT);
     CHECK_OK(det_state_create(&state));
-    CHECK(det_checkpoint_load(context, state, DET_FAIL, &loaded) == DET_ABSENT);
+    CHECK(det_checkpoint_load(context, state, DET_ON_DAMAGE_FAIL, &loaded) == DET_ABSENT);
     CHECK(failed_with("no-such-checkpoint", uuid));
     det_state_destroy(state);
     CHECK_OK(det_context_close(context));

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(the_example_continues_where_it_was_preempted) {
     set_latest_checkpoint(checkpoints.front().uuid);
     must(remove_tree(run_dir / preemption::notice_file));
     must(preemption::NoticePage::create(run_dir / preemption::notice_file));
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     BOOST_TEST(run_example() == std::string("resumed at step 1\n") + fitted);
 }
 

@@ -37,8 +37,8 @@ const char* case_reports(void) {
         CHECK_OK(det_train_report_metrics(context, "mine", 11, "{\"list\": [1, 2]}"));
         CHECK_OK(det_train_report_numbers(context, "training", 20, names, values, 2));
         CHECK_OK(det_train_report_progress(context, 0.25));
-        det_timing* const load = det_timing_find("load");
-        CHECK(load != NULL && load == det_timing_find("load") && det_timing_find(NULL) == NULL);
+        det_timing* const load = det_timing_register("load");
+        CHECK(load != NULL && load == det_timing_register("load") && det_timing_register(NULL) == NULL);
         det_span_end(load, det_span_begin());
         det_span_end(load, det_span_begin());
         det_span_end(NULL, det_span_begin());
@@ -108,14 +108,14 @@ const char* case_told_of_the_trial(void) {
     double best = 0;
     uint64_t last = 0;
     CHECK_OK(det_context_open(NULL, &context));
-    CHECK_OK(det_train_find_best_validation(context, &is_found, &best));
+    CHECK_OK(det_train_find_experiment_best_validation(context, &is_found, &best));
     CHECK(is_found == 0);
     CHECK_OK(det_train_find_last_steps(context, &is_found, &last));
     CHECK(is_found == 0);
     CHECK_OK(det_train_report_validation_metrics(context, 1, "{\"loss\": 3}"));
     CHECK_OK(det_train_report_validation_metrics(context, 2, "{\"loss\": 2, \"other\": 1}"));
     CHECK_OK(det_train_report_validation_metrics(context, 3, "{\"loss\": null}"));
-    CHECK_OK(det_train_find_best_validation(context, &is_found, &best));
+    CHECK_OK(det_train_find_experiment_best_validation(context, &is_found, &best));
     CHECK(is_found == 1 && best == 2);
     CHECK_OK(det_train_find_last_steps(context, &is_found, &last));
     CHECK(is_found == 1 && last == 3);

@@ -41,16 +41,16 @@ BOOST_AUTO_TEST_CASE(reads_use_the_page_cache_only_if_the_file_is_in_it) {
     if (drop_from_page_cache(path)) {
         for (int time = 0; time < 2; ++time) {  // neither open() nor read() changes what is cached
             auto const cold = must(BlockFile::open(path, ReadFrom::page_cache_or_disk));
-            BOOST_TEST(!cold.is_read_ahead());
+            BOOST_TEST(!cold.uses_page_cache());
             check(cold);
         }
     }
     must(read_file(path));
     auto const warm = must(BlockFile::open(path, ReadFrom::page_cache_or_disk));
-    BOOST_TEST(warm.is_read_ahead());
+    BOOST_TEST(warm.uses_page_cache());
     check(warm);
     auto const direct = must(BlockFile::open(path));
-    BOOST_TEST(!direct.is_read_ahead());
+    BOOST_TEST(!direct.uses_page_cache());
     check(direct);
 }
 

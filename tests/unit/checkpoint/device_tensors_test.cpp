@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(any_number_of_ranks_loads_to_devices_a_save_of_any_other_nu
             as_ranks(readers, [&](ThreadPeers& peers) {
                 Model model(peers.rank(), readers);
                 must(load(peers, store, {uuid}, model.state(), OnDamage::fail, {&model.device}));
-                bool const at_once = model.is_filled(7);
+                bool const common_notice_rule = model.is_filled(7);
                 model.fill(-1);
                 must(load(peers, store, {uuid}, model.state(), OnDamage::fail, by_small_parts(model.device)));
-                equal += at_once && model.is_filled(7) && model.device.pinned_now == 0 ? 1 : 0;
+                equal += common_notice_rule && model.is_filled(7) && model.device.pinned_now == 0 ? 1 : 0;
             });
             BOOST_TEST(equal == readers, writers << " wrote, " << readers << " read");
         }

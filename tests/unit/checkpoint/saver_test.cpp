@@ -57,7 +57,7 @@ public:
     Result<std::filesystem::path> create_directory(std::string const& uuid) override {
         return store_.create_directory(uuid);
     }
-    bool has_one_directory() const override { return store_.has_one_directory(); }
+    bool has_shared_directory() const override { return store_.has_shared_directory(); }
     Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
         put_.wait();
         return store_.put_files(uuid, paths);

@@ -4,7 +4,7 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <sstream>
 #include <string>

@@ -26,7 +26,7 @@ struct ContinueFixture : CreateFixture {
         std::uint32_t number = 0;
         while (path_exists(layout.run(number).path())) ++number;
         must(make_directories(layout.run(number).path()));
-        auto life = must(journal::JournalWriter::create(layout.run(number).life()));
+        auto life = must(journal::JournalWriter::create(layout.run(number).supervisor_journal()));
         RunStarted started;
         started.time = minute(static_cast<int>(10 * number));
         must(life.append(started));

@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_an_interrupted_continuation_are_cancelled) {
     held.ref = {99, 0};
     held.comment = job_comment(root, {1});
     slurm.other_jobs = {held};
-    must(make_directories(experiment(1).at_revision(1).own_path()));
+    must(make_directories(experiment(1).at_revision(1).revision_path()));
     BOOST_TEST(run("experiment continue 1") == 0, err);
     BOOST_TEST(was_called("cancel 99"));
     slurm.calls.clear();

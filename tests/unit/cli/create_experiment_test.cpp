@@ -1,6 +1,6 @@
 // The creation protocol: the calls to Slurm, and the files during and after it.
 #include <det/checkpoint/shared_fs_store.hpp>
-#include <det/experiment/code_owner.hpp>
+#include <det/experiment/code_permissions.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/find_start_times.hpp>
 #include <det/foundation/text.hpp>
@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(the_checkpoint_that_trials_start_from_is_verified_at_creati
     BOOST_TEST(contains(err, "trial 1.0 has no checkpoint"), err);
     auto const first_run = experiment(1).trial(0).run(0);
     must(make_directories(first_run.path()));
-    auto chief = must(journal::JournalWriter::create(first_run.journal()));
+    auto chief = must(journal::JournalWriter::create(first_run.chief_journal()));
     must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
     BOOST_TEST(create_from("source_trial_id: 1000000") == 0, err);
     BOOST_TEST(spec(2).source_checkpoint.value_or("none") == uuid);

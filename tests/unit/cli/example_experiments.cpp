@@ -37,7 +37,7 @@ ExperimentLayout create_example(RootLayout const& root, std::uint32_t id, std::s
 journal::JournalWriter start_run(ExperimentLayout const& experiment, std::uint32_t number, int at) {
     auto const run = experiment.trial(0).run(number);
     must(make_directories(run.path()));
-    auto life = must(journal::JournalWriter::create(run.life()));
+    auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
     RunStarted started;
     started.time = minute(at);
     started.job = fmt::format("{}_0", 4710 + std::stoi(experiment.path().filename()));
@@ -58,7 +58,7 @@ RunEnded run_end(int at, Cause cause, NextAction next_action, int exit_code, std
 RunEnded finish(int at) { return run_end(at, Cause::finished, NextAction::stop, 0, "the trainer finished"); }
 
 journal::JournalWriter report(ExperimentLayout const& experiment, std::uint32_t number) {
-    return must(journal::JournalWriter::create(experiment.trial(0).run(number).journal()));
+    return must(journal::JournalWriter::create(experiment.trial(0).run(number).chief_journal()));
 }
 
 slurm::JobStatus job_of(std::uint32_t id, slurm::JobState state, std::string text) {

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(every_line_fits_the_screen_without_control_bytes) {
                 for (auto const* style : {"\x1b[7m", "\x1b[1m", "\x1b[0m"}) {
                     if (auto const at = line.find(style); at != std::string::npos) line.erase(at, 4);
                 }
-                BOOST_TEST(columns_of(line) == columns);
+                BOOST_TEST(display_width(line) == columns);
                 BOOST_TEST(escape_control(line) == line);
             }
         }
@@ -95,11 +95,11 @@ BOOST_AUTO_TEST_CASE(every_line_fits_the_screen_without_control_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(wide_characters_are_cut_between_them) {
-    BOOST_TEST(fit_columns("\xe6\xbc\xa2\xe5\xad\x97", 3) == "\xe6\xbc\xa2 ");
-    BOOST_TEST(columns_of("\xe6\xbc\xa2\xe5\xad\x97") == 4u);
-    BOOST_TEST(columns_of("e\xcc\x81") == 1u);
-    BOOST_TEST(fit_columns("abc", 5) == "abc  ");
-    BOOST_TEST(fit_columns("abc", 0) == "");
+    BOOST_TEST(fit_to_width("\xe6\xbc\xa2\xe5\xad\x97", 3) == "\xe6\xbc\xa2 ");
+    BOOST_TEST(display_width("\xe6\xbc\xa2\xe5\xad\x97") == 4u);
+    BOOST_TEST(display_width("e\xcc\x81") == 1u);
+    BOOST_TEST(fit_to_width("abc", 5) == "abc  ");
+    BOOST_TEST(fit_to_width("abc", 0) == "");
 }
 
 BOOST_AUTO_TEST_CASE(keys_select_and_filter) {

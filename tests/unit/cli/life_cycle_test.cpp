@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {
         if (!call.starts_with("release")) return;  // the released trial runs to its end at once
         auto const trial_run = experiment(11).trial(0).run(0);
         must(make_directories(trial_run.path()));
-        auto life = must(journal::JournalWriter::create(trial_run.life()));
+        auto life = must(journal::JournalWriter::create(trial_run.supervisor_journal()));
         RunStarted started;
         started.time = minute(1);
         must(life.append(started));

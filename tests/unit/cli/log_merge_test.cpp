@@ -26,7 +26,7 @@ struct Fixture {
         std::vector<std::string> lines;
         auto const sink = [&](LogLine const& line) {
             lines.push_back(std::to_string(line.node) + ":" + std::string(line.text));
-            return Go::on;
+            return SinkResult::go_on;
         };
         must(merge_node_logs(logs, 0, {}, TornLine::show, sink));
         return lines;

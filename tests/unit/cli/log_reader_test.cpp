@@ -41,9 +41,9 @@ struct Followed {
     }
     static std::string news(LogFollower& follower, TornLine torn = TornLine::leave) {
         std::string texts;
-        must(follower.read_news(torn, [&](LogLine const& line) {
+        must(follower.read_new_lines(torn, [&](LogLine const& line) {
             texts += std::to_string(line.run) + std::string(line.text) + " ";
-            return Go::on;
+            return SinkResult::go_on;
         }));
         return texts;
     }
@@ -72,11 +72,12 @@ BOOST_AUTO_TEST_CASE(the_first_line_of_a_time_is_found) {
     auto const whole = text.size();
     write(text + "torn");
     for (int const number : {0, 1, 2, 17, 2499, 4998, 4999})
-        BOOST_TEST(must(find_time(path, time_of(number))) == offsets[static_cast<std::size_t>(number)],
-                   number);
-    BOOST_TEST(must(find_time(path, time_of(-5))) == 0u);
-    BOOST_TEST(must(find_time(path, time_of(lines))) == whole);
-    BOOST_TEST(must(find_time(directory / "absent", time_of(0))) == 0u);
+        BOOST_TEST(
+            must(find_offset_of_time(path, time_of(number))) == offsets[static_cast<std::size_t>(number)],
+            number);
+    BOOST_TEST(must(find_offset_of_time(path, time_of(-5))) == 0u);
+    BOOST_TEST(must(find_offset_of_time(path, time_of(lines))) == whole);
+    BOOST_TEST(must(find_offset_of_time(directory / "absent", time_of(0))) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(reading_stops_at_a_given_end) {

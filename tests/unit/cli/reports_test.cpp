@@ -3,7 +3,7 @@
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_best_checkpoints_are_stored_and_validated_ones) {
     };
     auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
     must(make_directories(next.path()));
-    must(must(journal::JournalWriter::create(next.journal()))
+    must(must(journal::JournalWriter::create(next.chief_journal()))
              .append(MetricsReported{{}, "validation", 100, Json{{"loss", 0.75}}}));
     BOOST_TEST(best(2) == Json::array());
     std::string const uuid = "00000000-0000-4000-8000-000000000001";
@@ -116,7 +116,8 @@ BOOST_AUTO_TEST_CASE(metrics_of_several_trials_are_listed_and_drawn) {
 }
 
 BOOST_AUTO_TEST_CASE(superseded_metrics_are_shown_only_if_asked_for) {
-    auto first = must(journal::JournalWriter::open(ExperimentLayout(root, {1}).trial(0).run(0).journal()));
+    auto first =
+        must(journal::JournalWriter::open(ExperimentLayout(root, {1}).trial(0).run(0).chief_journal()));
     must(first.append(MetricsReported{minute(4), "training", 120, Json{{"loss", 0.125}}}));
     must(first.append(MetricsReported{minute(4), "validation", 120, Json{{"loss", 0.125}}}));
     BOOST_TEST(ask("trial metrics 1.0").size() == 3u);
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_a_program_says_of_its_trial_is_shown) {
     BOOST_TEST(quiet["dropped_reports"] == 0);
     auto const next = ExperimentLayout(root, {1}).trial(0).run(2);
     must(make_directories(next.path()));
-    auto journal = must(journal::JournalWriter::create(next.journal()));
+    auto journal = must(journal::JournalWriter::create(next.chief_journal()));
     must(journal.append(ProgressReported{minute(1), 0.25}));
     must(journal.append(StatusSet{minute(1), "warming up"}));
     must(journal.append(AlertRaised{minute(2), "careful", "the loss is \x1b[2J", "warn"}));
@@ -306,10 +307,11 @@ BOOST_AUTO_TEST_CASE(the_rank_of_a_run_that_failed_first_is_shown) {
     auto const run_directory = experiment.trial(0).run(0);
     std::string words;
     for (int i = 0; i < 30; ++i) words += "line " + std::to_string(i) + "\n";
-    RankEnd const first{minute(2), 3, "n0", 1, 0, words + "ValueError: \x1b[2J\n"};
-    RankEnd const second{minute(3), 5, "n1", 139, 11, ""};
-    must(write_file(RunLayout::ends_beside(run_directory.node_log(1)), render_rank_end(second)));
-    must(write_file(RunLayout::ends_beside(run_directory.node_log(0)), render_rank_end(first) + "{torn"));
+    RankFailure const first{minute(2), 3, "n0", 1, 0, words + "ValueError: \x1b[2J\n"};
+    RankFailure const second{minute(3), 5, "n1", 139, 11, ""};
+    must(write_file(RunLayout::failures_beside(run_directory.node_log(1)), render_rank_failure(second)));
+    must(write_file(RunLayout::failures_beside(run_directory.node_log(0)),
+                    render_rank_failure(first) + "{torn"));
     must(life.append(run_end(4, Cause::failed, NextAction::stop, 1, "a rank failed")));
 
     BOOST_TEST(run("trial describe 20") == 0);
@@ -327,8 +329,9 @@ BOOST_AUTO_TEST_CASE(the_rank_of_a_run_that_failed_first_is_shown) {
 BOOST_AUTO_TEST_CASE(a_stopped_run_has_no_failing_rank) {
     auto const experiment = create_example(root, 20, "preempted");
     auto life = start_run(experiment, 0, 1);
-    RankEnd const end{minute(2), 3, "n0", 1, 0, ""};
-    must(write_file(RunLayout::ends_beside(experiment.trial(0).run(0).node_log(0)), render_rank_end(end)));
+    RankFailure const end{minute(2), 3, "n0", 1, 0, ""};
+    must(write_file(RunLayout::failures_beside(experiment.trial(0).run(0).node_log(0)),
+                    render_rank_failure(end)));
     must(life.append(run_end(4, Cause::canceled, NextAction::stop, 1, "the user canceled it")));
     BOOST_TEST(run("trial describe 20") == 0);
     BOOST_TEST(!contains(out, "failed first"), out);

@@ -33,11 +33,11 @@ struct Fixture : CliFixture {
     journal::JournalWriter run_trial(std::uint32_t trial, std::vector<double> const& losses) {
         auto const run = experiment.trial(trial).run(0);
         must(make_directories(run.path()));
-        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         std::uint64_t step = 0;
         for (auto const loss : losses)
             must(chief.append(MetricsReported{minute(2), "validation", step += 100, Json{{"loss", loss}}}));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(life.append(RunStarted{minute(1), "4711_0", 0, "n0", "n0", 0, "", 0}));
         return life;
     }

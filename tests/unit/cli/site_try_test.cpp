@@ -35,7 +35,7 @@ struct Fixture : CliFixture {
         facts.node = "n" + std::to_string(index);
         facts.index = index;
         facts.is_directory_same = path_exists(directory / preflight_token_file);
-        facts.program = identify_file(sibling_program("det-launch"));
+        facts.program = file_fingerprint(sibling_program("det-launch"));
         facts.clock_offset_us = must(measure_clock_offset_us(directory));
         facts.interfaces = "eth0";
         if (index == 0) facts.bytes_per_s = 1e9;

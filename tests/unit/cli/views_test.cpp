@@ -7,7 +7,7 @@
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
-#include "output/view_json.hpp"
+#include "output/load_interruptions.hpp"
 
 using namespace det;
 using namespace det::cli;

@@ -10,26 +10,26 @@
 using namespace det;
 using namespace det::collectives;
 using transport::check_ranks;
-using transport::LocalOptions;
 using transport::run_ranks;
+using transport::ThreadTransportOptions;
 
 namespace distributed_context_test {
 
 using ContextBody = std::function<Status(DistributedContext& context)>;
 
 std::vector<Status> run_contexts(int ranks, ContextBody const& body, Tuning tuning = {},
-                                 LocalOptions options = {}) {
+                                 ThreadTransportOptions options = {}) {
     return run_ranks(
         ranks,
         [&](auto transport) -> Status {
-            auto const topology = on_one_node(*transport);
+            auto const topology = single_node_topology(*transport);
             DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
             return body(context);
         },
         options);
 }
 
-void run_suite(int ranks, Tuning const& tuning, LocalOptions options = {}) {
+void run_suite(int ranks, Tuning const& tuning, ThreadTransportOptions options = {}) {
     auto const seed = test_seed();
     BOOST_TEST_CONTEXT(ranks << " ranks, small up to " << tuning.small_limit_bytes << ", segments of "
                              << tuning.segment_bytes) {
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_get_an_error) {
     };
     for (auto const& [of_last, words] : cases) {
         auto const results = run_ranks(4, [&](auto transport) -> Status {
-            auto const topology = on_one_node(*transport);
+            auto const topology = single_node_topology(*transport);
             auto const tuning = transport->rank().value < 3 ? Tuning{.small_limit_bytes = 64} : of_last;
             DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
             std::vector<double> values(1000);

@@ -1,5 +1,5 @@
 #include <det/collectives/distributed_context.hpp>
-#include <det/transport/local.hpp>
+#include <det/transport/thread_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -21,8 +21,8 @@ std::string warnings_of(std::string_view text) {
     auto const defaults = layer(essentials, "site.yaml");
     auto const merged = must(merge_layers({Layer{layer(text)}, Layer{defaults}}));
     auto const config = must(read_experiment_config(merged));
-    yaml::Location const not_users[] = {defaults.location()};
-    return explain(find_keys_without_effect(config.effective, not_users));
+    yaml::Location const non_user_sources[] = {defaults.location()};
+    return explain(find_keys_without_effect(config.effective, non_user_sources));
 }
 
 bool is_below(std::string_view key, std::string_view row) {
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(listed_brackets_leave_the_mode_without_effect) {
 BOOST_AUTO_TEST_CASE(values_that_no_user_has_set_are_no_warning) {
     auto const site = layer(std::string(essentials) + "scheduling_unit: 10\n", "site.yaml");
     auto const config = must(read_experiment_config(site));
-    yaml::Location const not_users[] = {site.location()};
-    BOOST_TEST(explain(find_keys_without_effect(config.effective, not_users)) == "");
+    yaml::Location const non_user_sources[] = {site.location()};
+    BOOST_TEST(explain(find_keys_without_effect(config.effective, non_user_sources)) == "");
     BOOST_TEST(contains(explain(find_keys_without_effect(config.effective, {})), "site.yaml:5:18"));
 }
 

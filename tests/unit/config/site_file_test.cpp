@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(times_are_read_as_slurm_reads_them) {
                                                       {"1:2:3:4", std::nullopt},
                                                       {"99999999999", std::nullopt},
                                                       {"1-", std::nullopt}}) {
-        BOOST_TEST((parse_time_limit(row.text) == row.seconds), row.text);
+        BOOST_TEST((parse_time_limit_s(row.text) == row.seconds), row.text);
     }
 }
 

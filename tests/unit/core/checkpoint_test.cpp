@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_or_absent_checkpoint_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(a_first_run_has_no_latest_checkpoint) {
     must(write_file(info / info_files::cluster, render_cluster_info({})));
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     BOOST_TEST(!init().checkpoint().latest().has_value());
 }
 
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_last_checkpoint_is_not_begun_if_too_little_time_is_left) 
     spec.checkpoint_path = storage;
     spec.preemption_timeout_s = 60;
     must(write_file(info / info_files::spec, render_spec(spec)));
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     for (auto const took : {std::chrono::seconds(30), std::chrono::seconds(50)}) {
         auto training = init();
         std::vector<float> weights(100, 1);
@@ -157,17 +157,17 @@ BOOST_AUTO_TEST_CASE(a_last_checkpoint_is_not_begun_if_too_little_time_is_left) 
         clock.sleep_for(took);
         BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);
         raise_notice();
-        auto const ended = must(training.checkpoint().save_last(2, Json::object(), state));
+        auto const ended = must(training.checkpoint().save_before_preemption(2, Json::object(), state));
         bool const there_is_time = took == std::chrono::seconds(30);
         BOOST_TEST(ended.size() == (there_is_time ? 1u : 0u));
         must(training.close());
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
     }
 }
 
 BOOST_AUTO_TEST_CASE(the_last_save_also_reports_the_saves_that_it_waits_for) {
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     auto training = init();
     std::vector<float> weights(100, 1);
     checkpoint::State const state{
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(the_last_save_also_reports_the_saves_that_it_waits_for) {
     constexpr std::size_t saves = 4;
     for (std::size_t step = 1; step < saves; ++step)
         reported += must(training.checkpoint().save(step, Json::object(), state)).ended.size();
-    reported += must(training.checkpoint().save_last(saves, Json::object(), state)).size();
+    reported += must(training.checkpoint().save_before_preemption(saves, Json::object(), state)).size();
     BOOST_TEST(reported == saves);
     must(training.close());
 }
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_the_wall_clock_does_not_prevent_the_last_checkpoi
     auto const end_s = clock.now().microseconds / 1'000'000 + 3600;
     environment.set("SLURM_JOB_END_TIME", std::to_string(end_s));
     for (bool const is_wrong_from_the_start : {false, true}) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         if (is_wrong_from_the_start) clock.set_by(std::chrono::hours(400));
         auto training = init();
         std::vector<float> weights(100, 1);
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_the_wall_clock_does_not_prevent_the_last_checkpoi
         must(training.checkpoint().finish());
         raise_notice();
         clock.set_by(std::chrono::hours(400));
-        BOOST_TEST(must(training.checkpoint().save_last(2, Json::object(), state)).size() == 1u);
+        BOOST_TEST(must(training.checkpoint().save_before_preemption(2, Json::object(), state)).size() == 1u);
         must(training.close());
     }
 }
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(slurms_notice_leaves_the_time_that_the_partition_grants) {
         spec.checkpoint_path = storage;
         spec.notice_s = notice_s;
         must(write_file(info / info_files::spec, render_spec(spec)));
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
         auto training = init();
         std::vector<float> weights(100, 1);
@@ -226,19 +226,19 @@ BOOST_AUTO_TEST_CASE(slurms_notice_leaves_the_time_that_the_partition_grants) {
         clock.sleep_for(std::chrono::seconds(50));
         BOOST_REQUIRE(must(training.checkpoint().finish()).size() == 1u);
         raise_notice(by);
-        auto const ended = must(training.checkpoint().save_last(2, Json::object(), state));
+        auto const ended = must(training.checkpoint().save_before_preemption(2, Json::object(), state));
         BOOST_TEST(ended.size() == saved);
         must(training.close());
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_exists) {
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     auto training = init();
     std::string uuid;
     must(training.checkpoint().store(5, Json::object(), [&](auto const& path) {
         uuid = path.filename();
-        auto const all = must(journal::load_journal(run.journal())).records;
+        auto const all = must(journal::load_journal(run.chief_journal())).records;
         BOOST_REQUIRE(all.size() == 1u);
         BOOST_TEST(std::get<CheckpointBegun>(all[0]).uuid == uuid);
         BOOST_TEST(std::get<CheckpointBegun>(all[0]).steps_completed == 5u);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {
     spec.preemption_timeout_s = 60;
     must(write_file(info / info_files::spec, render_spec(spec)));
     for (auto const took : {std::chrono::seconds(30), std::chrono::seconds(50)}) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
         auto training = init();
         must(training.checkpoint().store(1, Json::object(), [&](auto const& path) {
@@ -262,7 +262,8 @@ BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {
             return write_weights(path);
         }));
         raise_notice();
-        bool const is_stored = must(training.checkpoint().store_last(2, Json::object(), write_weights));
+        bool const is_stored =
+            must(training.checkpoint().store_before_preemption(2, Json::object(), write_weights));
         BOOST_TEST(is_stored == (took == std::chrono::seconds(30)));
         BOOST_TEST(records().size() == (is_stored ? 2u : 1u));
         must(training.close());

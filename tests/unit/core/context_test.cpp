@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(started_by_hand_it_is_a_single_rank_whose_reports_go_nowher
     BOOST_TEST(!must(context.preempt().should_preempt()));
     BOOST_TEST(!context.checkpoint().latest().has_value());
     must(context.close());
-    BOOST_TEST(!path_exists(run.journal()));
+    BOOST_TEST(!path_exists(run.chief_journal()));
     BOOST_TEST(!path_exists(directory / "outside"));  // the first checkpoint makes it
 }
 
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(in_a_run_it_knows_its_trial_and_begins_its_journal) {
     BOOST_TEST((context.info()->trial.value().trial == TrialId{{7}, 3}));
     BOOST_TEST(context.hyperparameters() == (Json{{"lr", 0.1}}));
     BOOST_TEST(context.checkpoint().latest().value() == "00000000-0000-4000-8000-000000000001");
-    BOOST_TEST(path_exists(run.journal()));
+    BOOST_TEST(path_exists(run.chief_journal()));
     BOOST_TEST(records().empty());
     must(context.close());
 }
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_script_outside_of_an_experiment_reports_nothing_and_gets_
     must(context.train().report_training_metrics(1, Json::object()));
     raise_notice();
     BOOST_TEST(must(context.preempt().should_preempt()));
-    BOOST_TEST(!path_exists(run.journal()));
+    BOOST_TEST(!path_exists(run.chief_journal()));
     BOOST_TEST(!path_exists("journal"));  // nor where the program was started
     auto const uuid = must(context.checkpoint().store(5, Json::object(), [](auto const&) { return Ok{}; }));
     BOOST_TEST(path_exists(directory / ("outside/" + uuid)));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_an_impossible_number_is_refused_before_it_write
         environment.set(variable, "1");
     for (auto const* variable : {"LOCAL_RANK", "GROUP_RANK"}) environment.set(variable, "0");
     BOOST_TEST((must_fail(Context::init(options())).code == codes::misuse));
-    BOOST_TEST(!path_exists(run.journal()));
+    BOOST_TEST(!path_exists(run.chief_journal()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

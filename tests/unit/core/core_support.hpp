@@ -56,7 +56,7 @@ struct RunFixture {
     }
     /// The records of the run's journal, without FirstStep and CheckpointBegun.
     std::vector<Record> records() const {
-        auto records = must(journal::load_journal(run.journal())).records;
+        auto records = must(journal::load_journal(run.chief_journal())).records;
         std::erase_if(records, [](auto const& record) {
             return std::holds_alternative<FirstStep>(record) ||
                    std::holds_alternative<CheckpointBegun>(record);

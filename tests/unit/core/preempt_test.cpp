@@ -48,18 +48,18 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_that_the_full_disk_refuses_is_an_error_u
     {
         auto context = init();
         BOOST_TEST(!must(context.preempt().should_preempt()));
-        before = std::filesystem::file_size(run.journal());
+        before = std::filesystem::file_size(run.chief_journal());
         raise_notice();
         BOOST_TEST(must(context.preempt().should_preempt()));
-        after = std::filesystem::file_size(run.journal());
+        after = std::filesystem::file_size(run.chief_journal());
     }
     // With the same journal, one byte more than fits and as many as fit.
     for (auto const size : {after - 1, after}) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
         auto context = init();
         BOOST_TEST(!must(context.preempt().should_preempt()));
-        BOOST_REQUIRE(std::filesystem::file_size(run.journal()) == before);
+        BOOST_REQUIRE(std::filesystem::file_size(run.chief_journal()) == before);
         raise_notice();
         {
             FileSizeLimit const limit(size);
@@ -78,12 +78,12 @@ BOOST_AUTO_TEST_CASE(an_acknowledgement_that_the_full_disk_refuses_is_an_error_u
 BOOST_AUTO_TEST_CASE(a_program_that_ignores_a_failed_acknowledgement_learns_it_when_it_closes_the_context) {
     for (bool const is_full_at_the_end : {true, false}) {
         std::error_code ignored;
-        std::filesystem::remove(run.journal(), ignored);
+        std::filesystem::remove(run.chief_journal(), ignored);
         must(preemption::NoticePage::create(run_dir / preemption::notice_file));
         auto context = init();
         BOOST_TEST(!must(context.preempt().should_preempt()));
         raise_notice();
-        std::optional<FileSizeLimit> limit(std::in_place, std::filesystem::file_size(run.journal()));
+        std::optional<FileSizeLimit> limit(std::in_place, std::filesystem::file_size(run.chief_journal()));
         BOOST_TEST(!context.preempt().should_preempt().has_value());
         if (!is_full_at_the_end) limit.reset();
         BOOST_TEST(context.close().has_value() == !is_full_at_the_end);

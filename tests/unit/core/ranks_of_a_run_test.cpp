@@ -1,6 +1,6 @@
 // Ranks of an experiment find each other by its run: processes, without MPI and mpirun.
 #include <det/preemption/preempt_channel.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 #include <det/protocol/rendezvous_file.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_the_only_rank_of_a_node_has_no_followers) {
         if (rank.value == 2) chosen.environment.set("LOCAL_WORLD_SIZE", "1");
         DET_TRY_ASSIGN(auto context, Context::init(chosen));
         preemption::PreemptChannel channel(context.distributed(),
-                                           preemption::plan_routes(placements, rank.value, 0));
+                                           preemption::plan_routes(placements, rank, 0));
         auto agreement = channel.make_agreement();
         DET_TRY(channel.connect());
         bool has_stopped = false;

@@ -45,7 +45,7 @@ struct Fixture : RunFixture {
     /// Records that an earlier run of the trial has completed this length.
     void completed_before(std::uint64_t length) {
         must(make_directories(trial.run(1).path()));
-        auto writer = must(journal::JournalWriter::create(trial.run(1).journal()));
+        auto writer = must(journal::JournalWriter::create(trial.run(1).chief_journal()));
         must(writer.append(OperationCompleted{clock.now(), length, 0.5}));
     }
     /// Completes all operations of a context. Returns their lengths.
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(without_a_length_in_steps_the_number_of_batches_left_is_unk
 
 BOOST_AUTO_TEST_CASE(a_trial_that_is_not_stopped_early_has_one_operation) {
     for (auto const* name : {"single", "random", "grid"}) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         experiment(name, Json{{"max_length", 100}});
         BOOST_TEST(complete_all() == Lengths{100}, name);
         auto const completed = std::get<OperationCompleted>(records().back());
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_trial_of_asha_has_an_operation_for_each_rung) {
     BOOST_TEST((complete_all() == Lengths{1, 3, 9}));
     BOOST_TEST(count<OperationCompleted>() == 3u);
     // Rungs of the same length are one operation.
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     experiment("async_halving", Json{{"max_trials", 9}, {"max_length", 4}, {"divisor", 4}, {"num_rungs", 4}});
     BOOST_TEST((complete_all() == Lengths{1, 4}));
 }
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_replacement_has_the_operations_of_the_trial_that_it_repla
                Json{{"max_trials", 8}, {"max_length", 9}, {"divisor", 3}, {"bracket_rungs", {1, 2}}});
     std::map<std::size_t, std::uint32_t> trial_with;  // by number of operations
     for (std::uint32_t index = 0; index < 8; ++index) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         be_trial(index);
         trial_with[complete_all().size()] = index;
     }
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_replacement_has_the_operations_of_the_trial_that_it_repla
     must(make_directories(layout.trial(9).path()));
     must(write_file(layout.trial(9).replaces(), "8\n"));
     for (auto const& [operations, planned] : trial_with) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         must(write_file(layout.trial(8).replaces(), fmt::format("{}\n", planned)));
         be_trial(9);
         BOOST_TEST(complete_all().size() == operations);

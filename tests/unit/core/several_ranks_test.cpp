@@ -30,14 +30,14 @@ struct Fixture : RunFixture {
 
     /// Opens what Context::init() opens, with this transport.
     Result<ContextData> open(std::unique_ptr<transport::Transport> transport) {
-        auto const topology = collectives::on_one_node(*transport);
+        auto const topology = collectives::single_node_topology(*transport);
         auto const rank = transport->rank().value;
         DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
         DET_TRY_ASSIGN(auto loaded, load_info(environment));
         DET_TRY_ASSIGN(auto notice, NoticePage::open(page(rank)));
         std::unique_ptr<telemetry::Reporter> reporter;
         if (rank == 0) {
-            DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.journal()));
+            DET_TRY_ASSIGN(auto writer, journal::JournalWriter::create(run.chief_journal()));
             reporter = std::make_unique<telemetry::Reporter>(std::move(writer), clock);
         }
         auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
@@ -62,7 +62,7 @@ struct Fixture : RunFixture {
 BOOST_FIXTURE_TEST_SUITE(several_ranks_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(the_chief_reports_the_mean_over_all_ranks) {
-    must(remove_tree(run.journal()));
+    must(remove_tree(run.chief_journal()));
     run_contexts([&](ContextData& data) -> Status {
         Train train(data);
         auto const rank = static_cast<double>(data.distributed.rank().value);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_chief_reports_the_mean_over_all_ranks) {
 
 BOOST_AUTO_TEST_CASE(a_notice_to_any_rank_stops_all_of_them_at_the_same_step) {
     for (int noticed = 0; noticed < ranks; ++noticed) {
-        must(remove_tree(run.journal()));
+        must(remove_tree(run.chief_journal()));
         for (int rank = 0; rank < ranks; ++rank) {
             must(remove_tree(page(rank)));
             must(NoticePage::create(page(rank)));

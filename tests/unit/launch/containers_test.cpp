@@ -3,7 +3,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
-#include <det/launch/node/rank_variables.hpp>
+#include <det/launch/node/container_variables.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 
@@ -21,7 +21,7 @@ namespace containers_test {
 ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     ContainerCall call;
     call.container.runtime = runtime;
-    call.container.image = resolve_image(runtime, image);
+    call.container.image = format_image_name(runtime, image);
     call.container.mounts = {{"/data/set", "/data", true, "rprivate"},
                              {"/scratch/x", "/run/determined/workdir/x"}};
     call.container.devices = {{"/dev/fuse", "/dev/fuse", "mrw"}};
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(image_names_have_the_form_of_their_runtime) {
         {ContainerRuntime::pyxis, "nvcr.io#x:1", "nvcr.io#x:1"},
     };
     for (auto const& [runtime, image, resolved] : cases)
-        BOOST_TEST(resolve_image(runtime, image) == resolved);
+        BOOST_TEST(format_image_name(runtime, image) == resolved);
 }
 
 BOOST_AUTO_TEST_CASE(credentials_are_a_file_in_the_runtimes_form) {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(credentials_are_a_file_in_the_runtimes_form) {
 
 BOOST_AUTO_TEST_CASE(scontrol_inside_a_container_requeues_its_own_job_and_nothing_else) {
     TemporaryDirectory directory;
-    must(write_container_commands(directory.path()));
+    must(write_scontrol_shim(directory.path()));
     auto const scontrol = [&](std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), directory / "commands/scontrol");
         return must(SystemProcessRunner().run({arguments, Environment({{"SLURM_JOB_ID", "125"},

@@ -25,7 +25,7 @@ struct Fixture : SupervisorFixture {
         auto const run = other.trial(trial).run(0);
         must(remove_tree(run.path()));
         must(make_directories(run.path()));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, cause, next, 0, ""}));
     }

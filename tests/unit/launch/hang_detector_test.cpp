@@ -77,13 +77,13 @@ BOOST_AUTO_TEST_CASE(the_progress_is_the_size_of_the_journal_the_change_of_files
     must(make_directories(run.path()));
     auto const before = read_progress(trial, run, 2, {"*.pt"});
     BOOST_TEST((before == ReportedProgress{0, {}, {"", ""}}));
-    must(write_file(run.journal(), "report"));
+    must(write_file(run.chief_journal(), "report"));
     auto const reported = read_progress(trial, run, 2, {"*.pt"});
     BOOST_TEST(reported.journal_bytes == 6u);
     must(write_file(directory / "1.pt", ""));
     BOOST_TEST((read_progress(trial, run, 2, {}) == reported));
     BOOST_TEST(read_progress(trial, run, 2, {"*.pt"}).files.has_value());
-    must(write_file(run.pulse(1), "00000000000000000007\n"));
+    must(write_file(run.heartbeat(1), "00000000000000000007\n"));
     auto const active = read_progress(trial, run, 2, {});
     BOOST_TEST((active != reported));
     BOOST_TEST(active.activity.at(1) == "00000000000000000007\n");

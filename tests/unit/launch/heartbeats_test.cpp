@@ -20,9 +20,9 @@ struct Fixture {
     long beats = 0;
 
     void heartbeat(int node) {
-        if (!path_exists(run.pulse(node))) must(write_file(run.pulse(node), ""));
+        if (!path_exists(run.heartbeat(node))) must(write_file(run.heartbeat(node), ""));
         timespec const times[] = {{++beats, 0}, {beats, 0}};
-        BOOST_REQUIRE(::utimensat(AT_FDCWD, run.pulse(node).c_str(), times, 0) == 0);
+        BOOST_REQUIRE(::utimensat(AT_FDCWD, run.heartbeat(node).c_str(), times, 0) == 0);
     }
 };
 
@@ -31,51 +31,51 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(heartbeats_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_node_whose_file_does_not_change_is_silent) {
-    for (int find_silent_node = 0; find_silent_node < 10; ++find_silent_node) {
+    for (int check_for_silent_node = 0; check_for_silent_node < 10; ++check_for_silent_node) {
         heartbeat(0);
-        if (find_silent_node < 3) heartbeat(1);
-        auto const silent = heartbeats.find_silent_node();
-        BOOST_TEST(silent.has_value() == (find_silent_node >= 6), find_silent_node);
+        if (check_for_silent_node < 3) heartbeat(1);
+        auto const silent = heartbeats.check_for_silent_node();
+        BOOST_TEST(silent.has_value() == (check_for_silent_node >= 6), check_for_silent_node);
         if (silent) BOOST_TEST(*silent == 1);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_has_not_started_or_has_ended_is_not_silent) {
-    for (int find_silent_node = 0; find_silent_node < 10; ++find_silent_node)
-        BOOST_TEST(!heartbeats.find_silent_node());
+    for (int check_for_silent_node = 0; check_for_silent_node < 10; ++check_for_silent_node)
+        BOOST_TEST(!heartbeats.check_for_silent_node());
     heartbeat(1);
-    for (int find_silent_node = 0; find_silent_node < 3; ++find_silent_node)
-        BOOST_TEST(!heartbeats.find_silent_node());
-    must(remove_tree(run.pulse(1)));
-    for (int find_silent_node = 0; find_silent_node < 10; ++find_silent_node)
-        BOOST_TEST(!heartbeats.find_silent_node());
+    for (int check_for_silent_node = 0; check_for_silent_node < 3; ++check_for_silent_node)
+        BOOST_TEST(!heartbeats.check_for_silent_node());
+    must(remove_tree(run.heartbeat(1)));
+    for (int check_for_silent_node = 0; check_for_silent_node < 10; ++check_for_silent_node)
+        BOOST_TEST(!heartbeats.check_for_silent_node());
 }
 
 BOOST_AUTO_TEST_CASE(a_step_that_outlives_all_its_nodes_is_lost) {
     heartbeat(0);
     heartbeat(1);
-    BOOST_TEST(!heartbeats.find_silent_node());
-    must(remove_tree(run.pulse(0)));
-    for (int find_silent_node = 0; find_silent_node < 3; ++find_silent_node)
-        BOOST_TEST(!heartbeats.find_silent_node());
-    must(remove_tree(run.pulse(1)));
-    BOOST_TEST(!heartbeats.find_silent_node());
-    BOOST_TEST(heartbeats.find_silent_node().has_value());
+    BOOST_TEST(!heartbeats.check_for_silent_node());
+    must(remove_tree(run.heartbeat(0)));
+    for (int check_for_silent_node = 0; check_for_silent_node < 3; ++check_for_silent_node)
+        BOOST_TEST(!heartbeats.check_for_silent_node());
+    must(remove_tree(run.heartbeat(1)));
+    BOOST_TEST(!heartbeats.check_for_silent_node());
+    BOOST_TEST(heartbeats.check_for_silent_node().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_ended_before_the_first_check_are_known_by_their_files) {
     must(write_file(run.node_log(0), "a line\n"));
-    must(write_file(RunLayout::ends_beside(run.node_log(1)), ""));
-    BOOST_TEST(!heartbeats.find_silent_node().has_value());
-    BOOST_TEST((heartbeats.find_silent_node() == 0));
+    must(write_file(RunLayout::failures_beside(run.node_log(1)), ""));
+    BOOST_TEST(!heartbeats.check_for_silent_node().has_value());
+    BOOST_TEST((heartbeats.check_for_silent_node() == 0));
 }
 
 BOOST_AUTO_TEST_CASE(after_a_delay_of_the_supervisor_counting_starts_again) {
     heartbeat(0);
-    for (int find_silent_node = 0; find_silent_node < 4; ++find_silent_node)
-        BOOST_TEST(!heartbeats.find_silent_node());
+    for (int check_for_silent_node = 0; check_for_silent_node < 4; ++check_for_silent_node)
+        BOOST_TEST(!heartbeats.check_for_silent_node());
     heartbeats.restart();
-    BOOST_TEST(!heartbeats.find_silent_node());
+    BOOST_TEST(!heartbeats.check_for_silent_node());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -27,7 +27,7 @@ LaunchContext context(int node = 0) {
     return context;
 }
 
-LaunchContext on_one_node() {
+LaunchContext single_node_topology() {
     auto one = context();
     one.rendezvous = {"n0", "2", 0};
     return one;
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(torch_is_started_on_each_node_with_its_own_number) {
 }
 
 BOOST_AUTO_TEST_CASE(torch_overrides_follow_the_plans_options_and_trial_classes_become_commands) {
-    auto one = on_one_node();
+    auto one = single_node_topology();
     one.torch_needs_redirects = true;
     auto const plan = must(plan_torch_distributed(
         {"--rdzv_endpoint=n9:1", "--max_restarts", "3", "--", "--trial", "model_def:MyTrial"}, one));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(horovodrun_runs_on_the_chief_and_finds_det_rsh_as_ssh) {
 }
 
 BOOST_AUTO_TEST_CASE(horovodrun_gets_the_configurations_optimizations) {
-    auto one = on_one_node();
+    auto one = single_node_topology();
     one.config = Json::parse(R"({"debug": true, "data": {"__det_dtrain_args": ["--gloo"]},
         "optimizations": {"auto_tune_tensor_fusion": true}})");
     auto const plan = must(plan_horovod({"--cycle-time-ms", "2", "--", "--trial", "m:T"}, one));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(deepspeed_gets_a_hostfile_for_several_nodes) {
     BOOST_TEST(variable(plan, "DET_DEEPSPEED_HOSTFILE_PATH") == "/tmp/run/hostfile");
     BOOST_TEST(variable(plan, "NCCL_SOCKET_IFNAME") == "ib0");
     BOOST_TEST(must(plan_deepspeed({"x"}, context(1))).processes.empty());
-    auto const one = must(plan_deepspeed({"--", "--trial=m:T"}, on_one_node()));
+    auto const one = must(plan_deepspeed({"--", "--trial=m:T"}, single_node_topology()));
     check_golden("launch/deepspeed_one_node.txt", words(one));
     BOOST_TEST(one.files.empty());
 }

@@ -30,8 +30,8 @@ BOOST_AUTO_TEST_CASE(each_node_with_a_matching_line_is_named) {
     must(write_file(run.node_log(2), "t [rank=2] ECC error without an end of line"));
     auto const found = match({{"ECC", "ECC error", LogAction::exclude_node}});
     BOOST_TEST(found.bad_nodes == (std::vector<int>{1, 2}), boost::test_tools::per_element());
-    BOOST_TEST(found.bad_nodes_by == "ECC");
-    BOOST_TEST(found.cancels_retries.empty());
+    BOOST_TEST(found.bad_nodes_policy == "ECC");
+    BOOST_TEST(found.cancel_retries_policy.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_policy_without_an_action_is_a_label_once) {
@@ -40,21 +40,23 @@ BOOST_AUTO_TEST_CASE(a_policy_without_an_action_is_a_label_once) {
     auto const found = match({{"ECC", "ECC error", LogAction::label}, {"OOM", "memory", LogAction::label}});
     BOOST_TEST(found.labels == std::vector<std::string>{"ECC"}, boost::test_tools::per_element());
     BOOST_TEST(found.bad_nodes.empty());
-    BOOST_TEST(found.cancels_retries.empty());
+    BOOST_TEST(found.cancel_retries_policy.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_pattern_is_matched_line_by_line_in_any_bytes) {
     std::string text("a\0CUDA\xff out of\nmemory\n", 23);
     text += std::string(3 << 20, 'x') + "\nCUDA out of memory\n";
     must(write_file(run.node_log(0), text));
-    BOOST_TEST(match({{"OOM", "CUDA out of memory", LogAction::cancel_retries}}).cancels_retries == "OOM");
-    BOOST_TEST(match({{"two", "of.memory$", LogAction::cancel_retries}}).cancels_retries == "two");
-    BOOST_TEST(match({{"split", "out of\\smemory x", LogAction::cancel_retries}}).cancels_retries.empty());
+    BOOST_TEST(match({{"OOM", "CUDA out of memory", LogAction::cancel_retries}}).cancel_retries_policy ==
+               "OOM");
+    BOOST_TEST(match({{"two", "of.memory$", LogAction::cancel_retries}}).cancel_retries_policy == "two");
+    BOOST_TEST(
+        match({{"split", "out of\\smemory x", LogAction::cancel_retries}}).cancel_retries_policy.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_pathological_expression_takes_linear_time) {
     must(write_file(run.node_log(0), std::string(60'000, 'a') + "!\n"));
-    BOOST_TEST(match({{"evil", "(a+)+$", LogAction::cancel_retries}}).cancels_retries.empty());
+    BOOST_TEST(match({{"evil", "(a+)+$", LogAction::cancel_retries}}).cancel_retries_policy.empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_expression_is_an_error) {

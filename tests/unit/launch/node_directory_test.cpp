@@ -29,7 +29,7 @@ struct Fixture {
 BOOST_FIXTURE_TEST_SUITE(node_directory_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(the_directory_has_the_same_name_on_every_node_unless_nodes_share_the_file_system) {
-    BOOST_TEST(run_directory_key(base.path(), "7.3.0", "n1") == "7.3.0");
+    BOOST_TEST(local_directory_name(base.path(), "7.3.0", "n1") == "7.3.0");
     BOOST_TEST(is_shared_by_nodes(0x6969));       // NFS
     BOOST_TEST(is_shared_by_nodes(0x0BD00BD0));   // Lustre
     BOOST_TEST(!is_shared_by_nodes(0xEF53));      // ext4

@@ -2,8 +2,8 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
+#include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(archives_of_det_submit_are_unpacked_unchanged) {
           "; ln -s " + deep +
           " tree/link; printf y > \"tree/$(printf 'two\\nlines\\377')\"; chmod 755 tree/two*");
     auto const listed = must(pack::list_context({directory / "tree", {}}));
-    auto const packed = must(pack::pack_context(listed, directory / "contexts"));
+    auto const packed = must(pack::pack_and_store(listed, directory / "contexts"));
     must(unpack_archive(directory / ("contexts/" + packed.sha256 + ".tar.zst"), packed.sha256,
                         directory / "out"));
     shell("diff -r --no-dereference tree out; test -x out/two*");

@@ -1,6 +1,6 @@
 // How the end of a program is classified that uses signals, exit codes and files instead of the Core API.
-#include <det/protocol/notice_signal.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/forward_signals.hpp>
+#include <det/protocol/rank_failure.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(a_preempted_exit_code_is_a_preemption_and_others_are_failur
 }
 
 BOOST_AUTO_TEST_CASE(the_exit_code_of_the_first_rank_to_end_counts_not_that_of_ranks_that_slurm_kills_then) {
-    RankEnd const end{UtcTime{1}, 3, "n0", 85, 0, ""};
-    must(write_file(root / "ends", render_rank_end(end)));
+    RankFailure const end{UtcTime{1}, 3, "n0", 85, 0, ""};
+    must(write_file(root / "ends", render_rank_failure(end)));
     step_is("cp \"$DET_ROOT/ends\" \"$DET_RUN_PATH/node-0.ends\"; exit 137");
     be_in_grace();
     auto a = batch_job();
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_ignores_its_notice_is_ended_and_requeued_before_
 }
 
 BOOST_AUTO_TEST_CASE(the_names_of_notice_signals) {
-    BOOST_TEST((parse_notice_signals("TERM,USR1,KILL,") == std::vector<int>{15, 10}));
-    BOOST_TEST(!notice_signal_number("KILL"));
+    BOOST_TEST((parse_forward_signals("TERM,USR1,KILL,") == std::vector<int>{15, 10}));
+    BOOST_TEST(!forward_signal_number("KILL"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_requeues_itself_from_a_container_is_ended_and_queued_again) {

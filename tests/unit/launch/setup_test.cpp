@@ -2,7 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/protocol/slurm_setup.hpp>
+#include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -37,7 +37,7 @@ struct Fixture {
         auto environment = Environment::of_this_process();
         environment.set("DET_RUN_DIR", run_dir.path());
         for (auto const& [name, value] : variables) environment.set(name, value);
-        auto argv = slurm_setup_prefix();
+        auto argv = setup_command_prefix();
         argv.insert(argv.end(), {"bash", "-c", command, "name", "an argument"});
         SystemProcessRunner runner;
         return must(runner.run({argv, environment, std::chrono::seconds(60)}));

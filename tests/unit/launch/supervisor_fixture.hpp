@@ -92,12 +92,12 @@ struct SupervisorFixture {
                                     output()}));
     }
     RunEnded end_of(std::uint32_t run) const {
-        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).supervisor_journal()));
         return last_of<RunEnded>(life.records).value();
     }
     /// Whether the job was requeued after that run.
     bool was_requeued_after(std::uint32_t run) const {
-        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).supervisor_journal()));
         return last_of<JobRequeued>(life.records).has_value();
     }
     template <class Kind>

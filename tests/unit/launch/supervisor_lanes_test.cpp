@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(lanes_run_their_own_trials_and_then_unclaimed_ones) {
     must(write_file(experiment.trial(4).claimed(), "123_2\n"));
     BOOST_TEST(supervise(a) == 0);
     for (std::uint32_t trial = 0; trial < 5; ++trial) {
-        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()) == (trial != 4), trial);
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).supervisor_journal()) == (trial != 4), trial);
         BOOST_TEST(must(read_file(experiment.trial(trial).claimed())) ==
                    (trial == 4 ? "123_2\n" : "123_0\n"));
     }
@@ -28,10 +28,10 @@ BOOST_AUTO_TEST_CASE(in_a_continued_experiment_lanes_run_only_reopened_trials) {
     BOOST_TEST(supervise(a) == 0);
     a.spec.revisions = {{1, {{1, 1}}}};
     a.experiment = experiment.at_revision(1);
-    must(make_directories(a.experiment.own_path()));
+    must(make_directories(a.experiment.revision_path()));
     BOOST_TEST(supervise(a) == 0);
     for (std::uint32_t trial = 0; trial < 3; ++trial)
-        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()) == (trial == 1), trial);
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).supervisor_journal()) == (trial == 1), trial);
     BOOST_TEST(must(read_file(a.experiment.trial(1).claimed())) == "123_0\n");
 }
 
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_paused_trial_is_released_and_the_others_continue) {
     auto a = packed_assignment(4);
     BOOST_TEST(supervise(a) == 0);
     BOOST_TEST(!path_exists(experiment.trial(1).claimed()));
-    BOOST_TEST(path_exists(experiment.trial(3).run(0).life()));
+    BOOST_TEST(path_exists(experiment.trial(3).run(0).supervisor_journal()));
     BOOST_TEST(std::ranges::count(slurm.calls, "requeue-held 123_0") == 0);
 }
 
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(one_requeue_serves_all_lanes_and_the_next_incarnation_runs_
     slurm.job->restarts = 1;
     BOOST_TEST(supervise(a) == 0);
     for (std::uint32_t trial = 0; trial < 2; ++trial)
-        BOOST_TEST(path_exists(experiment.trial(trial).run(1).life()), trial);
+        BOOST_TEST(path_exists(experiment.trial(trial).run(1).supervisor_journal()), trial);
 }
 
 BOOST_AUTO_TEST_CASE(fewer_tasks_than_trials_run_all_trials_one_after_the_other) {
@@ -70,11 +70,11 @@ BOOST_AUTO_TEST_CASE(fewer_tasks_than_trials_run_all_trials_one_after_the_other)
     must(write_file(experiment.trial(2).claimed(), "123_1\n"));
     BOOST_TEST(supervise(a) == 0);
     for (std::uint32_t trial = 0; trial < 4; ++trial)
-        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()) == (trial != 2), trial);
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).supervisor_journal()) == (trial != 2), trial);
     a.spec.has_fewer_tasks = false;
     a.job.task = 3;
     BOOST_TEST(supervise(a) == 0);  // a task of its own runs its own trial only, which has ended
-    BOOST_TEST(!path_exists(experiment.trial(2).run(0).life()));
+    BOOST_TEST(!path_exists(experiment.trial(2).run(0).supervisor_journal()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,7 +50,8 @@ struct Fixture : SupervisorFixture {
     Names entries(std::uint32_t rung) const { return must(list_directory(experiment.rung(0, rung))); }
     std::vector<SearchDecision> decisions_of(std::uint32_t run) const {
         std::vector<SearchDecision> found;
-        for (auto const& record : must(journal::load_journal(experiment.trial(0).run(run).life())).records) {
+        for (auto const& record :
+             must(journal::load_journal(experiment.trial(0).run(run).supervisor_journal())).records) {
             if (auto const* decision = std::get_if<SearchDecision>(&record)) found.push_back(*decision);
         }
         return found;
@@ -59,10 +60,10 @@ struct Fixture : SupervisorFixture {
     void earlier_run(std::vector<Record> const& life, std::vector<Record> const& reports) {
         auto const run = experiment.trial(0).run(0);
         must(make_directories(run.path()));
-        auto writer = must(journal::JournalWriter::create(run.life()));
+        auto writer = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(writer.append(RunStarted{UtcTime{1}, "123_0", 0, "n0", "n[0-1]", 0, "", 0}));
         for (auto const& record : life) must(writer.append(record));
-        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         for (auto const& record : reports) must(chief.append(record));
     }
 
@@ -181,13 +182,13 @@ BOOST_AUTO_TEST_CASE(a_trial_with_invalid_hyperparameters_is_replaced_in_the_sam
     BOOST_TEST(end_of(0).cause_name() == "invalid-hyperparameters");
     BOOST_TEST(end_of(0).message == "the trainer calls its hyperparameters invalid; trial 4 replaces it");
     BOOST_TEST((must(journal::load_replacements(experiment, 4)) == journal::Replacements{{4, 0}, {5, 4}}));
-    BOOST_TEST(path_exists(experiment.trial(5).run(0).life()));
+    BOOST_TEST(path_exists(experiment.trial(5).run(0).supervisor_journal()));
     BOOST_TEST(!path_exists(experiment.trial(6).path()));
     BOOST_TEST(entries(0).empty());
     // The next incarnation of the job runs the last replacement, not the trial of its array task.
     must(remove_tree(experiment.trial(5).runs()));
     BOOST_TEST(supervise(search_assignment()) == 0);
-    BOOST_TEST(path_exists(experiment.trial(5).run(0).life()));
+    BOOST_TEST(path_exists(experiment.trial(5).run(0).supervisor_journal()));
     BOOST_TEST(!path_exists(experiment.trial(0).run(1).path()));
 }
 
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(replacements_of_trials_that_share_a_node_are_claimed) {
             journal_with({EarlyExitReported{UtcTime{1}, "INVALID_HP"}}) + " \"$DET_RUN_PATH/journal\"");
     BOOST_TEST(supervise(search_assignment(2)) == 0);
     for (auto const trial : {0U, 1U, 2U, 3U, 4U}) {
-        BOOST_TEST(path_exists(experiment.trial(trial).run(0).life()), trial);
+        BOOST_TEST(path_exists(experiment.trial(trial).run(0).supervisor_journal()), trial);
         BOOST_TEST(must(read_file(experiment.trial(trial).claimed())) == "123_0\n");
     }
     BOOST_TEST((must(journal::load_replacements(experiment, 4)) == journal::Replacements{{4, 1}}));

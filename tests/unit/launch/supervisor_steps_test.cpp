@@ -3,10 +3,10 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/launch/supervisor/make_step_request.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
-#include <det/launch/supervisor/run_step.hpp>
-#include <det/launch/supervisor/step_numbers.hpp>
+#include <det/launch/supervisor/skip_step_ids.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(after_a_run_lost_with_its_node_step_numbers_are_skipped) {
     step_is(R"(echo "$*" >>"$DET_ROOT/steps"; exit 0)");
     auto const lost = experiment.trial(0).run(0);
     must(make_directories(lost.path()));
-    auto life = must(journal::JournalWriter::create(lost.life()));
+    auto life = must(journal::JournalWriter::create(lost.supervisor_journal()));
     must(life.append(RunStarted{UtcTime{1}, "123_0", 0, "n0", "n[0-1]", 0, "", 0}));
     auto a = batch_job();
     a.incarnation.restart_count = slurm.job->restarts = 1;
@@ -41,18 +41,18 @@ BOOST_AUTO_TEST_CASE(after_a_run_lost_with_its_node_step_numbers_are_skipped) {
 
 BOOST_AUTO_TEST_CASE(skipped_steps_exceed_the_numbers_of_every_lost_step) {
     // The second incarnation skips 21 steps, so its own steps, which are lost too, have the numbers 21 to 25.
-    std::vector<RunSteps> runs{{"123_0", 0, 4, true}};
-    BOOST_TEST(count_steps_to_skip(runs) == 21u);
+    std::vector<RunSlurmSteps> runs{{"123_0", 0, 4, true}};
+    BOOST_TEST(count_step_ids_to_skip(runs) == 21u);
     runs.push_back({"123_0", 1, 4, true});
-    BOOST_TEST(count_steps_to_skip(runs) == 42u);
+    BOOST_TEST(count_step_ids_to_skip(runs) == 42u);
     // Runs that were restarted in place have steps of the same incarnation.
-    BOOST_TEST(count_steps_to_skip(std::vector<RunSteps>{{"123_0", 0, 4, false}, {"123_0", 0, 4, true}}) ==
-               26u);
+    BOOST_TEST(count_step_ids_to_skip(
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 0, 4, true}}) == 26u);
     // A recorded end means that no step of that incarnation is left; a new job numbers its steps from 0.
-    BOOST_TEST(count_steps_to_skip(std::vector<RunSteps>{{"123_0", 0, 4, false}, {"123_0", 1, 4, true}}) ==
-               21u);
-    BOOST_TEST(count_steps_to_skip(std::vector<RunSteps>{{"123_0", 0, 4, true}, {"200_0", 0, 4, true}}) ==
-               21u);
+    BOOST_TEST(count_step_ids_to_skip(
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, false}, {"123_0", 1, 4, true}}) == 21u);
+    BOOST_TEST(count_step_ids_to_skip(
+                   std::vector<RunSlurmSteps>{{"123_0", 0, 4, true}, {"200_0", 0, 4, true}}) == 21u);
 }
 
 struct StepsToSkip {
@@ -66,7 +66,7 @@ struct StepsToSkip {
             clock.sleep_for(each);
             return slurm::StepProcess::start(step, Environment::of_this_process());
         };
-        return skip_step_numbers(count, start, clock);
+        return skip_step_ids(count, start, clock);
     }
 };
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     for (std::uint32_t number = 0; number < 3; ++number) {
         auto const run = experiment.trial(0).run(number);
         must(make_directories(run.path()));
-        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         auto const& uuid = uuids.emplace_back(make_uuid());
         must(make_directories(store.path_of(uuid)));
         must(store.commit({uuid, "7.0", 100 * (number + 1), {}, 1, Json::object()},
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     auto const untold = make_uuid(), never = make_uuid();
     auto const last = experiment.trial(0).run(3);
     must(make_directories(last.path()));
-    auto chief = must(journal::JournalWriter::create(last.journal()));
+    auto chief = must(journal::JournalWriter::create(last.chief_journal()));
     must(chief.append(CheckpointBegun{UtcTime{1}, untold, 400}));
     must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
     must(make_directories(store.path_of(untold)));
@@ -158,18 +158,18 @@ BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpo
     // The second run, after a failure, starts from the same checkpoint, because the trial has saved nothing.
     for (int const run : {0, 1}) BOOST_TEST(must(read_file(run_path(run) + "/seen")) == source + " 0\n");
 
-    auto chief = must(journal::JournalWriter::create(experiment.trial(0).run(1).journal()));
+    auto chief = must(journal::JournalWriter::create(experiment.trial(0).run(1).chief_journal()));
     must(chief.append(CheckpointCommitted{UtcTime{1}, own, 100, {}, {}}));
     auto point = must(find_resume_point(experiment.trial(0), {0, 2}, store));
-    must(start_from_source(source, store, point));
+    must(use_source_checkpoint(source, store, point));
     BOOST_TEST(point.checkpoint == own);
     BOOST_TEST(point.steps_completed == 100u);
 
     ResumePoint fresh;
     must(remove_tree(store.path_of(source)));
-    BOOST_TEST((must_fail(start_from_source(source, store, fresh)).code == codes::no_such_checkpoint));
+    BOOST_TEST((must_fail(use_source_checkpoint(source, store, fresh)).code == codes::no_such_checkpoint));
     BOOST_TEST(fresh.checkpoint == "");
-    must(start_from_source(std::nullopt, store, fresh));
+    must(use_source_checkpoint(std::nullopt, store, fresh));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     auto const after = [&](Cause cause, NextAction next, std::string const& file) {
         must(remove_tree(trial.runs()));
         must(make_directories(trial.run(0).path()));
-        auto life = must(journal::JournalWriter::create(trial.run(0).life()));
+        auto life = must(journal::JournalWriter::create(trial.run(0).supervisor_journal()));
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, cause, next, 1, ""}));
         if (!file.empty()) must(write_file(trial.run(0).path() / file, ""));
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     BOOST_TEST(after(Cause::node_failed, NextAction::requeue, ""));
     BOOST_TEST(!after(Cause::preempted, NextAction::left_to_slurm, ""));
     BOOST_TEST(after(Cause::preempted, NextAction::left_to_slurm, "node-1.pulse"));
-    must(remove_tree(trial.run(0).life()));
-    auto life = must(journal::JournalWriter::create(trial.run(0).life()));
+    must(remove_tree(trial.run(0).supervisor_journal()));
+    auto life = must(journal::JournalWriter::create(trial.run(0).supervisor_journal()));
     must(life.append(RunStarted{}));
     BOOST_TEST(must(find_resume_point(trial, {0, 1}, store)).may_still_run.value() == 0u);
 }
@@ -203,11 +203,11 @@ BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     for (std::uint32_t number = 0; number < 3; ++number) {
         auto const run = experiment.trial(0).run(number);
         must(make_directories(run.path()));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, Cause::failed, NextAction::stop, 1, "", "n1"}));
         if (number > 0) continue;
-        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
     }
     auto const counted = must(find_resume_point(experiment.trial(0), {2, 3}, store));

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(a_successful_step_finishes_the_trial) {
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "finished");
     BOOST_TEST(!was_requeued_after(0));
-    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).supervisor_journal()));
     auto const& started = std::get<RunStarted>(life.records.at(0));
     BOOST_TEST(started.job == "123_0");
     BOOST_TEST(started.hosts == "n[0-1]");
@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(the_jobs_times_are_recorded_once_for_each_run) {
     slurm.job->nodes = 2;
     BOOST_TEST(supervise() == 0);
     for (std::uint32_t const run : {0u, 1u}) {
-        auto const life = must(journal::load_journal(experiment.trial(0).run(run).life()));
+        auto const life = must(journal::load_journal(experiment.trial(0).run(run).supervisor_journal()));
         BOOST_TEST(std::ranges::count_if(life.records, [](Record const& record) {
                        return std::holds_alternative<JobAllocated>(record);
                    }) == 1);
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_job_is_recorded_if_slurm_has_ended_it) {
     slurm.job->start_time = UtcTime{5'000'000};
     slurm.job->end_time = UtcTime{9'000'000};
     supervise();
-    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).supervisor_journal()));
     BOOST_TEST((last_of<JobAllocated>(life.records).value().ended == UtcTime{9'000'000}));
 }
 
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_times_of_another_execution_of_the_job_are_not_recorded)
     slurm.job->restarts = 1;
     slurm.job->start_time = UtcTime{5'000'000};
     supervise();
-    auto const life = must(journal::load_journal(experiment.trial(0).run(0).life()));
+    auto const life = must(journal::load_journal(experiment.trial(0).run(0).supervisor_journal()));
     BOOST_TEST(!last_of<JobAllocated>(life.records));
 }
 
@@ -229,7 +229,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
     step_is("exit 1");
     slurm.job->batch_host = "n3";
     BOOST_TEST(supervise() == 0);
-    BOOST_TEST(must(journal::load_journal(experiment.trial(0).run(0).life())).records.size() == 1u);
+    BOOST_TEST(must(journal::load_journal(experiment.trial(0).run(0).supervisor_journal())).records.size() ==
+               1u);
     BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
 }
 

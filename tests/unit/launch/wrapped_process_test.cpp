@@ -8,7 +8,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 #include <det/telemetry/waits/run_waits.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_failed_rank_is_recorded) {
     BOOST_TEST(shell("\"$WRAP\" 3 bash -c 'echo trying; echo no luck >&2; exit 5'").exit_code == 5);
     BOOST_TEST(shell("\"$WRAP\" 4 bash -c 'kill -SEGV $$'").exit_code == 128 + SIGSEGV);
     BOOST_TEST(shell("\"$WRAP\" 5 true").exit_code == 0);
-    auto const ends = parse_rank_ends(must(read_file(directory / "node-0.ends")));
+    auto const ends = parse_rank_failures(must(read_file(directory / "node-0.ends")));
     BOOST_REQUIRE(ends.size() == 2u);
     BOOST_TEST(ends[0].rank.value() == 3u);
     BOOST_TEST(ends[0].host == "n1");
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(the_exit_code_of_a_rank_that_lost_another_is_not_the_first_
     for (std::string const script : {lost_first, lost_last}) {
         auto const output = shell("rm -f node-0.ends first_failure\n" + (until + script));
         BOOST_TEST(output.exit_code == 5, output.err);
-        auto const ends = parse_rank_ends(must(read_file(directory / "node-0.ends")));
+        auto const ends = parse_rank_failures(must(read_file(directory / "node-0.ends")));
         BOOST_REQUIRE(ends.size() == 2u);
         auto const& lost = ends[script == lost_first ? 0 : 1];
         BOOST_TEST(lost.rank.value() == 0u);

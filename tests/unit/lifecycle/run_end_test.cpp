@@ -92,7 +92,7 @@ constexpr Row table[] = {
      Cause::stopped_by_search, NextAction::stop},
     {"reports that the search can't use end the trial at once",
      [](RunFacts& f) {
-         f.search.mistake = "no loss";
+         f.search.report_error = "no loss";
          f.was_killed = true;
          f.step_exit_code = 143;
      },
@@ -164,7 +164,7 @@ constexpr Row table[] = {
      Cause::preempted, NextAction::requeue},
     {"the same after a notice that Slurm does not explain",
      [](RunFacts& f) {
-         f.was_noticed = true;
+         f.task_notice_received = true;
          f.gets_notices = true;
      },
      Cause::preempted, NextAction::requeue},
@@ -203,7 +203,7 @@ constexpr Row table[] = {
          f.job->state = JobState::completing;
          f.job->end_time = {};
          f.job->restarts = 1;
-         f.notice_received = f.was_noticed = f.gets_notices = true;
+         f.notice_received = f.task_notice_received = f.gets_notices = true;
      },
      Cause::preempted, NextAction::left_to_slurm},
     {"a program requeues its own job before the time limit",
@@ -346,7 +346,7 @@ constexpr Row table[] = {
     {"a log policy allows no restart",
      [](RunFacts& f) {
          f.step_exit_code = 1;
-         f.cancels_retries = "CUDA OOM";
+         f.cancel_retries_policy = "CUDA OOM";
      },
      Cause::failed, NextAction::stop},
     {"the third failure in a row, if progress can't be seen",
@@ -457,7 +457,7 @@ constexpr Row table[] = {
          f.step_exit_code = 1;
          f.restarts = 2;
          f.failures_without_progress = 2;
-         f.refused_by_srun = "Unable to create step for job 7";
+         f.srun_refusal = "Unable to create step for job 7";
          f.has_begun_before = true;
          f.slurm_failures_in_a_row = 29;
      },
@@ -465,7 +465,7 @@ constexpr Row table[] = {
     {"a step that Slurm refuses is not asked for without end",
      [](RunFacts& f) {
          f.step_exit_code = 1;
-         f.refused_by_srun = "Unable to create step for job 7";
+         f.srun_refusal = "Unable to create step for job 7";
          f.has_begun_before = true;
          f.slurm_failures_in_a_row = 30;
      },
@@ -473,7 +473,7 @@ constexpr Row table[] = {
     {"a step that Slurm refuses to a trial that has never begun may be the user's mistake",
      [](RunFacts& f) {
          f.step_exit_code = 1;
-         f.refused_by_srun = "Unable to create step for job 7";
+         f.srun_refusal = "Unable to create step for job 7";
          f.restarts = 2;
      },
      Cause::failed, NextAction::stop},

@@ -128,11 +128,11 @@ BOOST_AUTO_TEST_CASE(an_experiment_succeeds_if_one_of_its_trials_does) {
 BOOST_AUTO_TEST_CASE(a_state_is_found_by_its_name) {
     for (int i = 0; i <= static_cast<int>(State::interrupted); ++i) {
         auto const state = static_cast<State>(i);
-        BOOST_TEST((lifecycle::find_state(to_string(state)) == state));
+        BOOST_TEST((lifecycle::parse_state(to_string(state)) == state));
     }
-    BOOST_TEST((lifecycle::find_state("Stopping_Killed") == State::stopping_killed));
-    BOOST_TEST(!lifecycle::find_state(""));
-    BOOST_TEST(!lifecycle::find_state("RUNNIN"));
+    BOOST_TEST((lifecycle::parse_state("Stopping_Killed") == State::stopping_killed));
+    BOOST_TEST(!lifecycle::parse_state(""));
+    BOOST_TEST(!lifecycle::parse_state("RUNNIN"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

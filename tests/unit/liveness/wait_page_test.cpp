@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(of_many_awaited_ranks_the_longest_awaited_ones_stay) {
 BOOST_AUTO_TEST_CASE(operations_have_names) {
     BOOST_TEST(to_string(WaitOperation::barrier) == "barrier");
     BOOST_TEST(to_string(WaitOperation::control) == "control");
-    BOOST_TEST(to_string(static_cast<WaitOperation>(wait_operations)) == "unknown");
+    BOOST_TEST(to_string(static_cast<WaitOperation>(wait_operation_count)) == "unknown");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(a_row_is_one_object_of_json) {
 
 BOOST_AUTO_TEST_CASE(operations_are_divided_among_ranks_as_far_as_they_can_be) {
     auto const float32 = collectives::DataType::float32;
-    auto const gather = extent_of(*find_operation("allgather"), float32, 100, 3);
+    auto const gather = operation_size(*find_operation("allgather"), float32, 100, 3);
     BOOST_TEST(gather.part_count == 8u);
     BOOST_TEST(gather.count == 24u);
     BOOST_TEST(gather.size_bytes == 96u);
-    BOOST_TEST(extent_of(*find_operation("all_to_all"), float32, 1, 3).size_bytes == 12u);
-    BOOST_TEST(extent_of(*find_operation("allreduce"), float32, 101, 3).size_bytes == 100u);
+    BOOST_TEST(operation_size(*find_operation("all_to_all"), float32, 1, 3).size_bytes == 12u);
+    BOOST_TEST(operation_size(*find_operation("allreduce"), float32, 101, 3).size_bytes == 100u);
     BOOST_TEST(!find_operation("scan").has_value());
 }
 

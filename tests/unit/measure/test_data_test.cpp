@@ -28,8 +28,8 @@ struct Measured {
     Measured(DistributedContext const& context, Operation const& operation, DataType type)
         : in(size_bytes),
           out(size_bytes),
-          call(
-              call_of(operation, type, extent_of(operation, type, size_bytes, ranks), in.data(), out.data())),
+          call(call_of(operation, type, operation_size(operation, type, size_bytes, ranks), in.data(),
+                       out.data())),
           data(call, in.data(), context.rank(), ranks) {
         if (operation.kind == collectives::Kind::broadcast) {
             call.in = call.out;
@@ -48,7 +48,7 @@ Status check(DistributedContext& context, Operation const& operation, DataType t
     bool const has_input = operation.kind == collectives::Kind::broadcast && is_root;
     auto const before = measured.data.count_wrong();
     DET_TRY(expect(before == (has_result && !has_input ? call.out.count : 0), "nothing was written yet"));
-    DET_TRY(make_contender(context).run(call));
+    DET_TRY(make_det_implementation(context).run(call));
     DET_TRY(expect(measured.data.count_wrong() == 0, "the result is right"));
     if (!has_result) return Ok{};
     measured.out[0] ^= std::byte{1};

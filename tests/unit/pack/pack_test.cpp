@@ -34,24 +34,24 @@ struct Fixture {
                              Environment::of_this_process()}));
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
     }
-    Result<PackedContext, Diagnostics> try_to_pack(ContextSources const& sources) const {
+    Result<StoredContext, Diagnostics> try_to_pack(ContextSources const& sources) const {
         DET_TRY_ASSIGN(auto const listed, list_context(sources));
-        DET_TRY_ASSIGN(auto packed, pack_context(listed, contexts));
+        DET_TRY_ASSIGN(auto packed, pack_and_store(listed, contexts));
         return packed;
     }
-    Result<PackedContext, Diagnostics> try_to_pack() const { return try_to_pack({tree, {}}); }
-    PackedContext pack() const { return must(try_to_pack()); }
+    Result<StoredContext, Diagnostics> try_to_pack() const { return try_to_pack({tree, {}}); }
+    StoredContext pack() const { return must(try_to_pack()); }
     std::string refusal(std::vector<std::string> const& includes = {}) const {
         ContextSources sources{tree, {}};
         for (auto const& include : includes) sources.includes.push_back(directory / include);
         return explain(must_fail(try_to_pack(sources)));
     }
-    std::filesystem::path archive(PackedContext const& packed) const {
+    std::filesystem::path archive(StoredContext const& packed) const {
         return contexts / (packed.sha256 + ".tar.zst");
     }
     std::vector<std::string> stored() const { return must(list_directory(contexts)); }
     /// Unpacks the archive by GNU tar into `out`.
-    void unpack(PackedContext const& packed) const {
+    void unpack(StoredContext const& packed) const {
         shell("rm -rf out; mkdir out; zstd -dcq contexts/" + packed.sha256 + ".tar.zst | tar -xf - -C out");
     }
 };
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(files_that_change_after_the_listing_are_reported) {
         shell("rm -rf tree contexts; mkdir tree; echo a > tree/a; echo b > tree/b");
         auto const listed = must(list_context({tree, {}}));
         shell(change);
-        auto const error = must_fail(pack_context(listed, contexts));
+        auto const error = must_fail(pack_and_store(listed, contexts));
         BOOST_TEST(contains(error.message, "changed while it was packed"), change << ": " << explain(error));
         BOOST_TEST(stored().empty(), change);
     }
@@ -263,10 +263,10 @@ BOOST_AUTO_TEST_CASE(a_file_that_grows_across_blocks_is_found_too) {
     for (int const size : {512 * 1024 - 512, 512 * 1024 - 511, 512 * 1024, 3 << 20}) {
         shell("rm -rf tree; mkdir tree; head -c " + std::to_string(size) + " /dev/urandom > tree/a");
         auto const listed = must(list_context({tree, {}}));
-        must(pack_context(listed, contexts));
+        must(pack_and_store(listed, contexts));
         unpack(pack());
         shell("diff -r tree out; echo >> tree/a");
-        BOOST_TEST(contains(must_fail(pack_context(listed, contexts)).message, "changed"), size);
+        BOOST_TEST(contains(must_fail(pack_and_store(listed, contexts)).message, "changed"), size);
     }
 }
 
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_large_tree_is_the_same_with_threads) {
 
 BOOST_AUTO_TEST_CASE(several_processes_may_pack_the_same_tree) {
     shell("mkdir tree; head -c 3000000 /dev/urandom > tree/a");
-    std::vector<Result<PackedContext, Diagnostics>> results(8, Diagnostics());
+    std::vector<Result<StoredContext, Diagnostics>> results(8, Diagnostics());
     std::vector<std::thread> threads;
     for (auto& result : results) threads.emplace_back([&] { result = try_to_pack(); });
     for (auto& thread : threads) thread.join();

@@ -21,16 +21,16 @@ BOOST_AUTO_TEST_CASE(arrays_share_what_may_run_at_once_by_their_sizes) {
         for (std::uint32_t running = 1; running <= trials; ++running) {
             for (std::uint32_t size_max : {1u, 2u, 7u, 59u}) {
                 auto const arrays = split_into_arrays({trials, running}, size_max);
-                std::uint32_t next = 0, at_once = 0;
+                std::uint32_t next = 0, common_notice_rule = 0;
                 for (auto const& array : arrays) {
                     BOOST_REQUIRE(array.first_trial == next);
                     BOOST_REQUIRE((array.trial_count >= 1 && array.trial_count <= size_max));
                     BOOST_REQUIRE((array.running_max >= 1 && array.running_max <= array.trial_count));
                     next += array.trial_count;
-                    at_once += array.running_max;
+                    common_notice_rule += array.running_max;
                 }
                 BOOST_REQUIRE(next == trials);
-                BOOST_REQUIRE(at_once <= std::max<std::size_t>(running, arrays.size()));
+                BOOST_REQUIRE(common_notice_rule <= std::max<std::size_t>(running, arrays.size()));
             }
         }
     }

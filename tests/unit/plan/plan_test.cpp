@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
     auto const plan = must(
         plan_submission(config_of("slurm: {sbatch_args: ['--reservation=mine', '--time=5']}"), small_site()));
     auto const options =
-        render::command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
+        render::sbatch_command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
     BOOST_TEST(join(options, "\n") ==
                "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
                "--comment=det:abc/7\n--chdir=/\n--reservation=mine\n--time=5");

@@ -41,7 +41,7 @@ std::string warnings_of(SubmissionPlan const& plan) { return explain(plan.warnin
 bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string options_of(SubmissionPlan const& plan) {
-    auto options = render::command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
+    auto options = render::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
     return join(options, " ");
 }
@@ -326,12 +326,12 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_node_is_a_number_where_a_limit_is_below_it)
     BOOST_TEST(has(script_for(whole, large_pool({{}, 4'000})), "#SBATCH --mem=256000M\n"));
     BOOST_TEST(has(script_for(whole, large_pool({{}, 8'000})), "#SBATCH --mem=0\n"));
     auto of_cluster = large_pool();
-    site::set_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerCPU = 2000\n"));
+    site::apply_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerCPU = 2000\n"));
     BOOST_TEST(has(script_for(whole, of_cluster), "#SBATCH --mem=128000M\n"));
-    site::set_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerNode = 1000\n"));
+    site::apply_cluster_memory_limit(of_cluster, slurm::parse_cluster_config("MaxMemPerNode = 1000\n"));
     BOOST_TEST(has(script_for(whole, of_cluster), "#SBATCH --mem=128000M\n"));  // the first one stays
     auto unlimited = large_pool();
-    site::set_cluster_memory_limit(unlimited, slurm::parse_cluster_config("MaxMemPerNode = UNLIMITED\n"));
+    site::apply_cluster_memory_limit(unlimited, slurm::parse_cluster_config("MaxMemPerNode = UNLIMITED\n"));
     BOOST_TEST(has(script_for(whole, unlimited), "#SBATCH --mem=0\n"));
     std::string const shared = "resources: {slots_per_trial: 2}\nslurm: {exclusive: false}\n";
     BOOST_TEST(has(script_for(shared, large_pool({100'000, {}})), "#SBATCH --mem=100000M\n"));

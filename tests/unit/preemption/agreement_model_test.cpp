@@ -19,7 +19,7 @@ struct Member {
     std::vector<Role> roles;
     std::vector<std::size_t> flags;
     std::size_t own = 0;
-    Agreement::AtOnce at_once = Agreement::AtOnce::for_all;
+    Agreement::CommonNoticeRule common_notice_rule = Agreement::CommonNoticeRule::for_all;
     std::optional<std::size_t> relay_flag = {};  // the flag that its followers read
 };
 
@@ -49,7 +49,7 @@ std::vector<Member> leaders_of_two_nodes() {
 /// A node of two ranks and one of one. Flags 0 and 1 are the leaders', 2 and 3 what they relay, 4 is the
 /// follower's.
 std::vector<Member> leaders_that_relay() {
-    using enum Agreement::AtOnce;
+    using enum Agreement::CommonNoticeRule;
     return {{{Role::leader, Role::leader, Role::follower}, {0, 1, 4}, 0, for_leaders, 2},
             {{Role::leader, Role::follower}, {2, 4}, 1, never},
             {{Role::leader, Role::leader}, {0, 1}, 1, for_leaders, 3}};
@@ -81,7 +81,7 @@ struct World {
                 static_cast<std::uint64_t>(rank.at), rank.next,        rank.to_post.value(),
                 std::uint64_t{rank.was_agreed},      rank.counts_from, rank.agreement.call()};
             for (auto const number : numbers) text.push_back(static_cast<char>(number));
-            for (std::size_t index = 0; index < rank.agreement.read_state_count(); ++index)
+            for (std::size_t index = 0; index < rank.agreement.member_count(); ++index)
                 text.push_back(static_cast<char>(rank.agreement.state_of(index).value()));
         }
         for (auto const state : seen) text.push_back(static_cast<char>(state.value()));
@@ -97,7 +97,7 @@ public:
     Model(std::vector<Member> members, std::uint64_t calls, Cuts cuts)
         : members_(std::move(members)), calls_(calls), cuts_(cuts) {
         for (auto const& member : members_) {
-            start_.ranks.push_back({&member, Agreement(member.roles, member.own, member.at_once)});
+            start_.ranks.push_back({&member, Agreement(member.roles, member.own, member.common_notice_rule)});
             start_.seen.resize(std::max(
                 {start_.seen.size(), std::ranges::max(member.flags) + 1, member.relay_flag.value_or(0) + 1}));
         }
@@ -151,7 +151,7 @@ private:
                     if (!set_state(world, i, *late)) return std::nullopt;
                     return advance(std::move(world), i);
                 }
-                rank.to_post = agreement.state_to_post();
+                rank.to_post = agreement.prepare_state_to_post();
                 rank.at = Rank::At::posting;
                 return cuts_ == Cuts::everywhere ? world : advance(std::move(world), i);
             case Rank::At::posting:
@@ -162,7 +162,7 @@ private:
                 return world;
             case Rank::At::peeking:
                 if (rank.next == agreement.own()) ++rank.next;
-                if (rank.next < agreement.read_state_count()) {
+                if (rank.next < agreement.member_count()) {
                     agreement.set_state(rank.next, world.seen[rank.member->flags[rank.next]]);
                     ++rank.next;
                 } else {

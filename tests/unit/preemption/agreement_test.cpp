@@ -47,7 +47,7 @@ private:
 /// Begins a call and returns the state that the rank posts.
 PreemptState begin(Agreement& agreement, bool has_notice) {
     agreement.begin_call(has_notice);
-    return agreement.state_to_post();
+    return agreement.prepare_state_to_post();
 }
 
 }  // namespace agreement_test
@@ -93,10 +93,10 @@ BOOST_AUTO_TEST_CASE(a_leader_posts_a_common_notice_when_all_ranks_of_its_node_h
     auto divided = leader;
     leader.set_state(2, PreemptState::of_notice(1));
     BOOST_TEST(!leader.awaited_before_post());
-    BOOST_TEST((leader.state_to_post() == PreemptState::of_common_notice(1)));
+    BOOST_TEST((leader.prepare_state_to_post() == PreemptState::of_common_notice(1)));
     BOOST_TEST(leader.decide());
     divided.set_state(2, PreemptState::of_call(1));
-    BOOST_TEST((divided.state_to_post() == PreemptState::of_notice(1)));
+    BOOST_TEST((divided.prepare_state_to_post() == PreemptState::of_notice(1)));
     BOOST_TEST(!divided.decide());
     divided.begin_call(true);
     BOOST_TEST(!divided.awaited_before_post());

@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(ports_differ_between_steps_and_attempts_and_stay_in_their_r
 }
 
 BOOST_AUTO_TEST_CASE(a_program_recognises_that_it_was_prepended) {
-    BOOST_TEST(mark_as_prepended("/opt/det/bin/det-wrap-rank") == "/opt/det/bin/./det-wrap-rank");
-    BOOST_TEST(is_prepended("/opt/det/bin/./det-wrap-rank"));
+    BOOST_TEST(wrapper_argv0("/opt/det/bin/det-wrap-rank") == "/opt/det/bin/./det-wrap-rank");
+    BOOST_TEST(is_wrapper_argv0("/opt/det/bin/./det-wrap-rank"));
     for (auto const* name : {"/opt/det/bin/det-wrap-rank", "det-wrap-rank", "", "/x"})
-        BOOST_TEST(!is_prepended(name));
+        BOOST_TEST(!is_wrapper_argv0(name));
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_has_its_own_mig_instance) {

@@ -158,14 +158,14 @@ BOOST_AUTO_TEST_CASE(a_priority_replaces_the_place_that_an_earlier_request_gave)
     auto const moves = must(plan_moves(queue, me, levels));
     BOOST_TEST(text_of(moves) == "nice 1: 3 -> 0");
     BOOST_TEST(order_of(after_moves(queue, moves)) == "1 3 2");
-    auto const changes = places_replaced(queue, levels, moves);
+    auto const changes = find_reversed_pairs(queue, levels, moves);
     BOOST_REQUIRE(changes.size() == 1u);
     BOOST_TEST(changes[0].ahead == 1u);
     BOOST_TEST(changes[0].behind == 3u);
     // Requests with different priorities, or for jobs that keep their positions.
     std::vector<Request> const others{SetLevel{1, 1}, SetLevel{3, 60}};
-    BOOST_TEST(places_replaced(queue, others, must(plan_moves(queue, me, others))).empty());
-    BOOST_TEST(places_replaced(submitted, levels, must(plan_moves(submitted, me, levels))).empty());
+    BOOST_TEST(find_reversed_pairs(queue, others, must(plan_moves(queue, me, others))).empty());
+    BOOST_TEST(find_reversed_pairs(submitted, levels, must(plan_moves(submitted, me, levels))).empty());
     // A request for a priority and one for a position in one batch.
     BOOST_TEST(plan(submitted, {SetLevel{1, 60}, ahead(3, 1)}) == "nice 1: 0 -> 43");
     BOOST_TEST(plan(submitted, {SetLevel{1, 42}, ahead(3, 1)}) == "nice 1: 0 -> 3, nice 2: 0 -> 2");

@@ -34,9 +34,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
     auto elsewhere = waiting(73, 5);
     elsewhere.comment = "det:zzz/9";
     std::vector const jobs{mine, forged, elsewhere, waiting(12, 5)};
-    auto const find = [&](std::string_view text) {
-        return must(find_job_number(jobs, text, owner)).value_or(0);
-    };
+    auto const find = [&](std::string_view text) { return must(find_job_id(jobs, text, owner)).value_or(0); };
     BOOST_TEST(find("71") == 71u);
     BOOST_TEST(find("71_3") == 71u);
     BOOST_TEST(find("7") == 71u);
@@ -46,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
     for (auto const* absent : {"8", "9", "exp-8", "job-7", "7_0", "99"})
         BOOST_TEST(find(absent) == 0u, absent);
     for (auto const* wrong : {"", "x", "-1", "7.0", "exp-", "exp-7_0", "0", "7 "})
-        BOOST_TEST((must_fail(find_job_number(jobs, wrong, owner)).code == codes::usage), wrong);
+        BOOST_TEST((must_fail(find_job_id(jobs, wrong, owner)).code == codes::usage), wrong);
 }
 
 BOOST_AUTO_TEST_CASE(a_number_of_an_experiment_and_a_job_is_ambiguous) {
@@ -54,11 +52,11 @@ BOOST_AUTO_TEST_CASE(a_number_of_an_experiment_and_a_job_is_ambiguous) {
     auto mine = waiting(71, 5);
     mine.comment = "det:abc/12";
     std::vector const jobs{mine, waiting(12, 5)};
-    auto const error = must_fail(find_job_number(jobs, "12", owner));
+    auto const error = must_fail(find_job_id(jobs, "12", owner));
     BOOST_TEST((error.code == codes::usage));
     BOOST_TEST(error.hint == "write exp-12 or job-12");
-    BOOST_TEST(must(find_job_number(jobs, "exp-12", owner)).value() == 71u);
-    BOOST_TEST(must(find_job_number(jobs, "job-12", owner)).value() == 12u);
+    BOOST_TEST(must(find_job_id(jobs, "exp-12", owner)).value() == 71u);
+    BOOST_TEST(must(find_job_id(jobs, "job-12", owner)).value() == 12u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

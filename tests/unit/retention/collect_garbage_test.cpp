@@ -38,7 +38,7 @@ struct Fixture {
         for (std::uint32_t const trial : {0u, 1u}) {
             auto const run = experiment.trial(trial).run(0);
             must(make_directories(run.path()));
-            auto journal = must(journal::JournalWriter::create(run.journal()));
+            auto journal = must(journal::JournalWriter::create(run.chief_journal()));
             for (std::uint64_t step = 1; step <= (trial == 0 ? 4U : 1U); ++step) {
                 must(journal.append(
                     MetricsReported{noon, "validation", step,
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_committed_but_unreported_checkpoint_is_listed) {
     auto const untold = make_uuid();
     auto const run = experiment.trial(1).run(1);
     must(make_directories(run.path()));
-    must(must(journal::JournalWriter::create(run.journal())).append(CheckpointBegun{noon, untold, 9}));
+    must(must(journal::JournalWriter::create(run.chief_journal())).append(CheckpointBegun{noon, untold, 9}));
     write_part(store, untold, "bytes");
     must(store.commit({untold, "1.1.0", 9, noon, 1, Json::object()}, [] { return Status(Ok{}); }));
     auto const listed = must(list_committed(experiment, must(journal::load_spec(experiment)), &store));
@@ -179,8 +179,8 @@ BOOST_AUTO_TEST_CASE(uncommitted_checkpoints_are_removed_unless_their_run_may_st
     auto const first = experiment.trial(2).run(0), second = experiment.trial(2).run(1);
     must(make_directories(first.path()));
     must(make_directories(second.path()));
-    auto killed = must(journal::JournalWriter::create(first.journal()));
-    auto alive = must(journal::JournalWriter::create(second.journal()));
+    auto killed = must(journal::JournalWriter::create(first.chief_journal()));
+    auto alive = must(journal::JournalWriter::create(second.chief_journal()));
     for (auto const& uuid : {half, nowhere, unreported}) begin(killed, uuid);
     begin(alive, writing);
     for (auto const& uuid : {half, writing, strangers}) write_part(store, uuid, "byt");

@@ -39,7 +39,7 @@ struct Fixture {
         must(remove_tree(run.path()));
         must(make_directories(run.path()));
         must(write_file(layout(id).spec(), render_spec(spec_with(days))));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, Cause::finished, next, 0, ""}));
         for (auto const& log : logs(id)) write_log(log, age_us);
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(all_experiments_are_cleaned_once_a_day) {
 BOOST_AUTO_TEST_CASE(an_experiment_that_cannot_be_read_does_not_keep_the_logs_of_others) {
     constexpr std::int64_t year_us = 365 * 24 * hour_us;
     for (std::uint32_t id = 1; id <= 3; ++id) create(id, NextAction::stop, year_us);
-    must(remove_tree(layout(1).trial(0).run(0).life()));
-    must(make_directories(layout(1).trial(0).run(0).life()));
+    must(remove_tree(layout(1).trial(0).run(0).supervisor_journal()));
+    must(make_directories(layout(1).trial(0).run(0).supervisor_journal()));
     must(remove_tree(layout(2).trial(0).runs()));
     must(write_file(layout(2).trial(0).runs(), "no directory"));
     BOOST_TEST(!remove_expired_logs(layout(1), spec_with(7), now).has_value());

@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(values_lie_in_their_ranges) {
 }
 
 BOOST_AUTO_TEST_CASE(max_concurrent_trials_limits_running_trials) {
-    auto const at_once = [](std::string const& limit) {
+    auto const common_notice_rule = [](std::string const& limit) {
         return search_of(R"({"name": "random", "max_trials": 20)" + limit + "}", "{}")
             .concurrent_trials_max();
     };
-    BOOST_TEST(at_once(R"(, "max_concurrent_trials": 16)") == 16u);
-    BOOST_TEST(at_once(R"(, "max_concurrent_trials": 0)") == 20u);
-    BOOST_TEST(at_once(R"(, "max_concurrent_trials": 9000000000000000000)") == 20u);
-    BOOST_TEST(at_once("") == 20u);
+    BOOST_TEST(common_notice_rule(R"(, "max_concurrent_trials": 16)") == 16u);
+    BOOST_TEST(common_notice_rule(R"(, "max_concurrent_trials": 0)") == 20u);
+    BOOST_TEST(common_notice_rule(R"(, "max_concurrent_trials": 9000000000000000000)") == 20u);
+    BOOST_TEST(common_notice_rule("") == 20u);
 }
 
 BOOST_AUTO_TEST_CASE(max_trials_is_required_and_limited) {

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(clocks_are_compared_with_the_file_system_and_programs_by_th
     must(write_file(directory / "a", "text"));
     must(write_file(directory / "b", "text"));
     must(write_file(directory / "c", "taxt"));
-    auto const id = [&](char const* name) { return identify_file(directory / name); };
+    auto const id = [&](char const* name) { return file_fingerprint(directory / name); };
     BOOST_TEST(id("a") == id("b"));
     BOOST_TEST(id("a") != id("c"));
     BOOST_TEST(id("absent") == "");

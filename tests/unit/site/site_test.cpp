@@ -192,12 +192,12 @@ BOOST_AUTO_TEST_CASE(a_preempted_trial_has_the_grace_time_of_its_partition_or_ki
     slurm::ClusterConfig const by_qos({{"PreemptType", "preempt/qos"}, {"KillWait", "30 sec"}});
     Pool pool;
     pool.preempt_mode = "REQUEUE";
-    BOOST_TEST(!preemption_notice_s(pool).has_value());
+    BOOST_TEST(!partition_grace_time_s(pool).has_value());
     BOOST_TEST(preemption_notice_s(pool, by_partition).value() == 30u);
     BOOST_TEST(!preemption_notice_s(pool, by_qos).has_value());
     BOOST_TEST(!preemption_notice_s(pool, slurm::ClusterConfig{}).has_value());
     pool.grace_time = std::chrono::seconds(120);
-    BOOST_TEST(preemption_notice_s(pool).value() == 120u);
+    BOOST_TEST(partition_grace_time_s(pool).value() == 120u);
     BOOST_TEST(preemption_notice_s(pool, by_partition).value() == 120u);
     pool.preempt_mode = "OFF";
     BOOST_TEST(!preemption_notice_s(pool, by_partition).has_value());

@@ -269,12 +269,12 @@ BOOST_AUTO_TEST_CASE(a_signal_is_sent_again_without_an_option_that_scancel_lacks
 
 BOOST_AUTO_TEST_CASE(a_task_that_runs_has_a_job_number_of_its_own) {
     runner.answer(0, "17\n");
-    BOOST_TEST(must(client.query_running_job_number({12, 3})) == 17u);
+    BOOST_TEST(must(client.query_running_job_id({12, 3})) == 17u);
     BOOST_TEST(runner.line(0) == "squeue --noheader --states=RUNNING --format=%A --jobs=12_3");
     runner.answer(0, "");
-    BOOST_TEST((must_fail(client.query_running_job_number({12, 3})).code == codes::no_such_job));
+    BOOST_TEST((must_fail(client.query_running_job_id({12, 3})).code == codes::no_such_job));
     runner.answer(1, "", "slurm_load_jobs error: Invalid job id specified");
-    BOOST_TEST((must_fail(client.query_running_job_number({12, 3})).code == codes::no_such_job));
+    BOOST_TEST((must_fail(client.query_running_job_id({12, 3})).code == codes::no_such_job));
 }
 
 BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {

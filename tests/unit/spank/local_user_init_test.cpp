@@ -34,7 +34,7 @@ struct Fixture {
             ::unsetenv(name);
     }
     static std::string chosen_port() {
-        must(on_local_user_init(Host(nullptr), {}));
+        must(on_local_user_init(SpankHandle(nullptr), {}));
         auto const* port = ::getenv("MASTER_PORT");
         return port == nullptr ? "" : port;
     }
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(variables_of_a_run_of_another_job_are_removed_if_an_option_
 
 BOOST_AUTO_TEST_CASE(contradicting_options_are_reported_before_anything_starts) {
     slurm.options = {{"det-wrap", "off"}, {"det-log", "x"}};
-    auto const error = must_fail(on_local_user_init(Host(nullptr), {}));
+    auto const error = must_fail(on_local_user_init(SpankHandle(nullptr), {}));
     BOOST_TEST(error.message == "--det-log needs the wrapper that --det-wrap=off leaves out");
 }
 

@@ -16,7 +16,7 @@ spank_err_t spank_prepend_task_argv(spank_t spank, int argc, char const* argv[])
 
 #define spank spank_of_newer_slurm
 #include "plugin_options.cpp"
-#include "spank_host.cpp"
+#include "spank_handle.cpp"
 #undef spank
 
 namespace {
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_SUITE(newer_slurm_test)
 BOOST_AUTO_TEST_CASE(the_wrapper_is_prepended_by_slurms_own_call) {
     fake_spank() = {};
     fake_spank().argv = {"./train"};
-    det::spank_of_newer_slurm::Host const host(nullptr);
+    det::spank_of_newer_slurm::SpankHandle const host(nullptr);
     det::must(host.prepend_command("/opt/det/bin/det-wrap-rank"));
     BOOST_TEST(det::join(prepended(), " ") == "/opt/det/bin/det-wrap-rank --spank");
     BOOST_TEST(fake_spank().environment.empty());

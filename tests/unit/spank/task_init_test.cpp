@@ -35,7 +35,7 @@ struct Fixture {
             std::free(slurm.argv_pointers[0]);
         }
     }
-    Status task_init() const { return on_task_init(Host(nullptr), Settings{wrapper}); }
+    Status task_init() const { return on_task_init(SpankHandle(nullptr), Settings{wrapper}); }
     std::string first_word() const { return slurm.argv_pointers.empty() ? "" : slurm.argv_pointers[0]; }
 };
 
@@ -86,9 +86,9 @@ BOOST_AUTO_TEST_CASE(a_variable_longer_than_any_buffer_is_read_whole) {
     std::string hosts = "n0";
     for (int node = 1; node < 10'000; ++node) hosts += ",host-with-a-long-name-" + std::to_string(node);
     slurm.environment["SLURM_STEP_NODELIST"] = hosts;
-    BOOST_TEST(Host(nullptr).find_variable("SLURM_STEP_NODELIST").value() == hosts);
+    BOOST_TEST(SpankHandle(nullptr).find_variable("SLURM_STEP_NODELIST").value() == hosts);
     slurm.environment["LARGE"] = std::string((1 << 20) + 1, 'x');
-    BOOST_TEST(!Host(nullptr).find_variable("LARGE").has_value());
+    BOOST_TEST(!SpankHandle(nullptr).find_variable("LARGE").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(garbage_in_the_environment_is_an_error_not_a_crash) {
@@ -137,12 +137,12 @@ BOOST_AUTO_TEST_CASE(without_the_wrapper_the_command_stays_as_it_is) {
     BOOST_TEST(slurm.environment["RANK"] == "5");
     BOOST_TEST(first_word() == "");
     slurm.options.erase("det-wrap");
-    must(on_task_init(Host(nullptr), Settings{wrapper, Wrap::off, {}}));
+    must(on_task_init(SpankHandle(nullptr), Settings{wrapper, Wrap::off, {}}));
     BOOST_TEST(first_word() == "");
-    must(on_task_init(Host(nullptr), Settings{}));
+    must(on_task_init(SpankHandle(nullptr), Settings{}));
     BOOST_TEST(first_word() == "");
     slurm.options["det-wrap"] = "rank";  // this site has no wrapper
-    BOOST_TEST(!on_task_init(Host(nullptr), Settings{}).has_value());
+    BOOST_TEST(!on_task_init(SpankHandle(nullptr), Settings{}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_log_is_named_by_job_and_node) {
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_log_is_named_by_job_and_node) {
     must(task_init());
     BOOST_TEST(slurm.environment["DET_RANK_LOG"] == "logs/123.0-1.log");
     auto const task =
-        must(identify_task([&](std::string_view name) { return Host(nullptr).find_variable(name); }));
+        must(identify_task([&](std::string_view name) { return SpankHandle(nullptr).find_variable(name); }));
     BOOST_TEST(expand_log_path("a%N.%%x", task, "n7") == "an7.%x");
     BOOST_TEST(expand_log_path("a.b/%q", task, "n7") == "a.b/%q-1");
     BOOST_TEST(expand_log_path("/x/%n%", task, "n7") == "/x/1%");
@@ -159,14 +159,15 @@ BOOST_AUTO_TEST_CASE(a_log_is_named_by_job_and_node) {
 BOOST_AUTO_TEST_CASE(the_plugin_is_active_in_named_partitions_only) {
     Settings const settings{wrapper, Wrap::rank, {"gpu", "long"}};
     slurm.environment["SLURM_JOB_PARTITION"] = "gpu";
-    must(on_task_init(Host(nullptr), settings));
+    must(on_task_init(SpankHandle(nullptr), settings));
     BOOST_TEST(slurm.environment.contains("RANK"));
     slurm.environment.erase("RANK");
     slurm.environment["SLURM_JOB_PARTITION"] = "debug";
-    must(on_task_init(Host(nullptr), settings));
+    must(on_task_init(SpankHandle(nullptr), settings));
     BOOST_TEST(!slurm.environment.contains("RANK"));
     slurm.options = {{"det", "on"}};  // an explicit option is an error
-    BOOST_TEST(must_fail(on_task_init(Host(nullptr), settings)).message.find("'debug'") != std::string::npos);
+    BOOST_TEST(must_fail(on_task_init(SpankHandle(nullptr), settings)).message.find("'debug'") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(variables_inherited_from_another_jobs_run_do_not_enable_the_plugin) {

@@ -50,12 +50,12 @@ struct Fixture : RunningTracker {
     void begin_run(std::uint32_t number) const {
         auto const run = trial().run(number);
         must(make_directories(run.path()));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         RunStarted started;
         started.hosts = "n[0-1]";
         must(life.append(started));
         must(life.append(RunEnded{UtcTime{99}, Cause::finished, NextAction::stop, 0, "done"}));
-        auto chief = must(journal::JournalWriter::create(run.journal()));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         for (std::uint64_t step = 1 + 10 * number; step <= 20 + 10 * number; ++step) {
             Json metrics{{"loss", 100.0 * (number + 1) + static_cast<double>(step)}};
             if (step == 15 && number == 1) metrics["loss"] = "NaN";

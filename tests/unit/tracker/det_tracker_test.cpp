@@ -3,7 +3,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/require_tracker.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/index/tables.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(a_port_needs_the_token_of_the_state_file) {
 }
 
 BOOST_AUTO_TEST_CASE(commands_start_a_tracker_when_they_need_one) {
-    auto const first = must(client::require_tracker(environment, root, {program}, runner));
-    auto const second = must(client::require_tracker(environment, root, {program}, runner));
+    auto const first = must(client::find_or_start_tracker(environment, root, {program}, runner));
+    auto const second = must(client::find_or_start_tracker(environment, root, {program}, runner));
     BOOST_TEST(Json::parse(must(first->get("/v1/tracker")))["pid"] ==
                Json::parse(must(second->get("/v1/tracker")))["pid"]);
 }

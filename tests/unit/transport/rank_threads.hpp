@@ -1,6 +1,6 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
-#include <det/transport/local.hpp>
+#include <det/transport/thread_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
@@ -12,7 +12,7 @@ namespace det::transport {
 using RankBody = std::function<Status(std::unique_ptr<Transport> transport)>;
 
 /// Runs `body` on each rank in a thread. Returns the results in rank order.
-inline std::vector<Status> run_ranks(int size, RankBody const& body, LocalOptions options = {}) {
+inline std::vector<Status> run_ranks(int size, RankBody const& body, ThreadTransportOptions options = {}) {
     auto group = make_thread_transports(size, options);
     std::vector<Status> results(group.size(), Status(Ok{}));
     std::vector<std::thread> threads;

@@ -427,7 +427,7 @@ DET_API det_status det_train_flush(det_context* context);
 typedef struct det_timing det_timing;
 /** Finds or makes the span with this name. Keep the pointer: a lookup is slower than a pass.
  * \return NULL if name is NULL or there is no memory */
-DET_API det_timing* det_timing_find(const char* name);
+DET_API det_timing* det_timing_register(const char* name);
 /** \return the time in ticks, for det_span_end() */
 DET_API uint64_t det_span_begin(void);
 /** Adds one pass through the span. Does nothing if timing is NULL. Thread-safe; takes some tens of
@@ -468,7 +468,8 @@ DET_API det_status det_train_load_metadata(det_context* context, det_strings** m
 /** Reads the best value of the searcher's metric among all validations of the experiment.
  * \param is_found set to 1, or to 0 if there is no such value yet
  * \param best set if is_found is 1 */
-DET_API det_status det_train_find_best_validation(det_context* context, int32_t* is_found, double* best);
+DET_API det_status det_train_find_experiment_best_validation(det_context* context, int32_t* is_found,
+                                                             double* best);
 /** Reads the largest steps_completed of the metrics of all runs of the trial.
  * \param is_found set to 1, or to 0 if no metrics were reported
  * \param steps_completed set if is_found is 1 */
@@ -653,13 +654,13 @@ DET_API det_status det_checkpoint_store_sharded(det_context* context, uint64_t s
                                                 const char* metadata, det_write write, void* user,
                                                 char uuid[DET_UUID_SIZE]);
 /** Makes the last checkpoint before a preemption, of files that the chief writes, if there is time for it as
- * det_checkpoint_save_last() counts it. Collective. Blocks until it is committed.
+ * det_checkpoint_save_before_preemption() counts it. Collective. Blocks until it is committed.
  * \param metadata,write,user used on the chief only
  * \param is_stored set to 1, or, on all ranks, to 0 if there is too little time: the trial continues from the
  * checkpoint before */
-DET_API det_status det_checkpoint_store_last(det_context* context, uint64_t steps_completed,
-                                             const char* metadata, det_write write, void* user,
-                                             int32_t* is_stored);
+DET_API det_status det_checkpoint_store_before_preemption(det_context* context, uint64_t steps_completed,
+                                                          const char* metadata, det_write write, void* user,
+                                                          int32_t* is_stored);
 
 /** This rank's parts of named tensors, in its memory. When a state is saved, the parts of all ranks together
  * make the whole tensors, and ranks that hold the same part hold the same values.
@@ -713,28 +714,28 @@ DET_API det_status det_outcomes_get(const det_outcomes* outcomes, size_t index, 
 DET_API void det_outcomes_destroy(det_outcomes* outcomes);
 
 /** A save that has begun. */
-typedef struct det_saved {
-    size_t struct_size;       /**< set by DET_SAVED_INIT */
+typedef struct det_save_started {
+    size_t struct_size;       /**< set by DET_SAVE_STARTED_INIT */
     char uuid[DET_UUID_SIZE]; /**< of the checkpoint that it will be */
     int64_t waited_us; /**< time spent waiting for an earlier save: the disk is slower than the training */
     int64_t copied_us; /**< time spent copying the state */
-} det_saved;
-#define DET_SAVED_INIT \
-    { sizeof(det_saved), "", 0, 0 }
+} det_save_started;
+#define DET_SAVE_STARTED_INIT \
+    { sizeof(det_save_started), "", 0, 0 }
 
 /** Allocates the memory for copies of such a state, and pins it if tensors lie on a device, so that the first
  * save is as fast as later ones. Collective. */
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
 /** Saves a state while training continues. Collective. Blocks until the state has been copied, after which it
  * may change; the copy is written in the background. The first det_checkpoint_poll(), det_checkpoint_save(),
- * det_checkpoint_save_last(), det_checkpoint_finish() or det_context_close() after all ranks have written
- * begins its commit, which makes it a checkpoint.
+ * det_checkpoint_save_before_preemption(), det_checkpoint_finish() or det_context_close() after all ranks
+ * have written begins its commit, which makes it a checkpoint.
  *
- *     det_saved saved = DET_SAVED_INIT;
+ *     det_save_started saved = DET_SAVE_STARTED_INIT;
  *     det_checkpoint_save(context, steps, "{\"epoch\": 2}", state, &saved);
- * \param saved initialised by the caller with DET_SAVED_INIT; may be NULL */
+ * \param saved initialised by the caller with DET_SAVE_STARTED_INIT; may be NULL */
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
-                                       const det_state* state, det_saved* saved);
+                                       const det_state* state, det_save_started* saved);
 /** Begins to commit the saves that all ranks have written by now, and ends those that are committed.
  * Collective. Does not wait for data to be written, so that a program can call it in every step.
  * \param outcomes set to the saves that have ended since the last call that reported them; the caller owns
@@ -748,15 +749,15 @@ DET_API det_status det_checkpoint_finish(det_context* context, det_outcomes** ou
  * the time left is less than one and a half times what the last checkpoint took, it does not save this state:
  * it commits the saves that have been copied, and the trial continues from the newest of them.
  * \param outcomes as in det_checkpoint_poll() */
-DET_API det_status det_checkpoint_save_last(det_context* context, uint64_t steps_completed,
-                                            const char* metadata, const det_state* state,
-                                            det_outcomes** outcomes);
+DET_API det_status det_checkpoint_save_before_preemption(det_context* context, uint64_t steps_completed,
+                                                         const char* metadata, const det_state* state,
+                                                         det_outcomes** outcomes);
 
 /** What det_checkpoint_load() does if the newest checkpoint is damaged or absent. */
 typedef int32_t det_on_damage;
 enum {
-    DET_FAIL = 0,      /**< returns DET_CHECKPOINT_DAMAGED or DET_ABSENT */
-    DET_TAKE_OLDER = 1 /**< loads the newest checkpoint that all ranks can read */
+    DET_ON_DAMAGE_FAIL = 0,      /**< returns DET_CHECKPOINT_DAMAGED or DET_ABSENT */
+    DET_ON_DAMAGE_TAKE_OLDER = 1 /**< loads the newest checkpoint that all ranks can read */
 };
 
 typedef struct det_loaded {
@@ -769,12 +770,11 @@ typedef struct det_loaded {
     { sizeof(det_loaded), "", 0, 0 }
 
 /** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(); if there is none, from the
- * newest one that a run of this trial has committed. With DET_TAKE_OLDER, if need be, from an older one of
- * this trial. Collective. Blocks until they are filled. The number of ranks, and how tensors are cut, may
- * differ from the save. After an error the data of the state is undefined.
- * \param loaded initialised by the caller with DET_LOADED_INIT
- * \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has no such tensor, or another type
- * or shape of it */
+ * newest one that a run of this trial has committed. With DET_ON_DAMAGE_TAKE_OLDER, if need be, from an older
+ * one of this trial. Collective. Blocks until they are filled. The number of ranks, and how tensors are cut,
+ * may differ from the save. After an error the data of the state is undefined. \param loaded initialised by
+ * the caller with DET_LOADED_INIT \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has
+ * no such tensor, or another type or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
 

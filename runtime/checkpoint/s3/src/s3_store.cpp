@@ -64,7 +64,7 @@ public:
         return staging_.out(uuid);
     }
 
-    bool has_one_directory() const override { return false; }
+    bool has_shared_directory() const override { return false; }
 
     Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
         for (auto const& path : paths) {

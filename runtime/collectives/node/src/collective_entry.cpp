@@ -62,11 +62,13 @@ void CollectiveEntry::write_record(RankSlot& slot) {
 }
 
 Error CollectiveEntry::find_mismatch(RankSlot const& slot) const {
-    auto const fail = [](std::string message) { return error_of(Refusal::misuse, std::move(message)); };
+    auto const fail = [](std::string message) {
+        return make_and_report_error(Refusal::misuse, std::move(message));
+    };
     for (int rank = 0; rank < slot.ranks; ++rank) {
         auto const& call_record = slot.control.call_record(rank);
         if (call_record.refusal == Refusal::none) continue;
-        return error_of(call_record.refusal, call_record.reason);
+        return make_and_report_error(call_record.refusal, call_record.reason);
     }
     auto const& first = slot.control.call_record(0).call;
     for (int rank = 1; rank < slot.ranks; ++rank) {

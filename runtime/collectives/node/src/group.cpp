@@ -85,9 +85,9 @@ bool NodeGroup::is_small_allreduce(collectives::TensorCall const& call) const {
     return call.kind == Kind::allreduce && bytes_of(call.in).size() < small_below_bytes_;
 }
 
-Status NodeGroup::reduce_small(collectives::TensorCall const& call) {
+Status NodeGroup::allreduce_small(collectives::TensorCall const& call) {
     if (has_left_ || losses_.is_over()) return check_usable();
-    constexpr BufferLocation copied{.in = BufferLocation::in_small_buffer, .out = BufferLocation::somewhere};
+    constexpr BufferLocation copied{.in = BufferLocation::in_small_buffer, .out = BufferLocation::not_needed};
     auto const in = bytes_of(call.in);
     bool const is_tiny = in.size() <= payload_bytes;
     ++slot_.sequence;
@@ -139,7 +139,7 @@ Status NodeGroup::barrier() {
 }
 
 Status NodeGroup::run(collectives::TensorCall const& call, Status const& refused) {
-    if (started_.empty() && refused && is_small_allreduce(call)) return reduce_small(call);
+    if (started_.empty() && refused && is_small_allreduce(call)) return allreduce_small(call);
     return run_in_stages(call, refused);
 }
 

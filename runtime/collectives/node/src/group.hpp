@@ -2,8 +2,8 @@
 #include <deque>
 #include <memory>
 
+#include "loss_detector.hpp"
 #include "operation.hpp"
-#include "wait.hpp"
 
 namespace det::collectives::node {
 
@@ -67,9 +67,9 @@ private:
     /// Completes the first started operation with this result.
     void complete_first(Status result);
     Status complete(Operation& operation);
-    /// Whether reduce_small() can do the call. It is the fast path for small data, without an Operation.
+    /// Whether allreduce_small() can do the call. It is the fast path for small data, without an Operation.
     bool is_small_allreduce(collectives::TensorCall const& call) const;
-    Status reduce_small(collectives::TensorCall const& call);
+    Status allreduce_small(collectives::TensorCall const& call);
     [[gnu::noinline]] Status run_in_stages(collectives::TensorCall const& call, Status const& refused);
     /// The call as ranks compare it, with the number of the current operation.
     collectives::Call reported_now(collectives::Call const& call) const;

@@ -13,10 +13,10 @@ void Operation::begin(RankSlot& slot) {
 }
 
 bool Operation::advance(RankSlot& slot) {
-    if (!has_entered_) {
+    if (!is_exchanging_) {
         if (!entry_.advance(slot)) return false;
         if (entry_.mismatch() != nullptr || !on_all_entered(slot, *slot.plan)) return true;
-        has_entered_ = true;
+        is_exchanging_ = true;
         exchange_.begin(slot, *slot.plan);
     }
     return exchange_.advance(slot, *slot.plan);

@@ -25,7 +25,7 @@ public:
     collectives::Call const& reported_call() const { return reported_call_; }
     /// The ranks that have to enter or to make progress before this one can continue.
     std::vector<int> awaited(RankSlot const& slot) const {
-        return has_entered_ ? exchange_.awaited(slot) : entry_.awaited(slot);
+        return is_exchanging_ ? exchange_.awaited(slot) : entry_.awaited(slot);
     }
     /// Changes with each step of progress.
     std::uint64_t moves() const { return exchange_.moves(); }
@@ -51,7 +51,7 @@ private:
     collectives::Call reported_call_;
     std::optional<Error> refusal_;
     bool has_begun_ = false;
-    bool has_entered_ = false;
+    bool is_exchanging_ = false;
     CollectiveEntry entry_;
     Exchange exchange_;
 };

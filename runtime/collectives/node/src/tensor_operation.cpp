@@ -78,7 +78,7 @@ std::size_t TensorOperation::location(RankSlot& slot, Payload& payload) {
     bool const is_small = fits_small_buffer(slot);
     if (is_small) collectives::copy(slot.control.small(slot.sequence, slot.rank), bytes.data(), bytes.size());
     BufferLocation const own{.in = is_small ? BufferLocation::in_small_buffer : BufferLocation::nowhere,
-                             .out = slot.arena ? BufferLocation::somewhere : BufferLocation::nowhere};
+                             .out = slot.arena ? BufferLocation::not_needed : BufferLocation::nowhere};
     return own.write(payload);
 }
 
@@ -98,7 +98,7 @@ std::optional<BufferLocation> TensorOperation::locate_shared(RankSlot const& slo
     bool const others_write = tensors_.kind == Kind::allreduce ||
                               (tensors_.kind == Kind::reduce && slot.rank == tensors_.root.value);
     if (!in || (others_write && !out)) return std::nullopt;
-    return BufferLocation{.in = *in, .out = others_write ? *out : BufferLocation::somewhere};
+    return BufferLocation{.in = *in, .out = others_write ? *out : BufferLocation::not_needed};
 }
 
 TensorOperation::DataPath TensorOperation::path_if_ranks_are_alike(RankSlot const& slot) const {
@@ -145,13 +145,13 @@ bool TensorOperation::on_all_entered(RankSlot& slot, ExchangePlan& plan) {
     if (path == DataPath::small_buffers && tensors_.kind == Kind::allreduce) {
         slot.reduce_small_buffers(tensors_, inputs);
     } else {
-        take_from(slot, inputs, Store::cached);
+        compute_result(slot, inputs, Store::cached);
     }
     return false;
 }
 
-void TensorOperation::take_from(RankSlot const& slot, std::span<std::byte const* const> inputs,
-                                Store store) const {
+void TensorOperation::compute_result(RankSlot const& slot, std::span<std::byte const* const> inputs,
+                                     Store store) const {
     auto const out = bytes_of(tensors_.out);
     auto const rank = static_cast<std::size_t>(slot.rank);
     auto const root = static_cast<std::size_t>(tensors_.root.value);
@@ -197,7 +197,7 @@ void TensorOperation::work_in_shared_memory(RankSlot const& slot, ExchangePlan& 
     if (tensors_.kind == Kind::allreduce || tensors_.kind == Kind::reduce) {
         reduce_slice(slot, plan, store);
     } else {
-        take_from(slot, plan.sources, store);
+        compute_result(slot, plan.sources, store);
     }
     if (store == Store::streaming) collectives::finish_streaming();
     plan.longest_bytes = 1;

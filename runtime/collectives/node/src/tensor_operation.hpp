@@ -7,7 +7,7 @@ namespace det::collectives::node {
 struct BufferLocation {
     static constexpr std::uint64_t nowhere = ~std::uint64_t{0};    // in memory that other ranks cannot read
     static constexpr std::uint64_t in_small_buffer = nowhere - 1;  // a copy is in the small buffer
-    static constexpr std::uint64_t somewhere =
+    static constexpr std::uint64_t not_needed =
         0;  // for `out`: the rank can use shared memory, but no other rank writes its output
     std::uint64_t in = nowhere;
     std::uint64_t out = nowhere;
@@ -45,8 +45,8 @@ private:
     bool is_source(int rank) const;
 
     /// Computes this rank's whole result from the inputs of all ranks.
-    void take_from(RankSlot const& slot, std::span<std::byte const* const> inputs,
-                   collectives::Store store) const;
+    void compute_result(RankSlot const& slot, std::span<std::byte const* const> inputs,
+                        collectives::Store store) const;
     void work_in_shared_memory(RankSlot const& slot, ExchangePlan& plan) const;
     /// Reduces this rank's slice and writes it to the output of each rank that gets the result.
     void reduce_slice(RankSlot const& slot, ExchangePlan& plan, collectives::Store store) const;

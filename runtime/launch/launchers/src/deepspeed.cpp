@@ -19,7 +19,7 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Lau
     DET_TRY_ASSIGN(auto const parts, split_arguments("deepspeed", arguments));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
     DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
-    if (!nodes.is_chief()) return wait_for_chief();
+    if (!nodes.is_chief()) return plan_waiting_node();
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
     plan.fails_with_remote_commands = true;

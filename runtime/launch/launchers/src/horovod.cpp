@@ -44,7 +44,7 @@ std::vector<std::string> extra_options(Json const& config) {
 Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("horovod", arguments));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
-    if (!nodes.is_chief()) return wait_for_chief();
+    if (!nodes.is_chief()) return plan_waiting_node();
     LaunchPlan plan;
     plan.waiting_nodes = nodes.all_but_chief();
 

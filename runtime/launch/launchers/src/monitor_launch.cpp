@@ -1,7 +1,7 @@
 #include <det/foundation/process.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -238,7 +238,7 @@ private:
 void block_notice_signals(LaunchPlan const& plan) {
     for (auto const& process : plan.processes) {
         for (int const number :
-             parse_notice_signals(process.environment.find(variables::forward_signals).value_or(""))) {
+             parse_forward_signals(process.environment.find(variables::forward_signals).value_or(""))) {
             auto const signals = signal_set({number});
             ::sigprocmask(SIG_BLOCK, &signals, nullptr);
         }

@@ -7,7 +7,7 @@ namespace det::launch::launchers {
 Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("mpi", arguments));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
-    if (!nodes.is_chief()) return wait_for_chief();
+    if (!nodes.is_chief()) return plan_waiting_node();
 
     std::vector<std::string> argv{
         "mpirun", "-np", std::to_string(nodes.ranks()), "--bind-to", "none",

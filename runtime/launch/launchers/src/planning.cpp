@@ -101,7 +101,7 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous) {
                              nodes.own, rendezvous.hosts, rendezvous.slot_counts)};
 }
 
-LaunchPlan wait_for_chief() {
+LaunchPlan plan_waiting_node() {
     LaunchPlan plan;
     plan.waits_for_chief = true;
     return plan;

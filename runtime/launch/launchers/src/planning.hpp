@@ -9,8 +9,10 @@ struct LauncherArguments {
     std::vector<std::string> command;    // the command of each rank
 };
 
-/// Splits `[OVERRIDE... --] COMMAND`. Overrides are present if the first argument is an option; they end at
-/// the first "--".
+/// Splits `[OVERRIDE... --] COMMAND`. Replaces the command `--trial MODULE:CLASS` by the command of
+/// Determined's harness. Overrides are present if the first argument is an option other than --trial; they
+/// end at the first
+/// "--".
 Result<LauncherArguments> split_arguments(std::string_view launcher,
                                           std::vector<std::string> const& arguments);
 
@@ -36,7 +38,7 @@ struct Nodes {
 Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 
 /// The plan of a node whose ranks are started from the chief's node.
-LaunchPlan wait_for_chief();
+LaunchPlan plan_waiting_node();
 
 /// The port of the ranks' rendezvous: C10D_PORT, which the user may set; else MASTER_PORT, which was free on
 /// the supervisor's node when the run began; else Determined's port number plus the first slot, so that

@@ -4,7 +4,7 @@
 #include <det/launch/launchers/remote_command.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/slurm_setup.hpp>
+#include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -179,7 +179,7 @@ slurm::CommandOnNodes plan_step_on(std::vector<std::string> nodes, std::string c
         step.directory.push_back('/');
     }
     if (environment.find_non_empty(variables::setup)) {
-        auto const words = slurm_setup_prefix();
+        auto const words = setup_command_prefix();
         step.command.insert(step.command.end(), words.begin(), words.end());
     }
     step.command.insert(step.command.end(), {"/bin/sh", "-c", shell_line});
@@ -206,8 +206,8 @@ Result<int> run_remotely(slurm::CommandOnNodes const& request, Environment const
         auto const signals,
         SignalReader::open(signal_set({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}),
                            SignalReader::AtEnd::stay_blocked));
-    DET_TRY_ASSIGN(auto step, slurm::StepProcess::start_tied(slurm::render_srun(request),
-                                                             without_step_variables(environment)));
+    DET_TRY_ASSIGN(auto step, slurm::StepProcess::start_with_pdeathsig(slurm::render_srun(request),
+                                                                       without_step_variables(environment)));
     RemoteStep remote(std::move(step), clock, environment.find_non_empty(variables::run_key).has_value());
     pollfd polled[] = {{remote.step().pidfd(), POLLIN, 0},
                        {signals.fd(), POLLIN, 0},

@@ -3,7 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
     ::setpgid(0, 0);  // the monitor kills this group, which includes the command
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
-    auto const notices = parse_notice_signals(environment.find(variables::forward_signals).value_or(""));
+    auto const notices = parse_forward_signals(environment.find(variables::forward_signals).value_or(""));
     DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},

@@ -40,7 +40,7 @@ void use_compile_cache(Environment& environment, fs::path const& parent, std::st
     auto const name = environment.find_non_empty(variables::compile_cache);
     // An absolute path was set by an outer wrapper of the same run.
     if (!name || name->find('/') != std::string::npos) return;
-    auto const cache = parent / run_directory_key(parent, std::string(cache_prefix) + *name, node);
+    auto const cache = parent / local_directory_name(parent, std::string(cache_prefix) + *name, node);
     // Without the directory the compilers use their own default.
     if (!make_directories(cache)) {
         environment.unset(variables::compile_cache);

@@ -30,7 +30,7 @@ std::string enroot_image(std::string image) {
 
 }  // namespace
 
-std::string resolve_image(ContainerRuntime runtime, std::string const& image) {
+std::string format_image_name(ContainerRuntime runtime, std::string const& image) {
     switch (runtime) {
         case ContainerRuntime::apptainer:
         case ContainerRuntime::singularity:

@@ -117,7 +117,7 @@ bool is_shared_by_nodes(std::uint32_t file_system_magic) {
     return std::ranges::find(shared_file_systems, file_system_magic) != std::end(shared_file_systems);
 }
 
-std::string run_directory_key(fs::path const& base, std::string const& run_key, std::string const& node) {
+std::string local_directory_name(fs::path const& base, std::string const& run_key, std::string const& node) {
     struct statfs info {};
     bool const is_shared =
         ::statfs(base.c_str(), &info) == 0 && is_shared_by_nodes(static_cast<std::uint32_t>(info.f_type));

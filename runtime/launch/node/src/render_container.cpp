@@ -1,6 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/container_call.hpp>
-#include <det/launch/node/rank_variables.hpp>
+#include <det/launch/node/container_variables.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>

@@ -116,7 +116,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     set_task_environment(environment, task, launch, name);
     int const node = node_of_run(environment, task, name);
     auto const base = local_base(environment);
-    auto const key = run_directory_key(base, environment.find(variables::run_key).value_or(""), name);
+    auto const key = local_directory_name(base, environment.find(variables::run_key).value_or(""), name);
     DET_TRY_ASSIGN(
         auto directory,
         NodeDirectory::enter(

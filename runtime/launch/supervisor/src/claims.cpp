@@ -42,7 +42,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_next() {
     if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
     if (!batch_job_.spec.claims_trials()) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
-        DET_TRY_ASSIGN(earlier_, find_earlier_claims());
+        DET_TRY_ASSIGN(earlier_, find_own_claims());
     }
     while (!earlier_.empty()) {
         auto const trial = earlier_.back();
@@ -106,7 +106,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
 }
 
 /// Returns the trials in descending order, because claim_next() takes them from the end.
-Result<std::vector<std::uint32_t>> Claims::find_earlier_claims() {
+Result<std::vector<std::uint32_t>> Claims::find_own_claims() {
     DET_TRY_ASSIGN(auto trials, list_trials());
     std::ranges::sort(trials, std::greater<>());
     std::vector<std::uint32_t> own;
@@ -141,7 +141,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
 
 Status Claims::release_all() {
     if (!batch_job_.spec.claims_trials()) return Ok{};
-    DET_TRY_ASSIGN(auto const own, find_earlier_claims());
+    DET_TRY_ASSIGN(auto const own, find_own_claims());
     for (auto const trial : own) DET_TRY(release(trial));
     return Ok{};
 }

@@ -73,7 +73,7 @@ void collect_garbage_if_done(BatchJob const& batch_job, SupervisorContext const&
 class JobFinisher {
 public:
     JobFinisher(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims,
-                std::list<Lane>& lanes, JobOutcome const& end)
+                std::list<Lane>& lanes, JobFacts const& end)
         : batch_job_(batch_job), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
 
     int run() {
@@ -246,14 +246,14 @@ private:
     SupervisorContext const& context_;
     Claims& claims_;
     std::list<Lane>& lanes_;
-    JobOutcome const& end_;
+    JobFacts const& end_;
     int exit_code_ = 0;
 };
 
 }  // namespace
 
 int finish_job(BatchJob const& batch_job, SupervisorContext const& context, Claims& claims,
-               std::list<Lane>& lanes, JobOutcome const& end) {
+               std::list<Lane>& lanes, JobFacts const& end) {
     return JobFinisher(batch_job, context, claims, lanes, end).run();
 }
 

@@ -4,8 +4,8 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/log_policies.hpp>
+#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/protocol/notice_signal.hpp>
 #include <det/telemetry/waits/straggler.hpp>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string_view last_line_of(std::string_view output) {
 
 /// The line of slurm.setup that failed first, with its node and the end of its output; empty if none did.
 std::string find_setup_failure(RunLayout const& run) {
-    auto const ends = journal::load_rank_ends(run);
+    auto const ends = journal::load_rank_failures(run);
     auto const first = ends ? first_to_fail(*ends) : std::nullopt;
     if (!first || first->setup_failure.empty()) return "";
     auto const output = last_line_of(first->last_output);
@@ -83,7 +83,7 @@ public:
         if (run_.machine.was_hung()) add_hang();
         facts.shares_node = batch_job_.spec.lanes > 1;
         facts.notice_received = run_.machine.notice_received();
-        facts.preemption_acknowledged = run_.record.was_acknowledged();
+        facts.preemption_acknowledged = run_.record.was_preemption_acknowledged();
         facts.higher_run_exists = run_.record.has_newer_run();
         facts.desired = batch_job_.desired(run_.plan.id.trial.index);
         facts.restarts = resume.restarts;
@@ -127,10 +127,11 @@ private:
         auto const& layout = run_.record.layout();
         facts_.gets_notices = !spec.forward_signals.empty();
         facts_.says_done = path_exists(layout.done());
-        facts_.was_noticed = path_exists(layout.noticed());
+        facts_.task_notice_received = path_exists(layout.preempt_notice());
         facts_.asks_for_requeue = path_exists(layout.requeue_request());
         // Slurm kills the other ranks after the first failure, and shows the highest exit code.
-        auto const first = first_to_fail(journal::load_rank_ends(layout).value_or(std::vector<RankEnd>()));
+        auto const first =
+            first_to_fail(journal::load_rank_failures(layout).value_or(std::vector<RankFailure>()));
         int const code = first ? first->exit_code : run_.exit_code;
         auto const& codes = spec.preempted_exit_codes;
         facts_.has_preempted_exit_code = std::find(codes.begin(), codes.end(), code) != codes.end();
@@ -140,7 +141,7 @@ private:
     bool is_of_notice_signal(int exit_code) const {
         auto const& names = batch_job_.spec.forward_signals;
         return exit_code == 128 + SIGTERM || std::any_of(names.begin(), names.end(), [&](auto const& name) {
-                   auto const number = notice_signal_number(name);
+                   auto const number = forward_signal_number(name);
                    return number && exit_code == 128 + *number;
                });
     }
@@ -151,7 +152,7 @@ private:
         DET_TRY(add_log_policies());
         DET_TRY(add_failed_nodes());
         if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
-        facts_.refused_by_srun = find_srun_refusal();
+        facts_.srun_refusal = find_srun_refusal();
         facts_.setup_failure = find_setup_failure(run_.record.layout());
         return Ok{};
     }
@@ -176,14 +177,14 @@ private:
             context_.log(fmt::format("the log policies are ignored: {}", found.error().message));
             return Ok{};
         }
-        facts_.cancels_retries = found->cancels_retries;
+        facts_.cancel_retries_policy = found->cancel_retries_policy;
         facts_.log_labels = found->labels;
         if (found->bad_nodes.empty()) return Ok{};
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
         lifecycle::BadNodes bad;
         for (auto const node : found->bad_nodes)
             bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
-        bad.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_by);
+        bad.why = fmt::format("the log policy '{}' excludes", found->bad_nodes_policy);
         return set_bad_nodes(std::move(bad));
     }
 

@@ -23,7 +23,7 @@ std::vector<std::string> read_activity(RunLayout const& run, int nodes) {
     constexpr std::size_t size_limit_bytes = 64;
     std::vector<std::string> activity;
     for (int node = 0; node < nodes; ++node)
-        activity.push_back(read_file(run.pulse(node), size_limit_bytes).value_or(""));
+        activity.push_back(read_file(run.heartbeat(node), size_limit_bytes).value_or(""));
     return activity;
 }
 
@@ -31,7 +31,8 @@ std::vector<std::string> read_activity(RunLayout const& run, int nodes) {
 
 ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
                                std::vector<std::string> const& progress_globs) {
-    return {size_bytes_of(run.journal()), newest_change(progress_globs, trial), read_activity(run, nodes)};
+    return {size_bytes_of(run.chief_journal()), newest_change(progress_globs, trial),
+            read_activity(run, nodes)};
 }
 
 HangDetector::HangDetector(std::optional<std::chrono::seconds> timeout, Time begin)

@@ -19,17 +19,17 @@ std::optional<std::int64_t> last_heartbeat_ns(std::filesystem::path const& file)
 
 }  // namespace
 
-std::optional<int> HeartbeatMonitor::find_silent_node() {
+std::optional<int> HeartbeatMonitor::check_for_silent_node() {
     std::optional<int> silent;
     bool all_ended = true;
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto& seen = nodes_[node];
-        auto const heartbeat = last_heartbeat_ns(run_.pulse(static_cast<int>(node)));
+        auto const heartbeat = last_heartbeat_ns(run_.heartbeat(static_cast<int>(node)));
         bool const unchanged = heartbeat && *heartbeat == seen.heartbeat_ns;
         // A node that ended before the first check has left its log, or the record of its failure.
         auto const log = run_.node_log(static_cast<int>(node));
         bool const has_begun =
-            seen.has_begun || heartbeat || path_exists(log) || path_exists(RunLayout::ends_beside(log));
+            seen.has_begun || heartbeat || path_exists(log) || path_exists(RunLayout::failures_beside(log));
         seen = {heartbeat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun};
         all_ended = all_ended && seen.has_begun && !heartbeat;
         if (seen.unchanged >= checks_until_silent && !silent) silent = static_cast<int>(node);

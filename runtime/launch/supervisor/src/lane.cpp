@@ -4,9 +4,9 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
+#include <det/launch/supervisor/make_step_request.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
-#include <det/launch/supervisor/run_step.hpp>
-#include <det/launch/supervisor/step_numbers.hpp>
+#include <det/launch/supervisor/skip_step_ids.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
@@ -33,7 +33,7 @@ std::string_view event_of(Cause cause) {
     if (cause == Cause::preempted || cause == Cause::time_limit) return events::preempted;
     if (cause == Cause::paused) return events::paused;
     if (cause == Cause::canceled) return events::canceled;
-    bool const has_failed = is_failure(cause) || cause == Cause::node_failed ||
+    bool const has_failed = counts_against_max_restarts(cause) || cause == Cause::node_failed ||
                             cause == Cause::not_launched || cause == Cause::invalid_hyperparameters;
     return has_failed ? events::failed : "";
 }
@@ -76,7 +76,7 @@ void skip_lost_steps(SupervisorContext const& context, std::uint32_t count) {
     auto environment = context.environment;
     environment.unset(variables::spank);
     unset_batch_step(environment);
-    auto const end = skip_step_numbers(
+    auto const end = skip_step_ids(
         count, [&] { return slurm::StepProcess::start(argv, environment); }, context.clock);
     if (end != SkipEnd::all_skipped)
         context.log(fmt::format("not all step numbers of the lost run were skipped: {}", describe(end)));
@@ -104,7 +104,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     DET_TRY_ASSIGN(plan.resume, find_resume_point(batch_job_.experiment.trial(trial),
                                                   {batch_job_.spec.first_run_of(trial), plan.id.number},
                                                   *store, batch_job_.spec.progress_globs));
-    DET_TRY(start_from_source(batch_job_.spec.source_checkpoint, *store, plan.resume));
+    DET_TRY(use_source_checkpoint(batch_job_.spec.source_checkpoint, *store, plan.resume));
     for (auto& host : bad_hosts_of(batch_job_)) {
         auto& bad = plan.resume.bad_hosts;
         if (std::find(bad.begin(), bad.end(), host) == bad.end()) bad.push_back(std::move(host));
@@ -156,7 +156,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_previous_run_lost && batch_job_.incarnation.restart_count > 0)
-        skip_lost_steps(context_, plan.resume.steps_to_skip);
+        skip_lost_steps(context_, plan.resume.step_ids_to_skip);
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(batch_job_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(batch_job_, plan, context_.wrap_rank));
@@ -165,8 +165,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                                     ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
                                     : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
-    NoticeWatch notice(record.layout());
-    NoticeWatch requeue_request(record.layout(), record.layout().requeue_request());
+    RunFileWatch notice(record.layout());
+    RunFileWatch requeue_request(record.layout(), record.layout().requeue_request());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
@@ -197,9 +197,9 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
 
 DesiredState Lane::desired() const { return batch_job_.desired(run_->plan.id.trial.index); }
 
-std::optional<std::string> Lane::find_silent_host(bool on_time) {
+std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
-    auto const node = run_->heartbeats.find_silent_node();
+    auto const node = run_->heartbeats.check_for_silent_node();
     if (!node) return std::nullopt;
     auto const hosts = expand_host_list(run_->plan.hosts);
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
@@ -224,7 +224,7 @@ RunAction Lane::follow_search() {
         return RunAction::wait;  // the next call tries again
     }
     auto const now = context_.clock.steady_now();
-    if (!search.mistake().empty()) return run_->machine.on_search_mistake(now);
+    if (!search.report_error().empty()) return run_->machine.on_report_error(now);
     return search.end_decision() ? run_->machine.on_search_end(now) : RunAction::wait;
 }
 
@@ -243,7 +243,7 @@ void Lane::show_stacks() {
     context_.log(fmt::format("run {} hangs: no step was reported and no collective operation ended for {} s",
                              to_string(id()), *batch_job_.spec.hang_timeout_s));
     if (!run_->step) return;
-    if (auto const asked = run_->record.ask_for_stacks(); !asked)
+    if (auto const asked = run_->record.write_stacks_request(); !asked)
         context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));
     run_->step->signal(SIGUSR2);
 }
@@ -306,11 +306,11 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
 /// Ends a run without a step, because of what earlier runs have reported to the search.
 Status Lane::end_before_start() {
     auto const& search = *run_->search;
-    if (search.mistake().empty())
+    if (search.report_error().empty())
         return record_outcome({Cause::stopped_by_search, NextAction::stop,
                                "the search had ended it: " + search.describe_end()});
     lifecycle::RunOutcome outcome{Cause::failed, NextAction::stop,
-                                  "the search can't go on: " + search.mistake()};
+                                  "the search can't go on: " + search.report_error()};
     DET_TRY(apply_to_search(outcome));
     return record_outcome(std::move(outcome));
 }
@@ -323,15 +323,16 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     auto const& search = *run_->search;
     facts.end = search.describe_end();
     facts.is_complete = search.end_decision() && search.end_decision()->decision == "complete";
-    facts.mistake = search.mistake();
+    facts.report_error = search.report_error();
     return facts;
 }
 
 /// Makes the end of this trial visible to the other trials of its search. Replaces a trial with invalid
 /// hyperparameters.
 Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
-    bool const has_failed = outcome.next_action == NextAction::stop &&
-                            (is_failure(outcome.cause) || outcome.cause == Cause::not_launched);
+    bool const has_failed =
+        outcome.next_action == NextAction::stop &&
+        (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched);
     if (has_failed && run_->search) return run_->search->add_failure();
     if (outcome.cause != Cause::invalid_hyperparameters) return Ok{};
     if (run_->search) DET_TRY(run_->search->remove_entries());

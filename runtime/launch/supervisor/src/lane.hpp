@@ -13,7 +13,7 @@
 
 #include <optional>
 
-#include "notice_watch.hpp"
+#include "run_file_watch.hpp"
 #include "search_follower.hpp"
 
 namespace det::launch::supervisor {
@@ -40,9 +40,9 @@ public:
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
     /// Returns true once, after Slurm's notice has reached the run's first task.
-    bool take_task_notice(NoticeWatch::Check check) { return run_->notice.take(check); }
+    bool take_task_notice(RunFileWatch::Check check) { return run_->notice.take(check); }
     /// Returns true once, after the program has asked to be queued again.
-    bool take_requeue_request(NoticeWatch::Check check) { return run_->requeue_request.take(check); }
+    bool take_requeue_request(RunFileWatch::Check check) { return run_->requeue_request.take(check); }
     RunStateMachine& machine() { return run_->machine; }
     /// The run was not started because its nodes failed the health check, and too few others are left.
     bool waits_for_healthy_nodes() const {
@@ -53,7 +53,7 @@ public:
     /// A node of the run whose heartbeat is overdue.
     /// \param on_time whether this check is made when it is due. After a late check, the monitor counts again
     ///     from zero, because this process may have been stopped and not the node.
-    std::optional<std::string> find_silent_host(bool on_time);
+    std::optional<std::string> check_for_silent_host(bool on_time);
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with that at the last check, if a check is due.
     RunAction check_hang(RunStateMachine::Time now);
@@ -99,8 +99,8 @@ private:
         RunStateMachine machine;
         HeartbeatMonitor heartbeats;
         HangDetector hang;
-        NoticeWatch notice;
-        NoticeWatch requeue_request;
+        RunFileWatch notice;
+        RunFileWatch requeue_request;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;

@@ -43,9 +43,9 @@ void match_line(std::string_view line, int node, std::vector<Policy>& open, Poli
             if (std::find(found.labels.begin(), found.labels.end(), name) == found.labels.end())
                 found.labels.push_back(name);
         } else if (policy.spec->action == LogAction::cancel_retries) {
-            found.cancels_retries = name;
+            found.cancel_retries_policy = name;
         } else if (found.bad_nodes.empty() || found.bad_nodes.back() != node) {
-            if (found.bad_nodes.empty()) found.bad_nodes_by = name;
+            if (found.bad_nodes.empty()) found.bad_nodes_policy = name;
             found.bad_nodes.push_back(node);
         }
         return true;  // one match per node is enough

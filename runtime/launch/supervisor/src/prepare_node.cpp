@@ -1,12 +1,12 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
+#include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/slurm_setup.hpp>
+#include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <det/journal/event_log.hpp>
 #include <det/protocol/host_list.hpp>
-#include <det/slurm/submit_array.hpp>
+#include <det/slurm/resubmit_tasks.hpp>
 
 #include "retry_until.hpp"
 
@@ -86,7 +86,7 @@ Result<std::uint32_t> submit_new_job(BatchJob const& batch_job, ArrayJob array, 
 
 Status release_new_job(std::uint32_t job, RequeueRequest const& request, SupervisorContext const& context) {
     if (request.start == RequeueRequest::Start::held) return Ok{};
-    // Delay_start() has logged an error.
+    // If this fails, the job only starts later: delay_start() logs the error.
     if (request.by_new_job) (void)delay_start({job, {}}, request, context);
     return context.slurm.release({job, {}});
 }

@@ -4,7 +4,7 @@
 #include <det/foundation/reversed.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
-#include <det/launch/supervisor/step_numbers.hpp>
+#include <det/launch/supervisor/skip_step_ids.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct PastRun {
         // After this record Slurm ends the processes of the job, but not on a node that does not answer.
         return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
     }
-    bool has_failed() const { return ended && is_failure(ended->cause); }
+    bool has_failed() const { return ended && counts_against_max_restarts(ended->cause); }
     bool was_failed_by_slurm() const {
         return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
     }
@@ -44,8 +44,8 @@ struct PastRun {
 };
 
 Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store) {
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(layout.life()));
-    DET_TRY_ASSIGN(auto const reports, journal::load_journal(layout.journal()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(layout.supervisor_journal()));
+    DET_TRY_ASSIGN(auto const reports, journal::load_journal(layout.chief_journal()));
     PastRun run;
     for (auto const& record : life.records) {
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
@@ -59,7 +59,7 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
     return run;
 }
 
-RunSteps steps_of(RunStarted const& started, bool is_lost) {
+RunSlurmSteps steps_of(RunStarted const& started, bool is_lost) {
     auto const hosts = expand_host_list(started.hosts);
     auto const nodes = hosts ? static_cast<std::uint32_t>(hosts->size()) : 1;
     return {started.job, started.restart_count, nodes, is_lost};
@@ -77,7 +77,7 @@ Result<bool> use_newest_checkpoint(PastRun const& run, checkpoint::Store const& 
         if (!found && !is_gone(found.error())) return found.error();
         if (!found) continue;
         point.checkpoint = committed.uuid;
-        if (store.has_one_directory()) point.checkpoint_path = store.address_of(committed.uuid);
+        if (store.has_shared_directory()) point.checkpoint_path = store.address_of(committed.uuid);
         point.steps_completed = committed.steps_completed;
         return true;
     }
@@ -106,7 +106,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     point.is_progress_visible = !progress_globs.empty();
     auto progress_after = point.progress;
     bool has_checkpoint = false, has_progress = false, was_run_by_slurm = false;
-    std::deque<RunSteps> steps;
+    std::deque<RunSlurmSteps> steps;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
         if (!has_checkpoint) {
@@ -127,22 +127,22 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         DET_TRY(add_bad_hosts(run, point));
     }
     if (point.is_previous_run_lost)
-        point.steps_to_skip = count_steps_to_skip(std::vector(steps.begin(), steps.end()));
+        point.step_ids_to_skip = count_step_ids_to_skip(std::vector(steps.begin(), steps.end()));
     return point;
 }
 
-Status start_from_source(std::optional<std::string> const& source, checkpoint::Store const& store,
-                         ResumePoint& point) {
+Status use_source_checkpoint(std::optional<std::string> const& source, checkpoint::Store const& store,
+                             ResumePoint& point) {
     if (!source || !point.checkpoint.empty()) return Ok{};
     if (auto found = store.load_manifest(*source); !found)
         return std::move(found).error().while_doing("starting from the source checkpoint of the experiment");
     point.checkpoint = *source;
-    if (store.has_one_directory()) point.checkpoint_path = store.address_of(*source);
+    if (store.has_shared_directory()) point.checkpoint_path = store.address_of(*source);
     return Ok{};
 }
 
 bool has_begun(RunLayout const& run) {
-    if (path_exists(run.journal()) || path_exists(run.first_failure())) return true;
+    if (path_exists(run.chief_journal()) || path_exists(run.first_failure())) return true;
     auto const names = list_directory(run.path()).value_or(std::vector<std::string>());
     return std::ranges::any_of(names, [](auto const& name) { return name.starts_with("node-"); });
 }
@@ -150,7 +150,7 @@ bool has_begun(RunLayout const& run) {
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty() || runs.back() < first_run) return false;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).life()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).supervisor_journal()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
         auto const* ended = std::get_if<RunEnded>(&record);
         return ended != nullptr && ended->next_action == NextAction::stop;

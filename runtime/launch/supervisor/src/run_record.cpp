@@ -18,7 +18,7 @@ namespace {
 /// read.
 template <class Predicate>
 bool any_report(RunLayout const& run, Predicate predicate) {
-    auto const journal = journal::load_journal(run.journal());
+    auto const journal = journal::load_journal(run.chief_journal());
     return journal && std::any_of(journal->records.begin(), journal->records.end(), predicate);
 }
 
@@ -40,7 +40,7 @@ Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumeP
     auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
     DET_TRY(write_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
-    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.life()));
+    DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.supervisor_journal()));
     RunStarted const started{now,
                              slurm::to_string(batch_job.job),
                              batch_job.incarnation.restart_count,
@@ -75,14 +75,14 @@ Status RunRecord::record_allocation(UtcTime now, slurm::JobStatus const& job) {
 Status RunRecord::record_requeued(UtcTime now) { return life_.append(JobRequeued{now}); }
 
 Status RunRecord::ask_to_stop(lifecycle::StopReason why) {
-    return write_file(layout_.asked(), fmt::format("{}\n", lifecycle::to_string(why)));
+    return write_file(layout_.stop_request(), fmt::format("{}\n", lifecycle::to_string(why)));
 }
 
-Status RunRecord::ask_for_stacks() { return write_file(layout_.hung(), ""); }
+Status RunRecord::write_stacks_request() { return write_file(layout_.hung(), ""); }
 
 Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
 
-bool RunRecord::was_acknowledged() const {
+bool RunRecord::was_preemption_acknowledged() const {
     return any_report(
         layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });
 }
@@ -105,18 +105,18 @@ bool RunRecord::has_newer_run() const {
 }
 
 std::vector<int> RunRecord::nodes_not_reached(int nodes) const {
-    auto const ends = journal::load_rank_ends(layout_);
+    auto const ends = journal::load_rank_failures(layout_);
     if (!ends || !ends->empty()) return {};
     std::vector<int> missing;
     for (int node = 0; node < nodes; ++node) {
-        if (!path_exists(layout_.pulse(node)) && !path_exists(layout_.node_log(node)))
+        if (!path_exists(layout_.heartbeat(node)) && !path_exists(layout_.node_log(node)))
             missing.push_back(node);
     }
     return static_cast<int>(missing.size()) < nodes ? missing : std::vector<int>();
 }
 
 bool RunRecord::has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const {
-    auto const journal = journal::load_journal(layout_.journal());
+    auto const journal = journal::load_journal(layout_.chief_journal());
     if (!journal) return false;
     bool const has_told = std::ranges::any_of(journal->records, [&](auto const& record) {
         auto const* committed = std::get_if<CheckpointCommitted>(&record);

@@ -20,12 +20,12 @@ Result<std::optional<SearchFollower>> SearchFollower::open(BatchJob const& batch
     auto const planned = journal::find_planned_trial(replacements, run.trial.index);
     auto const bracket = search::BracketAssignment(*asha).bracket_of(planned);
     search::ReportFormat format{spec.searcher.metric, asha->length,
-                                search::find_batch_size(*spec.config, *draw.hyperparameters)};
+                                search::read_batch_size(*spec.config, *draw.hyperparameters)};
     SearchFollower follower({*std::move(asha), bracket, run.trial.index, run.number > 0}, std::move(format),
                             RungDirectory(batch_job.experiment));
     auto const trial = batch_job.experiment.trial(run.trial.index);
     DET_TRY(follower.load_earlier_runs(trial, run.number));
-    follower.journals_.emplace_back(trial.run(run.number).journal());
+    follower.journals_.emplace_back(trial.run(run.number).chief_journal());
     return std::optional(std::move(follower));
 }
 
@@ -33,11 +33,11 @@ Status SearchFollower::load_earlier_runs(TrialLayout const& trial, std::uint32_t
     DET_TRY_ASSIGN(auto const numbers, list_numeric_names(trial.runs()));
     for (auto const number : numbers) {
         if (number >= run) break;
-        DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(number).life()));
+        DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(number).supervisor_journal()));
         for (auto const& record : life.records) {
             if (auto const* decision = std::get_if<SearchDecision>(&record)) search_.apply(*decision);
         }
-        journals_.emplace_back(trial.run(number).journal());
+        journals_.emplace_back(trial.run(number).chief_journal());
     }
     return Ok{};
 }
@@ -70,10 +70,10 @@ std::optional<search::SearchReport> SearchFollower::read(Record const& record) {
         return search::SearchReport{steps_completed_, static_cast<double>(operation->length),
                                     operation->metric};
     auto const* metrics = std::get_if<MetricsReported>(&record);
-    if (metrics == nullptr || metrics->group != "validation" || !mistake_.empty()) return std::nullopt;
+    if (metrics == nullptr || metrics->group != "validation" || !report_error_.empty()) return std::nullopt;
     auto const report = search::read_report(*metrics, format_);
     if (!report) {
-        mistake_ = report.error().message;
+        report_error_ = report.error().message;
         return std::nullopt;
     }
     steps_completed_ = report->steps_completed;

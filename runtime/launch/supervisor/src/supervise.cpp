@@ -136,7 +136,7 @@ private:
         notice_received_ = notice_received_ || has_notice;
         if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
         bool const is_time = now >= next_check_at_;
-        auto const check = is_time ? NoticeWatch::Check::periodic : NoticeWatch::Check::events;
+        auto const check = is_time ? RunFileWatch::Check::periodic : RunFileWatch::Check::events;
         for_running_lanes([&](Lane& lane) {
             return lane.take_task_notice(check) ? lane.machine().on_task_notice() : RunAction::wait;
         });
@@ -165,7 +165,7 @@ private:
         // heartbeats means nothing.
         bool const on_time = now - next_check_at_ < check_interval_ / 3;
         for_running_lanes([&](Lane& lane) {
-            auto const host = lane.find_silent_host(on_time);
+            auto const host = lane.check_for_silent_host(on_time);
             return host ? lane.machine().on_silence(*host, now) : RunAction::wait;
         });
     }
@@ -232,7 +232,8 @@ private:
                 if (!is_draining_) begin(lane, trial);
                 return;
             case NextAction::stop:
-                if (is_failure(outcome.cause) || outcome.cause == Cause::not_launched) exit_code_ = 1;
+                if (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched)
+                    exit_code_ = 1;
                 // A step that still runs means that Slurm is ending the job. After a step that could not be
                 // started, the next one could not be started either. In both cases the lane takes no other
                 // trial.

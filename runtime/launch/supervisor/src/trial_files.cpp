@@ -1,8 +1,8 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/archive.hpp>
 #include <det/launch/supervisor/trial_files.hpp>
+#include <det/launch/supervisor/unpack_archive.hpp>
 
 #include <algorithm>
 #include <cerrno>

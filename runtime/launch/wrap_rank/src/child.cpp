@@ -161,7 +161,7 @@ void ChildMonitor::watch() {
     auto const now = clock_.steady_now();
     if (!command_.watch || (watch_at_ && now < *watch_at_)) return;
     command_.watch();
-    watch_at_ = now + command_.watch_interval;
+    watch_at_ = now + command_.sample_interval;
 }
 
 void ChildMonitor::take_signals(SignalReader const& signals) {

@@ -4,8 +4,8 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/protocol/directory_layout.hpp>
-#include <det/protocol/rank_end.hpp>
-#include <det/protocol/slurm_setup.hpp>
+#include <det/protocol/rank_failure.hpp>
+#include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -39,14 +39,14 @@ std::string find_setup_failure(Environment const& environment) {
 }
 
 /// Whether the end can be the run's first failure. Launchers and Slurm end the other ranks by TERM.
-bool is_first_cause(RankEnd const& end) {
+bool is_first_cause(RankFailure const& end) {
     return end.lost_peer.empty() && end.setup_failure.empty() && end.exit_code != 128 + SIGTERM;
 }
 
-void append_end(fs::path const& log, RankEnd const& end) {
+void append_end(fs::path const& log, RankFailure const& end) {
     UniqueFd const file(
-        ::open(RunLayout::ends_beside(log).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (file) (void)write_all(file.get(), render_rank_end(end), "how the rank failed");
+        ::open(RunLayout::failures_beside(log).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) (void)write_all(file.get(), render_rank_failure(end), "how the rank failed");
 }
 
 /// Waits until the exit code of the first failure is recorded, at most until the limit. Lists the directory,
@@ -73,14 +73,14 @@ FailureRecord::FailureRecord(std::string rank, Environment& environment) : rank_
 void FailureRecord::write(CommandEnd const& end, RelayedCommand const& command) const {
     auto const& log = command.labels.log;
     if (end.exit_code == 0 || !log) return;
-    RankEnd const report{end.time,
-                         parse_integer<std::uint32_t>(rank_),
-                         node::node_name(command.environment),
-                         end.exit_code,
-                         end.signal,
-                         end.last_output,
-                         find_setup_failure(command.environment),
-                         read_short_text(lost_peer_file_)};
+    RankFailure const report{end.time,
+                             parse_integer<std::uint32_t>(rank_),
+                             node::node_name(command.environment),
+                             end.exit_code,
+                             end.signal,
+                             end.last_output,
+                             find_setup_failure(command.environment),
+                             read_short_text(lost_peer_file_)};
     append_end(*log, report);
     fs::path const run = command.environment.find(variables::run_path).value_or("");
     if (is_first_cause(report))

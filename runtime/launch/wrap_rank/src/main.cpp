@@ -117,7 +117,7 @@ int end_as(CommandEnd const& end) {
 
 int main(int argc, char** argv) try {
     auto environment = Environment::of_this_process();
-    if (!is_prepended(argv[0]))
+    if (!is_wrapper_argv0(argv[0]))
         environment.unset(variables::wrapped_command);  // it is valid only in a call by the plugin
     bool const is_wrapped = environment.find(variables::wrapped_command).has_value();
     if (argc == 2 && !is_wrapped &&

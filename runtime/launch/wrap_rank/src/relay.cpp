@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "child.hpp"
-#include "output_stream.hpp"
+#include "output_forwarder.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -46,7 +46,7 @@ private:
 
 /// Forwards both streams until all writers have closed them, or until the deadline after the command's end.
 /// The streams are read alternately.
-void forward(OutputStream& out, OutputStream& err, EndEvent const& ending, Clock const& clock) {
+void forward(OutputForwarder& out, OutputForwarder& err, EndEvent const& ending, Clock const& clock) {
     while (out.fd() >= 0 || err.fd() >= 0) {
         auto const deadline = ending.deadline();
         auto const now = clock.steady_now();
@@ -63,7 +63,7 @@ void forward(OutputStream& out, OutputStream& err, EndEvent const& ending, Clock
 }
 
 /// Returns a handler that prints errors to standard error with the label of the command's lines.
-RankLog::ErrorHandler labelled_error_printer(std::string const& label) {
+NodeLogWriter::ErrorHandler labelled_error_printer(std::string const& label) {
     return [label](Error const& error) {
         std::ostringstream text;
         print(text, Diagnostic{Severity::warning, error}, {Colour::never, "det-wrap-rank"});
@@ -76,7 +76,7 @@ RankLog::ErrorHandler labelled_error_printer(std::string const& label) {
     };
 }
 
-CommandEnd describe_end(int status, UtcTime time, RankLog const* log) {
+CommandEnd describe_end(int status, UtcTime time, NodeLogWriter const* log) {
     CommandEnd end;
     end.time = time;
     if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
@@ -98,9 +98,9 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     ::signal(SIGPIPE, SIG_IGN);
     ::mallopt(M_ARENA_MAX, 1);  // the threads of the wrapper allocate little: one malloc arena is enough
     auto const& labels = command.labels;
-    std::optional<RankLog> log;
+    std::optional<NodeLogWriter> log;
     if (labels.log) log.emplace(*labels.log, labels.prefix, clock, labelled_error_printer(labels.prefix));
-    RankLog* const log_or_null = log ? &*log : nullptr;
+    NodeLogWriter* const log_or_null = log ? &*log : nullptr;
 
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
@@ -109,8 +109,8 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     if (!command.stack_helper.empty()) error_pipe = UniqueFd(::fcntl(err.read_end.get(), F_DUPFD_CLOEXEC, 0));
     out.write_end.reset();
     err.write_end.reset();
-    OutputStream standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
-    OutputStream standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
+    OutputForwarder standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);
+    OutputForwarder standard_error(std::move(err.read_end), STDERR_FILENO, labels, log_or_null, clock);
     EndEvent ending;
     // A separate thread forwards the output, so that a blocked reader does not delay a notice.
     std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });

@@ -2,7 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ std::string describe_stack(StackTarget const& target, std::string_view debugger,
 }
 
 void print_stacks(pid_t root, Environment environment) {
-    auto const notices = parse_notice_signals(environment.find(variables::forward_signals).value_or(""));
+    auto const notices = parse_forward_signals(environment.find(variables::forward_signals).value_or(""));
     bool const may_signal = std::ranges::find(notices, SIGUSR1) == notices.end();
     for (auto const* name : {"PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"}) environment.unset(name);
     std::string_view debugger;

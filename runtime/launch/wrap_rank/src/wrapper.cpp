@@ -7,7 +7,7 @@
 #include <det/liveness/wait_page.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
-#include <det/protocol/notice_signal.hpp>
+#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
 #include "node_sampler.hpp"
-#include "waits_watch.hpp"
+#include "wait_sampler.hpp"
 
 namespace det::launch::wrap_rank {
 namespace {
@@ -93,7 +93,7 @@ public:
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
         RunLayout const run(environment.find(variables::run_path).value_or(""));
         return RunSignals(std::move(page), run,
-                          parse_notice_signals(environment.find(variables::forward_signals).value_or("")));
+                          parse_forward_signals(environment.find(variables::forward_signals).value_or("")));
     }
 
     SignalUse take(int signal, Clock const& clock) {
@@ -108,7 +108,7 @@ public:
             has_shown_stacks_ = true;
             return SignalUse::show_stacks;
         }
-        if (!path_exists(run_.asked())) return SignalUse::withhold;
+        if (!path_exists(run_.stop_request())) return SignalUse::withhold;
         page_.raise(clock, preemption::NoticePage::By::supervisor);
         return SignalUse::notice;
     }
@@ -219,7 +219,7 @@ private:
         command_.signals_reach_all = environment_.find_non_empty(variables::signals_reach_all).has_value();
         if (task_->rank != 0) return;
         fs::path const run = environment_.find(variables::run_path).value_or("");
-        command_.record_notice = [noticed = RunLayout(run).noticed()](int signal) {
+        command_.record_notice = [noticed = RunLayout(run).preempt_notice()](int signal) {
             if (signal == SIGTERM) (void)write_file(noticed, "TERM\n");
         };
     }
@@ -248,7 +248,7 @@ private:
     void start_heartbeat() {
         if (!command_.labels.log) return;
         auto const interval = silence_limit(lookup_) / beats_until_silent;
-        heartbeat_.emplace(RunLayout::pulse_beside(*command_.labels.log), run_path_, interval);
+        heartbeat_.emplace(RunLayout::heartbeat_beside(*command_.labels.log), run_path_, interval);
         command_.beat = [this] { return heartbeat_->beat(); };
         command_.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
     }
@@ -264,14 +264,14 @@ private:
     /// also shows the supervisor that they make progress.
     void watch_waits() {
         if (task_->local_rank != 0 || !command_.labels.log) return;
-        WaitsWatch::ShowActivity show_activity;
+        WaitSampler::ShowActivity show_activity;
         if (environment_.find_non_empty(variables::shows_activity) && heartbeat_)
             show_activity = [this](std::uint64_t activity) { heartbeat_->write_activity(activity); };
         fs::path const run_dir = environment_.find(variables::run_dir).value_or("");
         waits_.emplace(run_dir / liveness::wait_page_file, RunLayout::waits_beside(*command_.labels.log),
                        std::move(show_activity), clock_);
         command_.watch = [this] { waits_->look(); };
-        command_.watch_interval = WaitsWatch::interval;
+        command_.sample_interval = WaitSampler::interval;
     }
 
     void start_read_ahead(bool is_outermost) {
@@ -312,7 +312,7 @@ private:
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
     std::optional<NodeSampler> sampler_;
-    std::optional<WaitsWatch> waits_;
+    std::optional<WaitSampler> waits_;
     std::optional<FailureRecord> failure_record_;
 };
 

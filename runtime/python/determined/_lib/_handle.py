@@ -251,7 +251,7 @@ class Handle:
     def best_validation(self) -> Optional[float]:
         is_found, best = c_int32(), c_double()
         self._library.check(
-            self._library.det_train_find_best_validation(self._pointer, byref(is_found), byref(best))
+            self._library.det_train_find_experiment_best_validation(self._pointer, byref(is_found), byref(best))
         )
         return best.value if is_found.value else None
 

@@ -85,7 +85,7 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_train_report_early_exit": (c_void_p, c_int32),
     "det_train_report_alert": (c_void_p, c_char_p, c_char_p, c_int32),
     "det_train_load_metadata": (c_void_p, _HANDLE_OUT),
-    "det_train_find_best_validation": (c_void_p, POINTER(c_int32), POINTER(c_double)),
+    "det_train_find_experiment_best_validation": (c_void_p, POINTER(c_int32), POINTER(c_double)),
     "det_train_find_last_steps": (c_void_p, POINTER(c_int32), POINTER(c_uint64)),
     "det_train_make_tensorboard_directory": (c_void_p, _HANDLE_OUT),
     "det_searcher_training_length": (c_void_p, POINTER(c_uint64), POINTER(c_int32)),

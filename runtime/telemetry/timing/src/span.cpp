@@ -44,7 +44,7 @@ namespace {
 ClockPair const at_start;
 }
 
-double ticks_per_second() {
+double measure_ticks_per_second() {
     if (!has_constant_tsc) return 1e9;
     constexpr std::chrono::milliseconds measured_min{1};
     ClockPair now;
@@ -65,7 +65,7 @@ Timing& timing(std::string_view name) {
 }
 
 std::vector<TimingReport> take_timings() {
-    double const rate = ticks_per_second();
+    double const rate = measure_ticks_per_second();
     auto& all = registry();
     std::vector<TimingReport> reports;
     std::scoped_lock const lock(all.mutex);

@@ -94,7 +94,7 @@ Status add_waits(RunWaits& waits, std::string_view journal, int node, UtcTime si
     });
 }
 
-Result<std::optional<UtcTime>> last_wait_report(std::string_view journal) {
+Result<std::optional<UtcTime>> last_wait_report_time(std::string_view journal) {
     std::optional<UtcTime> last;
     DET_TRY(visit_reports(journal, [&](MetricReportView const& report) {
         last = last ? std::max(*last, report.time) : report.time;
@@ -107,7 +107,7 @@ Result<RunWaits> load_waits(RunLayout const& run, int nodes, WaitPeriod const& p
     auto end = period.end;
     for (auto const& [node, journal] : journals) {
         if (period.end) break;
-        DET_TRY_ASSIGN(auto const last, last_wait_report(journal));
+        DET_TRY_ASSIGN(auto const last, last_wait_report_time(journal));
         if (last) end = end ? std::max(*end, *last) : *last;
     }
     RunWaits waits;

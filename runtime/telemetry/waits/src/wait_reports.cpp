@@ -25,7 +25,7 @@ WaitReport make_report(liveness::RankWaits const& before, liveness::RankWaits co
         report.values.push_back(value);
     };
     add("operations", static_cast<double>(increase(before.operations_begun, now.operations_begun)));
-    for (std::size_t i = 0; i < liveness::wait_operations; ++i) {
+    for (std::size_t i = 0; i < liveness::wait_operation_count; ++i) {
         auto const ns = increase(before.waited_ns[i], now.waited_ns[i]);
         if (ns == 0) continue;
         add(fmt::format("waited.{}", to_string(static_cast<liveness::WaitOperation>(i))),
@@ -41,7 +41,7 @@ WaitReport make_report(liveness::RankWaits const& before, liveness::RankWaits co
 
 std::uint64_t waited_ns(liveness::RankWaits const& before, liveness::RankWaits const& now) {
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < liveness::wait_operations; ++i)
+    for (std::size_t i = 0; i < liveness::wait_operation_count; ++i)
         sum += increase(before.waited_ns[i], now.waited_ns[i]);
     return sum;
 }

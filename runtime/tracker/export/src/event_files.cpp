@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "shown_reports.hpp"
+#include "visit_reports.hpp"
 
 namespace det::tracker {
 namespace {

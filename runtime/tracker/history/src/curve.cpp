@@ -35,7 +35,7 @@ AxisRange extent_of(std::vector<RunSeries> const& runs, Axis axis) {
 
 /// The first, last, least and greatest of consecutive points of a SeriesPart that are in the same pixel, as
 /// indices in the part.
-struct CurveReducer::PartOfPixel {
+struct CurveDownsampler::PartOfPixel {
     static constexpr auto no_index = std::numeric_limits<std::size_t>::max();
     std::size_t first = 0, last = 0, least = no_index, greatest = no_index, not_a_number = no_index;
     double least_value = std::nan(""), greatest_value = std::nan("");
@@ -58,12 +58,12 @@ struct CurveReducer::PartOfPixel {
     }
 };
 
-CurveReducer::CurveReducer(Axis axis, std::size_t width, AxisRange range)
+CurveDownsampler::CurveDownsampler(Axis axis, std::size_t width, AxisRange range)
     : axis_(axis), range_(range), pixels_(width) {
     assert(width > 0);
 }
 
-void CurveReducer::merge(Pixel& pixel, PartOfPixel const& found, SeriesPart const& part) const {
+void CurveDownsampler::merge(Pixel& pixel, PartOfPixel const& found, SeriesPart const& part) const {
     auto const point_at = [&](std::size_t i) {
         return Point{count_ + i, part.steps[i], part.times[i], part.values[i]};
     };
@@ -82,7 +82,7 @@ void CurveReducer::merge(Pixel& pixel, PartOfPixel const& found, SeriesPart cons
 }
 
 template <Axis axis>
-void CurveReducer::add_points(SeriesPart const& part) {
+void CurveDownsampler::add_points(SeriesPart const& part) {
     auto const span = range_.last - range_.first;
     auto const per_x = span > 0 ? static_cast<double>(pixels_.size()) / span : 0;
     auto const last_pixel = pixels_.size() - 1;
@@ -103,12 +103,12 @@ void CurveReducer::add_points(SeriesPart const& part) {
     if (current <= last_pixel) merge(pixels_[current], found, part);
 }
 
-void CurveReducer::add(SeriesPart const& part) {
+void CurveDownsampler::add(SeriesPart const& part) {
     axis_ == Axis::steps ? add_points<Axis::steps>(part) : add_points<Axis::time>(part);
     count_ += part.values.size();
 }
 
-Curve CurveReducer::finish(std::optional<std::uint32_t> run) const {
+Curve CurveDownsampler::finish(std::optional<std::uint32_t> run) const {
     std::vector<Point const*> kept;
     for (auto const& pixel : pixels_) {
         for (auto const* point :
@@ -133,16 +133,16 @@ AxisRange choose_range(CurveQuery const& query, AxisRange const& extent) {
     return {query.from.value_or(extent.first), query.to.value_or(extent.last)};
 }
 
-std::vector<Curve> reduce_series(std::vector<RunSeries> const& runs, CurveQuery const& query) {
+std::vector<Curve> downsample_series(std::vector<RunSeries> const& runs, CurveQuery const& query) {
     auto const range = choose_range(query, extent_of(runs, query.axis));
     std::vector<Curve> curves;
-    CurveReducer joined(query.axis, query.width, range);
+    CurveDownsampler joined(query.axis, query.width, range);
     for (auto const& run : runs) {
         if (!query.all_runs) {
             joined.add(whole(run));
             continue;
         }
-        CurveReducer own(query.axis, query.width, range);
+        CurveDownsampler own(query.axis, query.width, range);
         own.add(whole(run));
         curves.push_back(own.finish(run.run));
     }
@@ -153,7 +153,7 @@ std::vector<Curve> reduce_series(std::vector<RunSeries> const& runs, CurveQuery 
 Result<std::vector<Curve>> History::load_curves(TrialId id, CurveQuery const& query) {
     auto const superseded = query.all_runs ? SupersededReports::included : SupersededReports::left_out;
     DET_TRY_ASSIGN(auto const runs, load_series(id, query.group, query.metric, superseded));
-    return reduce_series(runs, query);
+    return downsample_series(runs, query);
 }
 
 }  // namespace det::tracker::history

@@ -19,7 +19,7 @@ Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) 
 }
 
 Result<lifecycle::RunView> load_run(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.life()));
+    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.supervisor_journal()));
     lifecycle::RunView view;
     for (auto const& record : life.records) view.add(record);
     return view;
@@ -32,9 +32,9 @@ Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
     return slurm::parse_job_ref(trim(*text));
 }
 
-Result<TrialRecord> read_trial(TrialLayout const& layout, TrialId id, bool is_packed) {
+Result<TrialRecord> read_trial(TrialLayout const& layout, TrialId id, bool tasks_claim_trials) {
     TrialRecord trial{id, DesiredState::run, {}, {}};
-    if (is_packed) {
+    if (tasks_claim_trials) {
         DET_TRY_ASSIGN(trial.claimed_by, load_claim(layout));
     }
     DET_TRY_ASSIGN(trial.desired, journal::load_desired(layout.desired()));
@@ -68,7 +68,7 @@ Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     return ids;
 }
 
-Result<ExperimentRecord> JournalHistory::load_experiment_head(ExperimentId id) {
+Result<ExperimentRecord> JournalHistory::load_experiment_without_trials(ExperimentId id) {
     ExperimentLayout layout(root_, id);
     if (!path_exists(layout.path()) || path_exists(layout.deleted()))
         return no_such_experiment(id, root_.path());
@@ -87,7 +87,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment_head(ExperimentId id) {
 Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experiment, std::uint32_t index) {
     auto const layout = ExperimentLayout(root_, experiment.id).at_revision(experiment.revision());
     DET_TRY_ASSIGN(auto trial,
-                   read_trial(layout.trial(index), {experiment.id, index}, experiment.is_packed()));
+                   read_trial(layout.trial(index), {experiment.id, index}, experiment.tasks_claim_trials()));
     // If two processes replaced the same trial, no process runs the replacement with the higher index.
     bool const is_planned = experiment.spec && index < experiment.spec->trial_count;
     if (!is_planned && !experiment.replacements.contains(index)) trial.desired = DesiredState::cancel;
@@ -95,7 +95,7 @@ Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experimen
 }
 
 Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
-    DET_TRY_ASSIGN(auto record, load_experiment_head(id));
+    DET_TRY_ASSIGN(auto record, load_experiment_without_trials(id));
     for (std::uint32_t index = 0; index < record.trial_count(); ++index) {
         DET_TRY_ASSIGN(auto trial, load_trial(record, index));
         record.trials.push_back(std::move(trial));
@@ -111,7 +111,7 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
     std::vector<RunReports> reports;
     auto const& known_runs = experiment.trials[id.index].runs;  // a run may have begun since these were read
     for (auto const number : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).journal()));
+        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).chief_journal()));
         auto& run = reports.emplace_back();
         run.run = number;
         auto const index = reports.size() - 1;

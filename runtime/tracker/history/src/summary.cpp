@@ -1,9 +1,9 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/experiment_view.hpp>
+#include <det/tracker/history/experiment_view_json.hpp>
 #include <det/tracker/history/summary.hpp>
-#include <det/tracker/history/view.hpp>
-#include <det/tracker/history/view_json.hpp>
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ Json to_summary_json(ExperimentView const& view) {
     return json;
 }
 
-bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial) {
+bool is_queue_independent(ExperimentRecord const& experiment, TrialRecord const& trial) {
     if (journal::find_replacement(experiment.replacements, trial.id.index)) return true;
     auto const first_run = experiment.spec ? experiment.spec->first_run_of(trial.id.index) : 0;
     if (trial.runs.size() <= first_run) return false;
@@ -33,9 +33,9 @@ bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial) {
     return end && end->next_action == NextAction::stop;
 }
 
-bool is_decided(ExperimentRecord const& experiment) {
-    return std::ranges::all_of(experiment.trials,
-                               [&](TrialRecord const& trial) { return is_decided(experiment, trial); });
+bool is_queue_independent(ExperimentRecord const& experiment) {
+    return std::ranges::all_of(
+        experiment.trials, [&](TrialRecord const& trial) { return is_queue_independent(experiment, trial); });
 }
 
 bool matches(ExperimentRecord const& experiment, ExperimentFilter const& filter) {
@@ -48,7 +48,7 @@ bool matches(ExperimentRecord const& experiment, ExperimentFilter const& filter)
 
 std::pair<ExperimentSummary, std::optional<lifecycle::State>> summarise(ExperimentRecord experiment) {
     auto const id = experiment.id;
-    if (!is_decided(experiment)) return {{id, {}, {}}, std::nullopt};
+    if (!is_queue_independent(experiment)) return {{id, {}, {}}, std::nullopt};
     auto const view = view_experiment(std::move(experiment), {});
     return {{id, to_line(to_summary_json(view)), {}}, view.state};
 }

@@ -12,7 +12,7 @@
 
 #include "connection.hpp"
 #include "listen.hpp"
-#include "workers.hpp"
+#include "thread_pool.hpp"
 
 namespace det::tracker::http {
 namespace {
@@ -210,7 +210,7 @@ private:
     std::set<std::shared_ptr<Connection>> connections_;
     std::optional<SocketFile> socket_file_;
     std::uint16_t port_ = 0;
-    Workers workers_;
+    ThreadPool workers_;
     std::jthread thread_;
 };
 

@@ -1,7 +1,7 @@
 #include "block_rows.hpp"
 
 #include <det/protocol/json.hpp>
-#include <det/tracker/index/columns.hpp>
+#include <det/tracker/index/column_encoding.hpp>
 
 #include <algorithm>
 #include <array>

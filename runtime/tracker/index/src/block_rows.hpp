@@ -33,7 +33,7 @@ struct SchemaRow {
 std::string render_columns(std::vector<MetricColumn> const& columns);
 Result<std::vector<SchemaRow>> list_schemas(Database& index, std::int64_t journal);
 
-/// The blocks of a schema in order.
+/// A row of the table `blocks`.
 struct BlockRow {
     std::int64_t id = 0;
     std::size_t reports = 0;

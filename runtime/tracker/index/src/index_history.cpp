@@ -210,9 +210,9 @@ Result<std::vector<history::Curve>> IndexHistory::load_curves(TrialId id, histor
         DET_TRY(extend_range(extent, journals[i], name, first_superseded(i), query.axis));
     auto const range = history::choose_range(query, extent);
     std::vector<history::Curve> curves;
-    history::CurveReducer joined(query.axis, query.width, range);
+    history::CurveDownsampler joined(query.axis, query.width, range);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        std::optional<history::CurveReducer> own;
+        std::optional<history::CurveDownsampler> own;
         if (query.all_runs) own.emplace(query.axis, query.width, range);
         auto& reducer = own ? *own : joined;
         DET_TRY(visit_run(journals[i], name, first_superseded(i),

@@ -241,7 +241,7 @@ Result<std::int64_t> add_journal(Database& index, JournalKey const& key) {
     return index.last_row_id();
 }
 
-Status put_journal(Database& index, JournalRow const& journal) {
+Status update_journal(Database& index, JournalRow const& journal) {
     return index.run(
         "UPDATE journals SET offset_bytes=?, reports=?, records=?, frame_schemas=?, error=?, "
         "is_settled=? WHERE journal=?",

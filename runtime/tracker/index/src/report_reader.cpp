@@ -1,6 +1,6 @@
 #include <det/protocol/json.hpp>
-#include <det/tracker/index/report_blocks.hpp>
 #include <det/tracker/index/report_reader.hpp>
+#include <det/tracker/index/report_writer.hpp>
 
 #include <algorithm>
 #include <cmath>

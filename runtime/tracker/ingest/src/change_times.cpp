@@ -19,7 +19,7 @@ std::int64_t ChangeTimes::read(ExperimentLayout const& experiment) {
     return std::max(modified_ns(experiment.path()), modified_ns(experiment.events()));
 }
 
-std::int64_t ChangeTimes::read_if_past(ExperimentLayout const& experiment) {
+std::int64_t ChangeTimes::read_unless_recent(ExperimentLayout const& experiment) {
     constexpr std::int64_t margin_us = 2'000'000;
     auto const changed_ns = read(experiment);
     return changed_ns / 1000 + margin_us < SystemClock().now().microseconds ? changed_ns : 0;

@@ -123,7 +123,7 @@ Result<bool> ExperimentFollower::follow_run(Trial& trial, std::uint32_t run) {
     auto const id = trial.row.record.id;
     auto const layout = trial_layout(id).run(run);
     DET_TRY_ASSIGN(bool has_changed,
-                   follow_journal(trial, {id, run, index::JournalKey::chief}, layout.journal()));
+                   follow_journal(trial, {id, run, index::JournalKey::chief}, layout.chief_journal()));
     auto const names = list_directory(layout.path());
     if (!names) return has_changed;  // the chief's journal has the error
     for (auto const& name : *names) {
@@ -229,9 +229,9 @@ Status ExperimentFollower::write_summary() {
 }
 
 Result<FollowResult> ExperimentFollower::follow() {
-    auto const changed_ns = ChangeTimes::read_if_past(ExperimentLayout(root_, id_));
+    auto const changed_ns = ChangeTimes::read_unless_recent(ExperimentLayout(root_, id_));
     DET_TRY(load_stored());
-    auto head = history_.load_experiment_head(id_);
+    auto head = history_.load_experiment_without_trials(id_);
     if (!head && head.error().code == codes::no_such_experiment) {
         // The directory of a deleted experiment stays, so it is read again after its removal from the index.
         if (experiment_.record.id.value == 0) return FollowResult{false, true, changed_ns};

@@ -45,7 +45,7 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
         followers_.erase(id);
         change_times_->set(id, result->changed_ns);
     }
-    schedule_.looked_at(id, result->has_changed, result->is_settled, now);
+    schedule_.mark_polled(id, result->has_changed, result->is_settled, now);
     return result->has_changed;
 }
 

@@ -40,7 +40,7 @@ Result<bool> JournalFollower::follow(std::filesystem::path const& path) {
     }
     if (!has_changed) return false;
     DET_TRY(blocks_.write());
-    DET_TRY(index::put_journal(database_, row_));
+    DET_TRY(index::update_journal(database_, row_));
     return true;
 }
 
@@ -114,7 +114,7 @@ Status JournalFollower::take_record(journal::FrameView const& frame) {
 Status JournalFollower::settle() {
     row_.is_settled = true;
     DET_TRY(index::compact_blocks(database_, row_.id));
-    return index::put_journal(database_, row_);
+    return index::update_journal(database_, row_);
 }
 
 }  // namespace det::tracker::ingest

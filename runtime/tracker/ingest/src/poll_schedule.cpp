@@ -40,7 +40,7 @@ std::vector<ExperimentId> PollSchedule::take_due(TimePoint now) {
     return due;
 }
 
-void PollSchedule::looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now) {
+void PollSchedule::mark_polled(ExperimentId id, bool has_changed, bool is_settled, TimePoint now) {
     never_read_.erase(id);
     if (is_settled) {
         unsettled_.erase(id);

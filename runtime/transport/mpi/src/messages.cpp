@@ -112,14 +112,14 @@ Result<std::size_t> ReceiveMessage::wait() {
 
 Result<bool> ReceiveMessage::advance() {
     while (!is_complete_) {
-        DET_TRY_ASSIGN(bool const has_moved, piece_ == MPI_REQUEST_NULL ? find_piece() : finish_piece());
+        DET_TRY_ASSIGN(bool const has_moved, piece_ == MPI_REQUEST_NULL ? try_start_piece() : finish_piece());
         if (!has_moved) return false;
     }
     leave_queue();
     return true;
 }
 
-Result<bool> ReceiveMessage::find_piece() {
+Result<bool> ReceiveMessage::try_start_piece() {
     int is_there = 0, count = 0;
     MPI_Message message{};
     MPI_Status status{};

@@ -77,7 +77,7 @@ public:
 private:
     MatchKey match_key() const { return {route_.peer, route_.tag}; }
     Error cannot(int code) const;
-    Result<bool> find_piece();
+    Result<bool> try_start_piece();
     Result<bool> finish_piece();
     void leave_queue();
 

@@ -84,7 +84,7 @@ bool Connections::has_all_ranks() const {
 
 Status Connections::check_alive(Rank peer) const {
     if (!at(peer).is_lost) return Ok{};
-    return await_loss_report(monitor_.get(), peer);
+    return diagnose_lost_peer(monitor_.get(), peer);
 }
 
 /// Small messages to a lower rank use the connection that the lower rank made, so that acknowledgements
@@ -246,7 +246,7 @@ Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
         if (checks_all && accept_connections()) continue;
         DET_TRY(check_alive(peer));
         DET_TRY(wait.check());
-        if (backoff.spin() || !backoff.yield_or_sleep()) continue;
+        if (backoff.spin() || !backoff.yield_or_sleep_time()) continue;
         // A blocked message may have become receivable, which no socket event reports.
         if (progress()) continue;
         sleep_until_event();

@@ -188,7 +188,7 @@ Result<ucp_ep_h> Worker::endpoint(Rank rank) {
 Status Worker::check_alive(Rank rank) const {
     auto const& lost = at(rank).lost;
     if (!lost) return Ok{};
-    auto error = await_loss_report(monitor_.get(), rank);
+    auto error = diagnose_lost_peer(monitor_.get(), rank);
     error.message += fmt::format(" ({})", ucs_status_string(*lost));
     return error;
 }

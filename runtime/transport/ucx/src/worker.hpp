@@ -105,7 +105,8 @@ public:
 
     /// Progresses UCX. Returns false if there was nothing to do.
     bool progress();
-    /// Blocks until the request is complete, and frees it. Returns false if it failed at once or timed out.
+    /// Blocks until the request is complete or the timeout has passed, and frees it. Returns false at the
+    /// timeout or if the request failed at once. Returns true also for a request that failed later.
     bool wait_for(ucs_status_ptr_t request, std::chrono::milliseconds timeout);
 
     /// After this call all finished sends arrive without further calls. A peer that is not in a call of UCX

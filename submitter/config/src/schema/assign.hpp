@@ -46,22 +46,22 @@ void assign(std::optional<T>& field, yaml::Node const& value, Type const& type) 
     assign(field.emplace(), value, type);
 }
 
-/// Assigns a value. If `type` is `either`, uses the alternative that accepts the value. Skips a value that no
-/// alternative accepts.
+/// Assigns a value that a Checker has accepted. If `type` is `either`, uses the alternative that accepts the
+/// kind of the value, and skips a value that no alternative accepts.
 template <class T>
-void assign_checked(T& field, yaml::Node const& value, Type const& type) {
+void assign_value(T& field, yaml::Node const& value, Type const& type) {
     if (auto const* alternative = find_alternative(type, value.kind())) assign(field, value, *alternative);
 }
 
 template <class T>
 void assign(std::vector<T>& field, yaml::Node const& value, Type const& type) {
     field.clear();
-    for (auto const& item : value.items()) assign_checked(field.emplace_back(), item, *type.item);
+    for (auto const& item : value.items()) assign_value(field.emplace_back(), item, *type.item);
 }
 
 template <class T>
 void assign(std::map<std::string, T>& field, yaml::Node const& value, Type const& type) {
-    for (auto const& entry : value.entries()) assign_checked(field[entry.key], entry.value, *type.item);
+    for (auto const& entry : value.entries()) assign_value(field[entry.key], entry.value, *type.item);
 }
 
 template <class T>
@@ -74,7 +74,7 @@ struct FieldOwner<Field Struct::*> {
 template <auto Field>
 void into(void* object, yaml::Node const& value, Type const& type) {
     auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);
-    assign_checked(owner.*Field, value, type);
+    assign_value(owner.*Field, value, type);
 }
 
 /// Assigns the keys of a union's member: emplaces `Alternative` in the variant `Field` and assigns to it.

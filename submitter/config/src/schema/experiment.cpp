@@ -67,21 +67,21 @@ void require_one_unit(yaml::Node const& value, Path const& path, Checker& checke
 }
 
 constexpr Key length_keys[] = {
-    {"batches", count_from_zero, "", "length in batches"},
-    {"records", count_from_zero, "", "length in records"},
-    {"epochs", count_from_zero, "", "length in epochs"},
+    {"batches", non_negative_integer, "", "length in batches"},
+    {"records", non_negative_integer, "", "length in records"},
+    {"epochs", non_negative_integer, "", "length in epochs"},
 };
 constexpr Key positive_length_keys[] = {
-    {"batches", count_from_one, "", "length in batches"},
-    {"records", count_from_one, "", "length in records"},
-    {"epochs", count_from_one, "", "length in epochs"},
+    {"batches", positive_integer, "", "length in batches"},
+    {"records", positive_integer, "", "length in records"},
+    {"epochs", positive_integer, "", "length in epochs"},
 };
 constinit Type const positive_length{
     .shape = Shape::object, .keys = positive_length_keys, .merge = Merge::atomic, .rule = require_one_unit};
-constexpr Type const* max_length_alternatives[] = {&count_from_zero, &positive_length};
+constexpr Type const* max_length_alternatives[] = {&non_negative_integer, &positive_length};
 
 constexpr Key reproducibility_keys[] = {
-    {"experiment_seed", count_from_zero, "",
+    {"experiment_seed", non_negative_integer, "",
      "seed of the trials and of hyperparameter sampling; default: the present time",
      into<&Reproducibility::experiment_seed>},
 };
@@ -126,13 +126,13 @@ constexpr Key experiment_keys[] = {
      "maximum training length between checkpoints; 0: no limit", into<&Config::min_checkpoint_period>},
     {"perform_initial_validation", boolean, "false", "validate before the first batch",
      into<&Config::perform_initial_validation>},
-    {"records_per_epoch", count_from_zero, "0", "number of records in an epoch, for lengths in epochs",
+    {"records_per_epoch", non_negative_integer, "0", "number of records in an epoch, for lengths in epochs",
      into<&Config::records_per_epoch>},
-    {"scheduling_unit", count_from_one, "100", "number of batches between two checks for preemption",
+    {"scheduling_unit", positive_integer, "100", "number of batches between two checks for preemption",
      into<&Config::scheduling_unit>},
-    {"max_restarts", count_from_zero, "5", "number of restarts of a failed trial",
+    {"max_restarts", non_negative_integer, "5", "number of restarts of a failed trial",
      into<&Config::max_restarts>},
-    {"preemption_timeout", count_from_zero, "", "seconds a preempted trial has to stop",
+    {"preemption_timeout", non_negative_integer, "", "seconds a preempted trial has to stop",
      into<&Config::preemption_timeout_seconds>},
     required_when_merged(
         {"reproducibility", reproducibility, "{}", "the random seed", into<&Config::reproducibility>}),

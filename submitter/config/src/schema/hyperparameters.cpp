@@ -18,18 +18,18 @@ constexpr Key const_keys[] = {
 constexpr Key int_keys[] = {
     required({"minval", integer, "", "the smallest value", into<&IntHyperparameter::minval>}),
     required({"maxval", integer, "", "the largest value", into<&IntHyperparameter::maxval>}),
-    {"count", count_from_one, "", "number of points of a grid search", into<&IntHyperparameter::count>},
+    {"count", positive_integer, "", "number of points of a grid search", into<&IntHyperparameter::count>},
 };
 constexpr Key double_keys[] = {
     required({"minval", number, "", "the smallest value", into<&DoubleHyperparameter::minval>}),
     required({"maxval", number, "", "the largest value", into<&DoubleHyperparameter::maxval>}),
-    {"count", count_from_one, "", "number of points of a grid search", into<&DoubleHyperparameter::count>},
+    {"count", positive_integer, "", "number of points of a grid search", into<&DoubleHyperparameter::count>},
 };
 constexpr Key log_keys[] = {
     required({"minval", number, "", "the smallest exponent", into<&LogHyperparameter::minval>}),
     required({"maxval", number, "", "the largest exponent", into<&LogHyperparameter::maxval>}),
     required({"base", positive, "", "the base", into<&LogHyperparameter::base>}),
-    {"count", count_from_one, "", "number of points of a grid search", into<&LogHyperparameter::count>},
+    {"count", positive_integer, "", "number of points of a grid search", into<&LogHyperparameter::count>},
 };
 constexpr Key categorical_keys[] = {
     required({"vals", any_list, "", "the values to choose from", into<&CategoricalHyperparameter::vals>}),

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Key profiling_keys[] = {
     {"enabled", boolean, "false", "true: profiling is on", into<&Profiling::enabled>},
-    {"begin_on_batch", count_from_zero, "0", "the first batch", into<&Profiling::begin_on_batch>},
-    {"end_after_batch", count_from_zero, "", "the last batch", into<&Profiling::end_after_batch>},
+    {"begin_on_batch", non_negative_integer, "0", "the first batch", into<&Profiling::begin_on_batch>},
+    {"end_after_batch", non_negative_integer, "", "the last batch", into<&Profiling::end_after_batch>},
     {"sync_timings", boolean, "true", "Python: synchronise the GPU at the begin and end of each timing",
      into<&Profiling::sync_timings>},
 };
@@ -25,14 +25,14 @@ void require_profiling_order(yaml::Node const& value, Path const& path, Checker&
 constexpr std::string_view precision_choices[] = {"O0", "O1", "O2", "O3"};
 constinit Type const precision = choice_of(precision_choices);
 constexpr Key optimization_keys[] = {
-    {"aggregation_frequency", count_from_one, "1", "number of batches between gradient exchanges"},
+    {"aggregation_frequency", positive_integer, "1", "number of batches between gradient exchanges"},
     {"average_aggregated_gradients", boolean, "true", "divide gradients by aggregation_frequency"},
     {"average_training_metrics", boolean, "true", "average metrics over all slots"},
     {"gradient_compression", boolean, "false", "exchange gradients in half precision"},
     {"grad_updates_size_file", text, "", "file for gradient sizes"},
     {"mixed_precision", precision, "O0", "optimisation level of NVIDIA Apex"},
-    {"tensor_fusion_threshold", count_from_zero, "64", "MB exchanged in one operation"},
-    {"tensor_fusion_cycle_time", count_from_zero, "1", "ms between two exchanges"},
+    {"tensor_fusion_threshold", non_negative_integer, "64", "MB exchanged in one operation"},
+    {"tensor_fusion_cycle_time", non_negative_integer, "1", "ms between two exchanges"},
     {"auto_tune_tensor_fusion", boolean, "false", "tune both values at run time"},
 };
 

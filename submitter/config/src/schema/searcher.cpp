@@ -35,44 +35,44 @@ constexpr Key single_keys[] = {
 };
 constexpr Key random_keys[] = {
     required_when_merged(
-        {"max_trials", count_from_one, "", "number of trials", into<&RandomSearch::max_trials>}),
-    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+        {"max_trials", positive_integer, "", "number of trials", into<&RandomSearch::max_trials>}),
+    {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
      into<&RandomSearch::max_concurrent_trials>},
     {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>},
 };
 constexpr Key grid_keys[] = {
-    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+    {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
      into<&GridSearch::max_concurrent_trials>},
     {"max_length", max_length, "", length_help, into<&GridSearch::max_length>},
 };
 constexpr Key adaptive_asha_keys[] = {
     required_when_merged(
-        {"max_trials", count_from_one, "", "number of trials", into<&AdaptiveAshaSearch::max_trials>}),
-    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+        {"max_trials", positive_integer, "", "number of trials", into<&AdaptiveAshaSearch::max_trials>}),
+    {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
      into<&AdaptiveAshaSearch::max_concurrent_trials>},
     {"mode", asha_mode, "standard", "how early trials are stopped", into<&AdaptiveAshaSearch::mode>},
     {"divisor", above_one, "4", divisor_help, into<&AdaptiveAshaSearch::divisor>},
-    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared",
+    {"max_rungs", positive_integer, "5", "number of rungs at which trials are compared",
      into<&AdaptiveAshaSearch::max_rungs>},
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket; empty: chosen by mode",
      into<&AdaptiveAshaSearch::bracket_rungs>},
     {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AdaptiveAshaSearch::stop_once>},
     {"max_length", max_length, "", length_help, into<&AdaptiveAshaSearch::max_length>},
     {"time_metric", text, "", time_metric_help, into<&AdaptiveAshaSearch::time_metric>},
-    {"max_time", count_from_one, "", time_help, into<&AdaptiveAshaSearch::max_time>},
+    {"max_time", positive_integer, "", time_help, into<&AdaptiveAshaSearch::max_time>},
 };
 constexpr Key async_halving_keys[] = {
-    required_when_merged({"num_rungs", count_from_one, "", "number of rungs at which trials are compared",
+    required_when_merged({"num_rungs", positive_integer, "", "number of rungs at which trials are compared",
                           into<&AsyncHalvingSearch::num_rungs>}),
     required_when_merged(
-        {"max_trials", count_from_one, "", "number of trials", into<&AsyncHalvingSearch::max_trials>}),
-    {"max_concurrent_trials", count_from_zero, "16", concurrent_help,
+        {"max_trials", positive_integer, "", "number of trials", into<&AsyncHalvingSearch::max_trials>}),
+    {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
      into<&AsyncHalvingSearch::max_concurrent_trials>},
     {"divisor", above_one, "4", divisor_help, into<&AsyncHalvingSearch::divisor>},
     {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AsyncHalvingSearch::stop_once>},
     {"max_length", max_length, "", length_help, into<&AsyncHalvingSearch::max_length>},
     {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>},
-    {"max_time", count_from_one, "", time_help, into<&AsyncHalvingSearch::max_time>},
+    {"max_time", positive_integer, "", time_help, into<&AsyncHalvingSearch::max_time>},
 };
 constexpr std::string_view unit_choices[] = {"batches", "records", "epochs"};
 constinit Type const unit = choice_of(unit_choices);
@@ -86,7 +86,7 @@ constexpr Key adaptive_keys[] = {
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket"},
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
-    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared"},
+    {"max_rungs", positive_integer, "5", "number of rungs at which trials are compared"},
     {"max_length", max_length, "", length_help},
     {"train_stragglers", boolean, "true", "also train trials that finish late"},
 };
@@ -95,11 +95,11 @@ constexpr Key adaptive_simple_keys[] = {
     required_when_merged({"max_trials", trials_to_2000, "", "number of trials"}),
     {"mode", asha_mode, "standard", "how early trials are stopped"},
     {"divisor", above_one, "4", divisor_help},
-    {"max_rungs", count_from_one, "5", "number of rungs at which trials are compared"},
+    {"max_rungs", positive_integer, "5", "number of rungs at which trials are compared"},
     {"max_length", max_length, "", length_help},
 };
 constexpr Key sync_halving_keys[] = {
-    required_when_merged({"num_rungs", count_from_one, "", "number of rungs at which trials are compared"}),
+    required_when_merged({"num_rungs", positive_integer, "", "number of rungs at which trials are compared"}),
     required_when_merged({"budget", length, "", "the total training length of all trials"}),
     {"max_length", max_length, "", length_help},
     {"divisor", above_one, "4", divisor_help},

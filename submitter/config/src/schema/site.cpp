@@ -57,7 +57,7 @@ void require_project_source(yaml::Node const& value, Path const& path, Checker& 
 }
 
 void require_time(yaml::Node const& value, Path const& path, Checker& checker) {
-    if (value.is_text() && !parse_time_limit(*value.text())) {
+    if (value.is_text() && !parse_time_limit_s(*value.text())) {
         checker.refuse_value(
             value,
             fmt::format("{} must be a time as Slurm writes it, found '{}'", path.text(), *value.text()),
@@ -105,7 +105,7 @@ constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
-constexpr Type const* time_alternatives[] = {&count_from_one, &text};
+constexpr Type const* time_alternatives[] = {&positive_integer, &text};
 constinit Type const time_limit{.shape = Shape::either,
                                 .expected = "a time",
                                 .alternatives = time_alternatives,
@@ -113,9 +113,9 @@ constinit Type const time_limit{.shape = Shape::either,
                                 .normalise = minutes_as_text};
 
 constexpr Key limit_keys[] = {
-    {"slots_per_trial", count_from_one, "", "maximum number of slots",
+    {"slots_per_trial", positive_integer, "", "maximum number of slots",
      into<&PoolLimits::slots_per_trial_max>},
-    {"nodes_per_trial", count_from_one, "", "maximum number of nodes",
+    {"nodes_per_trial", positive_integer, "", "maximum number of nodes",
      into<&PoolLimits::nodes_per_trial_max>},
     {"time", time_limit, "", "maximum run time; also the default for --time", into<&PoolLimits::time_max>},
 };
@@ -131,7 +131,7 @@ constexpr Key pool_keys[] = {
     {"constraint", word, "", "sbatch --constraint: features of the nodes", into<&PoolEntry::constraint>},
     {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda if nodes have GPUs",
      into<&PoolEntry::slot_type>},
-    {"slots_per_node", count_from_one, "", "default: the GPUs of a node, else its CPUs",
+    {"slots_per_node", positive_integer, "", "default: the GPUs of a node, else its CPUs",
      into<&PoolEntry::slots_per_node>},
     {"gpu_type", pool_name, "", "as in --gres=gpu:TYPE:N", into<&PoolEntry::gpu_type>},
     {"whole_memory", boolean, "true", "false: no --mem=0", into<&PoolEntry::has_whole_memory>},
@@ -143,7 +143,7 @@ constexpr Key pool_keys[] = {
     {"container_runtime", container_runtime, "", "the container runtime",
      into<&PoolEntry::container_runtime>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&PoolEntry::scheduler>},
-    {"grace_time", count_from_zero, "", "seconds that a preempted trial needs to save its work",
+    {"grace_time", non_negative_integer, "", "seconds that a preempted trial needs to save its work",
      into<&PoolEntry::grace_time_s>},
     {"limits", limits, "", "limits of one trial", into<&PoolEntry::limits>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch", into<&PoolEntry::sbatch_args>},
@@ -155,7 +155,7 @@ constinit Type const pool{.shape = Shape::object, .keys = pool_keys, .rule = ref
 constinit Type const pools{.shape = Shape::list, .item = &pool, .rule = require_pools_of_different_names};
 
 constexpr Key site_keys[] = {
-    required({"version", count_from_one, "", "1", into<&SiteFile::version>}),
+    required({"version", positive_integer, "", "1", into<&SiteFile::version>}),
     {"name", text, "", "the name of the cluster", into<&SiteFile::name>},
     {"storage_root", storage_root, "", "directory of experiments; %u: the user's name",
      into<&SiteFile::storage_root>},

@@ -14,11 +14,11 @@ constinit Type const prefix{.shape = Shape::text, .rule = require_plain_prefix};
 constexpr Key storage_common_keys[] = {
     required_when_merged(
         {"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
-    {"save_experiment_best", count_from_zero, "0", "number of the experiment's best checkpoints to keep",
+    {"save_experiment_best", non_negative_integer, "0", "number of the experiment's best checkpoints to keep",
      into<&CheckpointStorage::save_experiment_best>},
-    {"save_trial_best", count_from_zero, "1", "number of each trial's best checkpoints to keep",
+    {"save_trial_best", non_negative_integer, "1", "number of each trial's best checkpoints to keep",
      into<&CheckpointStorage::save_trial_best>},
-    {"save_trial_latest", count_from_zero, "1", "number of each trial's latest checkpoints to keep",
+    {"save_trial_latest", non_negative_integer, "1", "number of each trial's latest checkpoints to keep",
      into<&CheckpointStorage::save_trial_latest>},
 };
 // The keys save_* of checkpoint_storage do not exist here.
@@ -109,7 +109,7 @@ void require_azure_credentials(yaml::Node const& value, Path const& path, Checke
                              path.text() + ": credential and connection_string must not both be set",
                              "remove one");
     }
-    if (checker.is_final() ? has_string == has_url : has_string && has_url) {
+    if (checker.is_merged() ? has_string == has_url : has_string && has_url) {
         checker.refuse(codes::bad_value,
                        path.text() + ": Exactly one of connection_string or account_url must be set",
                        "set one of them", value.location());

@@ -104,7 +104,7 @@ struct Type {
 };
 
 // Types without a table.
-extern Type const anything, boolean, text, integer, count_from_zero, count_from_one, number, text_list,
+extern Type const anything, boolean, text, integer, non_negative_integer, positive_integer, number, text_list,
     integer_list, free_map;
 
 constexpr Type integer_between(std::int64_t minimum, std::int64_t maximum) {
@@ -148,7 +148,8 @@ bool allows_other_keys(Type const& type, yaml::Node const& value);
 /// \return nullptr if there is no such key
 Key const* find_key(Type const& type, yaml::Node const& value, std::string_view name);
 bool accepts(Type const& type, yaml::Kind kind);
-/// \return The alternative of `either` that accepts this kind; any other type itself.
+/// \return The alternative of `either` that accepts this kind, nullptr if none does. Any other type itself,
+/// even if it does not accept the kind.
 Type const* find_alternative(Type const& type, yaml::Kind kind);
 /// "an integer of at least 1": the expected value, for messages.
 std::string expected(Type const& type);

@@ -7,8 +7,8 @@
 #include "logs.hpp"
 #include "nodes.hpp"
 #include "records.hpp"
+#include "route_helpers.hpp"
 #include "series.hpp"
-#include "state.hpp"
 
 namespace det::tracker::api {
 
@@ -20,7 +20,7 @@ void Api::on_change() { state_->waiters.wake(); }
 std::vector<http::Route> Api::routes() {
     Routes routes;
     routes.push_back(get_route("/v1/tracker", [state = state_.get()](Request const& request) -> Result<Json> {
-        DET_TRY(allow_parameters(request, {}));
+        DET_TRY(reject_unknown_parameters(request, {}));
         if (!state->sources.describe_tracker) return Json::object();
         return Json(*state->sources.describe_tracker());
     }));

@@ -8,7 +8,7 @@ Response change_response(std::int64_t number) { return json_response(Json{{"numb
 
 void answer_changes(Request const& request, http::Responder const& responder, Sources const& sources,
                     Waiters& waiters) {
-    auto const known = allow_parameters(request, {"after", "wait"});
+    auto const known = reject_unknown_parameters(request, {"after", "wait"});
     if (!known) return responder.respond(http::error_response(known.error()));
     auto const after = integer_parameter(request, "after");
     if (!after) return responder.respond(http::error_response(after.error()));

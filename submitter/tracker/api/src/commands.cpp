@@ -45,7 +45,7 @@ std::vector<CommandRoute> const& command_routes() {
 Result<std::vector<std::string>> arguments_of(CommandRoute const& route, Request const& request) {
     std::vector<std::string_view> names;
     for (auto const& parameter : route.parameters) names.push_back(parameter.name);
-    DET_TRY(allow_parameters(request, names));
+    DET_TRY(reject_unknown_parameters(request, names));
     std::vector<std::string> arguments;
     for (auto const& word : route.words) {
         if (word == "{experiment}") {

@@ -1,5 +1,5 @@
 #pragma once
-#include "state.hpp"
+#include "route_helpers.hpp"
 
 namespace det::tracker::api {
 

@@ -28,7 +28,7 @@ Result<std::uint32_t> count_trials(Sources const& sources, ExperimentId id) {
 }
 
 Result<Json> experiment_metrics(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {"trial"}));
+    DET_TRY(reject_unknown_parameters(request, {"trial"}));
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id));
     auto const count = record.trial_count();
@@ -82,7 +82,7 @@ void append_curve(std::string& text, TrialId trial, Curve const& curve, Axis axi
 }
 
 Result<std::string> experiment_series(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
+    DET_TRY(reject_unknown_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
     DET_TRY_ASSIGN(auto query, parse_series_query(request, Axis::steps));
     DET_TRY_ASSIGN(auto const count, count_trials(sources, id));
@@ -99,7 +99,7 @@ Result<std::string> experiment_series(Sources const& sources, Request const& req
 }
 
 Result<Json> experiment_config(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {}));
+    DET_TRY(reject_unknown_parameters(request, {}));
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id));
     auto const layout = ExperimentLayout(sources.root, id).at_revision(record.revision());

@@ -2,13 +2,13 @@
 
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/document.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
-#include "quiet_context.hpp"
+#include "warnings_context.hpp"
 
 namespace det::tracker::api {
 namespace {
@@ -20,13 +20,14 @@ using history::ExperimentSummary;
 constexpr std::size_t limit_max = 10000;
 
 Result<ExperimentFilter> parse_filter(Request const& request) {
-    DET_TRY(allow_parameters(request, {"state", "label", "name", "owner", "archived", "limit", "before"}));
+    DET_TRY(reject_unknown_parameters(request,
+                                      {"state", "label", "name", "owner", "archived", "limit", "before"}));
     ExperimentFilter filter;
     filter.label = text_parameter(request, "label");
     filter.name = text_parameter(request, "name");
     filter.owner = text_parameter(request, "owner");
     if (auto const name = text_parameter(request, "state")) {
-        filter.state = lifecycle::find_state(*name);
+        filter.state = lifecycle::parse_state(*name);
         if (!filter.state)
             return Error{codes::bad_request, "the parameter 'state' is no state", "see API.md"};
     }
@@ -86,7 +87,7 @@ private:
 /// The summaries of those experiments of a page that need Slurm's queue, if they pass the filter.
 std::map<ExperimentId, std::string> summarise_with_queue(ExperimentPage const& page,
                                                          ExperimentFilter const& filter, Sources& sources,
-                                                         QuietContext& context) {
+                                                         WarningsContext& context) {
     std::vector<history::ExperimentRecord> records;
     for (auto const& found : page.experiments) {
         if (found.error || !found.text.empty()) continue;
@@ -110,7 +111,7 @@ std::map<ExperimentId, std::string> summarise_with_queue(ExperimentPage const& p
 
 /// Adds the experiments of a page to the answer.
 void add_page(Answer& answer, ExperimentPage const& page, std::map<ExperimentId, std::string> const& others,
-              QuietContext& context) {
+              WarningsContext& context) {
     answer.reserve(page);
     for (auto const& found : page.experiments) {
         if (found.error) {
@@ -124,7 +125,7 @@ void add_page(Answer& answer, ExperimentPage const& page, std::map<ExperimentId,
 }
 
 Response answer_without_queue(ExperimentPage const& page, Sources& sources) {
-    QuietContext context(sources);
+    WarningsContext context(sources);
     Answer answer;
     add_page(answer, page, {}, context);
     return std::move(answer).finish(context.warnings, page);
@@ -132,7 +133,7 @@ Response answer_without_queue(ExperimentPage const& page, Sources& sources) {
 
 /// Reads further pages in place of the experiments that the queue excludes or that can't be read.
 Response answer_with_queue(ExperimentPage page, ExperimentFilter filter, Sources& sources) {
-    QuietContext context(sources);
+    WarningsContext context(sources);
     Answer answer;
     auto const limit = filter.limit;
     for (;;) {

@@ -79,8 +79,8 @@ Status choose_lines(cli::LogFilter& filter, Request const& request, UtcTime now)
 }
 
 Result<LogQuery> parse_log_query(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {"rank", "node", "run", "since", "until", "level", "grep", "tail",
-                                       "limit", "after", "before", "wait"}));
+    DET_TRY(reject_unknown_parameters(request, {"rank", "node", "run", "since", "until", "level", "grep",
+                                                "tail", "limit", "after", "before", "wait"}));
     DET_TRY_ASSIGN(auto const id, trial_of(request));
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id.experiment));
     if (id.index >= record.trials.size())
@@ -181,7 +181,7 @@ Result<LogPiece> read_earlier_piece(LogQuery const& query) {
     DET_TRY(cli::merge_node_logs(found->logs, found->run, query.choice.filter, cli::TornLine::leave,
                                  [&](cli::LogLine const& line) {
                                      lines.add(line);
-                                     return cli::Go::on;
+                                     return cli::SinkResult::go_on;
                                  }));
     for (auto const& log : found->logs) ends.push_back({found->run, log.node, log.offset});
     piece.before = render_cursor(lines.positions_before(starts, ends));
@@ -199,12 +199,13 @@ Result<LogPiece> read_piece(LogQuery const& query) {
     // The logs of several nodes together may have more lines than were asked for.
     LastLines lines(query.tail ? *query.tail : std::numeric_limits<std::size_t>::max());
     auto const limit = query.tail ? std::numeric_limits<std::size_t>::max() : query.limit;
-    DET_TRY_ASSIGN(auto const go, follower.read_news(cli::TornLine::leave, [&](cli::LogLine const& line) {
-        lines.add(line);
-        return lines.size() < limit ? cli::Go::on : cli::Go::stop;
-    }));
+    DET_TRY_ASSIGN(auto const go,
+                   follower.read_new_lines(cli::TornLine::leave, [&](cli::LogLine const& line) {
+                       lines.add(line);
+                       return lines.size() < limit ? cli::SinkResult::go_on : cli::SinkResult::stop;
+                   }));
     LogPiece piece;
-    piece.is_complete = go == cli::Go::on;
+    piece.is_complete = go == cli::SinkResult::go_on;
     auto const positions = follower.positions();
     piece.after = render_cursor(positions);
     piece.before = render_cursor(lines.positions_before(follower.starts(), positions));

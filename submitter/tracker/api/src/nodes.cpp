@@ -2,7 +2,7 @@
 #include "nodes.hpp"
 
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/query_jobs.hpp>
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/queue/find_job.hpp>
 #include <det/queue/order.hpp>
@@ -10,7 +10,7 @@
 
 #include <map>
 
-#include "quiet_context.hpp"
+#include "warnings_context.hpp"
 
 namespace det::tracker::api {
 namespace {
@@ -52,10 +52,10 @@ Json node_json(slurm::Node const& node, JobsByNode const& jobs) {
 }
 
 Result<Json> list_nodes(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {}));
-    QuietContext context(sources);
+    DET_TRY(reject_unknown_parameters(request, {}));
+    WarningsContext context(sources);
     DET_TRY_ASSIGN(auto const nodes, sources.slurm.query_nodes());
-    auto const snapshot = experiment::query_jobs(context, experiment::PartitionsNeed::where_they_matter);
+    auto const snapshot = experiment::query_all_jobs(context, experiment::PartitionsNeed::where_they_matter);
     if (!snapshot) return snapshot.error();
     auto const jobs = find_jobs_on_nodes(*snapshot, experiment::experiment_job_owner(context));
     std::map<std::string, Json> by_name;  // a node is listed once for each of its partitions

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "state.hpp"
+#include "route_helpers.hpp"
 
 namespace det::tracker::api {
 namespace {
@@ -30,7 +30,7 @@ Response json_response(Result<Json> const& result) {
     return result ? json_response(*result) : http::error_response(result.error());
 }
 
-Status allow_parameters(Request const& request, std::vector<std::string_view> const& names) {
+Status reject_unknown_parameters(Request const& request, std::vector<std::string_view> const& names) {
     for (auto const& [name, value] : request.target.query) {
         if (std::ranges::find(names, name) != names.end()) continue;
         auto const near = nearest_word(name, names);

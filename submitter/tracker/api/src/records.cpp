@@ -33,7 +33,7 @@ Result<Json> load_rung(history::History& history, Request const& request) {
 }
 
 Result<Json> load_best_validation(history::History& history, Request const& request) {
-    DET_TRY(allow_parameters(request, {"metric", "smaller_is_better"}));
+    DET_TRY(reject_unknown_parameters(request, {"metric", "smaller_is_better"}));
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const record, history.load_experiment(trial.experiment));
     if (!record.spec) return Json{{"best", nullptr}};
@@ -50,24 +50,24 @@ Result<Json> load_best_validation(history::History& history, Request const& requ
 void add_record_routes(Routes& routes, Sources& sources) {
     auto& history = sources.history;
     routes.push_back(get_route("/v1/records/experiments", [&history](Request const& request) -> Result<Json> {
-        DET_TRY(allow_parameters(request, {}));
+        DET_TRY(reject_unknown_parameters(request, {}));
         return list_experiments(history);
     }));
     routes.push_back(
         get_route("/v1/records/experiments/{experiment}", [&history](Request const& request) -> Result<Json> {
-            DET_TRY(allow_parameters(request, {}));
+            DET_TRY(reject_unknown_parameters(request, {}));
             DET_TRY_ASSIGN(auto const id, experiment_of(request));
             DET_TRY_ASSIGN(auto const record, history.load_experiment(id));
             return history::to_json(record);
         }));
     routes.push_back(get_route("/v1/records/experiments/{experiment}/rungs/{bracket}/{rung}",
                                [&history](Request const& request) -> Result<Json> {
-                                   DET_TRY(allow_parameters(request, {}));
+                                   DET_TRY(reject_unknown_parameters(request, {}));
                                    return load_rung(history, request);
                                }));
     routes.push_back(
         get_route("/v1/records/trials/{trial}/reports", [&history](Request const& request) -> Result<Json> {
-            DET_TRY(allow_parameters(request, {}));
+            DET_TRY(reject_unknown_parameters(request, {}));
             return load_reports(history, request);
         }));
     routes.push_back(

@@ -52,7 +52,8 @@ Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
 }
 
 Result<Json> trial_series(history::History& history, Request const& request) {
-    DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to", "all_runs"}));
+    DET_TRY(
+        reject_unknown_parameters(request, {"group", "metric", "width", "axis", "from", "to", "all_runs"}));
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const query, parse_series_query(request, Axis::steps));
     DET_TRY_ASSIGN(auto const curves, history.load_curves(trial, query));
@@ -79,7 +80,7 @@ Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, R
 }
 
 Result<Json> node_series(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
+    DET_TRY(reject_unknown_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
     DET_TRY_ASSIGN(auto query, parse_series_query(request, Axis::time));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
     DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
@@ -89,7 +90,7 @@ Result<Json> node_series(Sources const& sources, Request const& request) {
     for (auto const& report : reports) {
         if (report.group == query.group) add(series[0], report, query.metric);
     }
-    return curves_json(history::reduce_series(series, query), query);
+    return curves_json(history::downsample_series(series, query), query);
 }
 
 /// How many numbers a metric has, and the last one.
@@ -124,7 +125,7 @@ Json summaries_json(Summaries const& summaries) {
 }
 
 Result<Json> trial_metrics(history::History& history, Request const& request) {
-    DET_TRY(allow_parameters(request, {"all_runs"}));
+    DET_TRY(reject_unknown_parameters(request, {"all_runs"}));
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const all_runs, flag_parameter(request, "all_runs"));
     DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
@@ -138,7 +139,7 @@ Result<Json> trial_metrics(history::History& history, Request const& request) {
 }
 
 Result<Json> node_metrics(Sources const& sources, Request const& request) {
-    DET_TRY(allow_parameters(request, {}));
+    DET_TRY(reject_unknown_parameters(request, {}));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
     Summaries summaries;
     for (auto const& report : reports) add(summaries, report);

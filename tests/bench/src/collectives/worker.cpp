@@ -101,8 +101,8 @@ private:
 
     template <class Prepare, class Operation>
     double mean_of(std::uint32_t iterations, Prepare prepare, Operation operation) {
-        last_ = iterations + measure::warm_up_for(iterations) - 1;
-        return measure::mean_seconds(
+        last_ = iterations + measure::warm_up_iterations(iterations) - 1;
+        return measure::measure_mean_seconds(
             iterations, prepare, [this] { barrier_.wait(); }, operation);
     }
 

@@ -22,7 +22,7 @@ struct Point {
 /// Reduces points that are given in pieces of `piece` points. Returns the indices of those that are kept.
 std::vector<std::size_t> reduce(Axis axis, std::vector<Point> const& points, std::size_t width, Range range,
                                 std::size_t piece) {
-    CurveReducer reducer(axis, width, range);
+    CurveDownsampler reducer(axis, width, range);
     for (std::size_t begin = 0; begin < points.size(); begin += piece) {
         std::vector<std::uint64_t> steps;
         std::vector<det::UtcTime> times;
@@ -69,15 +69,15 @@ std::size_t pixel_of(double x, std::size_t width, Range range) {
 }
 
 /// Least and greatest value and whether there is a NaN among these points of a pixel.
-struct Extent {
+struct OperationSize {
     double least = infinity, greatest = -infinity;
     bool has_nan = false, has_points = false;
-    bool operator==(Extent const&) const = default;
+    bool operator==(OperationSize const&) const = default;
 };
 
-Extent values_of(std::vector<Point> const& points, std::vector<std::size_t> const& indices, std::size_t pixel,
-                 std::size_t width, Range range) {
-    Extent extent;
+OperationSize values_of(std::vector<Point> const& points, std::vector<std::size_t> const& indices,
+                        std::size_t pixel, std::size_t width, Range range) {
+    OperationSize extent;
     for (auto const index : indices) {
         auto const& point = points[index];
         if (point.x < range.first || point.x > range.last || pixel_of(point.x, width, range) != pixel)
@@ -157,14 +157,14 @@ BOOST_AUTO_TEST_CASE(the_extent_is_that_of_all_runs) {
         {0, {}, {}, {}}, {1, {5, 3}, {{50}, {30}}, {1, 2}}, {2, {9}, {{90}}, {3}}};
     CurveQuery query;
     query.width = 1;
-    auto const joined = reduce_series(runs, query);
+    auto const joined = downsample_series(runs, query);
     BOOST_REQUIRE(joined.size() == 1u);
     BOOST_TEST(!joined[0].run);
     BOOST_TEST(joined[0].points == 3u);
     BOOST_TEST(joined[0].steps == (std::vector<std::uint64_t>{5, 9}));  // 5 is the first and the least
     query.all_runs = true;
     query.width = 6;
-    auto const each = reduce_series(runs, query);
+    auto const each = downsample_series(runs, query);
     BOOST_REQUIRE(each.size() == 3u);
     BOOST_TEST(each[0].steps.empty());
     BOOST_TEST((each[2].run == 2u));
@@ -172,9 +172,9 @@ BOOST_AUTO_TEST_CASE(the_extent_is_that_of_all_runs) {
     query.axis = Axis::time;
     query.from = 31;
     query.to = 90;
-    BOOST_TEST(reduce_series(runs, query)[1].steps == (std::vector<std::uint64_t>{5}));
-    BOOST_TEST(reduce_series(runs, query)[2].steps == (std::vector<std::uint64_t>{9}));
-    BOOST_TEST(reduce_series({}, query).empty());
+    BOOST_TEST(downsample_series(runs, query)[1].steps == (std::vector<std::uint64_t>{5}));
+    BOOST_TEST(downsample_series(runs, query)[2].steps == (std::vector<std::uint64_t>{9}));
+    BOOST_TEST(downsample_series({}, query).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

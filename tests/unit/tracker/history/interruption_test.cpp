@@ -1,4 +1,4 @@
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <boost/test/unit_test.hpp>
 

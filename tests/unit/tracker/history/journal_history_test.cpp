@@ -2,8 +2,8 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
-#include <det/tracker/history/view.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,7 +37,7 @@ struct Fixture {
                     std::optional<RunEnded> const& end) {
         auto const run = layout.trial(0).run(number);
         must(make_directories(run.path()));
-        auto life = must(journal::JournalWriter::create(run.life()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
         RunStarted started;
         started.time = UtcTime{10 * (number + 1)};
         must(life.append(started));

@@ -47,11 +47,11 @@ BOOST_AUTO_TEST_CASE(the_later_time_of_both_directories_counts) {
 BOOST_AUTO_TEST_CASE(a_time_less_than_two_seconds_ago_is_not_trusted) {
     set_age(layout.path(), 100);
     set_age(layout.events(), 1);
-    BOOST_TEST(ChangeTimes::read_if_past(layout) == 0);
+    BOOST_TEST(ChangeTimes::read_unless_recent(layout) == 0);
     set_age(layout.events(), -100);  // the clock of the file server is ahead
-    BOOST_TEST(ChangeTimes::read_if_past(layout) == 0);
+    BOOST_TEST(ChangeTimes::read_unless_recent(layout) == 0);
     set_age(layout.events(), 4);
-    BOOST_TEST(ChangeTimes::read_if_past(layout) == ChangeTimes::read(layout));
+    BOOST_TEST(ChangeTimes::read_unless_recent(layout) == ChangeTimes::read(layout));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_known_time_of_an_experiment_matches) {

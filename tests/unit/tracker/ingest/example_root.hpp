@@ -23,14 +23,14 @@ public:
     ExampleRun(RunLayout const& layout, std::uint32_t number, std::uint64_t resumed_from)
         : layout_(layout), steps_(resumed_from) {
         must(make_directories(layout.path()));
-        life_.emplace(must(journal::JournalWriter::create(layout.life())));
+        life_.emplace(must(journal::JournalWriter::create(layout.supervisor_journal())));
         RunStarted started;
         started.time = UtcTime{1'000'000 * (number + 1)};
         started.job = "4711_0";
         started.steps_completed = resumed_from;
         if (resumed_from > 0) started.latest_checkpoint = "c0ffee";
         must(life_->append(started));
-        journal_.emplace(must(journal::JournalWriter::create(layout.journal())));
+        journal_.emplace(must(journal::JournalWriter::create(layout.chief_journal())));
     }
 
     std::uint64_t steps() const { return steps_; }

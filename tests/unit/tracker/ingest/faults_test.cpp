@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_place_where_nothing_can_be_created_is_an_error) {
 BOOST_AUTO_TEST_CASE(frames_of_two_chiefs_in_one_journal_are_read_alike) {
     example.create(1, 1);
     example.step({{1}, 0});
-    auto const path = example.run_of({{1}, 0}).layout().journal();
+    auto const path = example.run_of({{1}, 0}).layout().chief_journal();
     auto const live = must(LiveIndex::open(settings(directory.path() / "index")));
     // Both number their schemas from 0. Each frame is written whole, in turns.
     std::array<MetricFrameWriter, 2> writers;
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(frames_of_two_chiefs_in_one_journal_are_read_alike) {
 BOOST_AUTO_TEST_CASE(two_supervisors_in_one_life_are_read_alike) {
     example.create(1, 1);
     example.step({{1}, 0});
-    auto const path = example.run_of({{1}, 0}).layout().life();
+    auto const path = example.run_of({{1}, 0}).layout().supervisor_journal();
     auto const live = must(LiveIndex::open(settings(directory.path() / "index")));
     check_same(*live, 1);
     RunStarted other;
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(times_that_jump_are_kept_as_they_are) {
         Metric const loss{"loss", static_cast<double>(++step)};
         frames.add(UtcTime{time}, "training", step, {&loss, 1});
         for (auto const& record : frames.take()) {
-            auto const path = example.run_of({{1}, 0}).layout().journal();
+            auto const path = example.run_of({{1}, 0}).layout().chief_journal();
             must(write_file(path, must(read_file(path)) + frame_of(record)));
         }
         check_same(*live, 1);

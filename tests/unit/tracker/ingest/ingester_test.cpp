@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_can_not_be_read_is_one_change_and_one_error) {
     example.step({{1}, 0});
     example.step({{1}, 1});
     must(ingester->refresh({1}, now));
-    auto const life = layout.trial(0).run(0).life();
+    auto const life = layout.trial(0).run(0).supervisor_journal();
     auto const bytes = must(read_file(life));
     must(write_file(life, "no journal at all"));
     BOOST_TEST(must(ingester->refresh({1}, now)));
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_journal_with_an_unreadable_record_is_the_same_error_in_bo
     example.create(1, 1);
     example.step({{1}, 0});
     example.run_of({{1}, 0}).report(10, 1, example.random());
-    auto const journal = example.run_of({{1}, 0}).layout().journal();
+    auto const journal = example.run_of({{1}, 0}).layout().chief_journal();
     must(write_file(journal, must(read_file(journal)) + journal::render_frame(17, "no values")));
     must(ingester->refresh({1}, now));
     check_same(1);
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_frame_hides_what_follows_in_both) {
     example.create(1, 1);
     example.step({{1}, 0});
     example.run_of({{1}, 0}).report(10, 1, example.random());
-    auto const journal = example.run_of({{1}, 0}).layout().journal();
+    auto const journal = example.run_of({{1}, 0}).layout().chief_journal();
     auto bytes = must(read_file(journal));
     bytes[bytes.size() / 2] ^= 1;
     must(write_file(journal, bytes));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_journal_in_pieces_is_read_once_it_is_whole) {
     example.create(1, 1);
     example.step({{1}, 0});
     example.run_of({{1}, 0}).report(10, 2, example.random());
-    auto const journal = example.run_of({{1}, 0}).layout().journal();
+    auto const journal = example.run_of({{1}, 0}).layout().chief_journal();
     auto const bytes = must(read_file(journal));
     for (std::size_t size = 0; size <= bytes.size(); ++size) {
         must(write_file(journal, bytes.substr(0, size)));

@@ -33,8 +33,8 @@ Error reported_by(std::size_t rank, std::size_t ranks, Error error);
 /// \return one result for each rank, in rank order; empty on ranks that do not receive. An error only if the
 ///   exchange itself failed
 template <class T>
-Result<std::vector<Result<T>>> gather_results(Peers& peers, Result<T> const& own,
-                                              Receivers receivers = Receivers::all) {
+Result<std::vector<Result<T>>> exchange_results(Peers& peers, Result<T> const& own,
+                                                Receivers receivers = Receivers::all) {
     auto const text = encode_result(own ? Result<std::string>(Codec<T>::encode(*own)) : own.error());
     DET_TRY_ASSIGN(auto const texts,
                    receivers == Receivers::all ? peers.allgather(text) : peers.gather(text));
@@ -60,12 +60,12 @@ Result<std::vector<T>> require_all(std::vector<Result<T>> results) {
 /// Gives all ranks the values of all ranks or, if any rank has an error, the error of the lowest such rank.
 /// Collective.
 template <class T>
-Result<std::vector<T>> gather_values(Peers& peers, Result<T> const& own) {
-    DET_TRY_ASSIGN(auto results, gather_results(peers, own));
+Result<std::vector<T>> allgather_values(Peers& peers, Result<T> const& own) {
+    DET_TRY_ASSIGN(auto results, exchange_results(peers, own));
     return require_all(std::move(results));
 }
 
-/// gather_values() for ranks that have no value, only success or an error. Collective.
-Status share_status(Peers& peers, Status const& own);
+/// allgather_values() for ranks that have no value, only success or an error. Collective.
+Status agree_on_status(Peers& peers, Status const& own);
 
 }  // namespace det::checkpoint

@@ -10,7 +10,7 @@ public:
 
     std::string address_of(std::string const& uuid) const override { return path_of(uuid).string(); }
     Result<std::filesystem::path> create_directory(std::string const& uuid) override;
-    bool has_one_directory() const override { return true; }
+    bool has_shared_directory() const override { return true; }
     Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override;
     /// Makes a hard link.
     Result<bool> share_file(std::string const& from, std::string const& uuid,

@@ -39,7 +39,7 @@ public:
     virtual Result<std::filesystem::path> create_directory(std::string const& uuid) = 0;
     /// True if create_directory() gives the same directory to the ranks of all nodes; otherwise each process
     /// has its own.
-    virtual bool has_one_directory() const = 0;
+    virtual bool has_shared_directory() const = 0;
     /// Puts files into the store that were written and synced in the directory of create_directory(). If each
     /// process has a directory of its own, the files are removed from it.
     virtual Status put_files(std::string const& uuid, std::vector<std::string> const& paths) = 0;
@@ -54,6 +54,7 @@ public:
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
     virtual Result<CheckpointManifest> load_manifest(std::string const& uuid) const = 0;
+    /// \param selector must not be null (unlike that of download())
     /// \return a directory in which the selected files of a committed checkpoint can be read
     virtual Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                                 Selector const& selector) const = 0;
@@ -79,7 +80,8 @@ public:
     ///     the name of the manifest
     Result<CheckpointManifest> commit(Description const& description, MayCommit const& may_commit);
 
-    /// A checkpoint whose files all match its manifest, and the directory in which they can be read.
+    /// A checkpoint whose files match its manifest, and the directory in which they can be read. With a
+    /// selector, only the selected files were compared and can be read.
     struct Whole {
         CheckpointManifest manifest;
         std::filesystem::path directory;

@@ -6,11 +6,11 @@
 
 namespace det::collectives {
 
-/// Memory from DistributedContext::allocate(). If the ranks of a node communicate through shared memory, they
-/// can all read it, so that collectives on large data need no intermediate copy; otherwise it is private. The
-/// memory is zeroed when it is allocated, and aligned to 4096 bytes. The destructor waits for started
-/// operations that use it, and for those that were started before them. A Buffer must be destroyed before its
-/// context.
+/// Memory from DistributedContext::allocate() or allocate_private(), zeroed when it is allocated, and aligned
+/// to 4096 bytes. Memory of a context: if the ranks of a node communicate through shared memory, they can all
+/// read it, so that collectives on large data need no intermediate copy. The destructor waits for started
+/// operations that use it, and for those that were started before them. Such a Buffer must be destroyed
+/// before its context. All other memory is private to the process.
 class Buffer {
 public:
     using Release = std::function<void(std::span<std::byte>)>;

@@ -64,6 +64,6 @@ enum class Refusal : std::uint32_t { none, misuse, lost_rank, timeout };
 Refusal refusal_of(Error const& error);
 /// The Error that all ranks return for a refusal. For Refusal::lost_rank also calls
 /// liveness::report_lost_peer().
-Error error_of(Refusal refusal, std::string message);
+Error make_and_report_error(Refusal refusal, std::string message);
 
 }  // namespace det::collectives

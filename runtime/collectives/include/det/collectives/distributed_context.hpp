@@ -79,7 +79,8 @@ public:
     Status barrier();
 
     // gather(), allgather() and broadcast() among the ranks of this node, in the order of their local ranks.
-    // Local rank 0 acts as the chief.
+    // Local rank 0 acts as the chief. Without a group of this node's ranks (see make()), the order is that of
+    // the ranks, and local rank 0 must be the lowest rank of its node.
 
     Result<std::vector<std::string>> gather_local(std::string value, Status const& refused = Ok{});
     Result<std::vector<std::string>> allgather_local(std::string value, Status const& refused = Ok{});

@@ -111,8 +111,8 @@ private:
 
 /// A group whose ranks communicate by messages. Does not communicate. Fails with codes::misuse for a
 /// Tuning::segment_bytes of 0.
-Result<std::unique_ptr<RankGroup>> make_ranks(std::unique_ptr<transport::Transport> transport,
-                                              Tuning const& tuning = {});
+Result<std::unique_ptr<RankGroup>> make_transport_group(std::unique_ptr<transport::Transport> transport,
+                                                        Tuning const& tuning = {});
 
 /// A group with one rank, for example the only rank of a node.
 std::unique_ptr<RankGroup> make_single_rank();

@@ -14,7 +14,7 @@ struct Topology {
 };
 
 /// The topology in which all ranks of the transport are on one node.
-Topology on_one_node(transport::Transport const& transport);
+Topology single_node_topology(transport::Transport const& transport);
 
 /// Fails with codes::misuse if the numbers contradict each other or the number of ranks.
 /// \param rank for the message

@@ -74,11 +74,12 @@ public:
     Result<std::string> store(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
 
     /// Calls store() on the chief for the last time before a preemption, if the time left suffices by the
-    /// rule of save_last(). Collective.
+    /// rule of save_before_preemption(). Collective.
     /// \param metadata,write used on the chief only
     /// \return false, on all ranks, if there is too little time: the trial then continues from the previous
     ///   checkpoint
-    Result<bool> store_last(std::uint64_t steps_completed, nlohmann::json metadata, Write const& write);
+    Result<bool> store_before_preemption(std::uint64_t steps_completed, nlohmann::json metadata,
+                                         Write const& write);
 
     /// Makes one checkpoint of files that all ranks write. Collective. Blocks until the checkpoint is
     /// committed.
@@ -126,8 +127,8 @@ public:
     /// SLURM_JOB_END_TIME. If none of these is known, or this run has not made a checkpoint yet, the state is
     /// saved. The chief decides for all ranks.
     /// \return the saves that have ended since the last call
-    Result<Outcomes> save_last(std::uint64_t steps_completed, nlohmann::json metadata,
-                               checkpoint::State const& state);
+    Result<Outcomes> save_before_preemption(std::uint64_t steps_completed, nlohmann::json metadata,
+                                            checkpoint::State const& state);
     /// Allocates the memory for copies of such a state, and pins it if tensors are in device memory, so that
     /// the first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);

@@ -87,7 +87,7 @@ public:
     /// Reads the journals of all trials of the experiment. A report of another process counts once it is in
     /// that process's journal.
     /// \return the best value of the searcher's metric among the validations; nullopt if there is none
-    Result<std::optional<double>> find_best_validation() const;
+    Result<std::optional<double>> find_experiment_best_validation() const;
     /// Reads the journals of the trial's runs.
     /// \return the largest steps_completed of the metrics; nullopt if there are none
     Result<std::optional<std::uint64_t>> find_last_steps() const;

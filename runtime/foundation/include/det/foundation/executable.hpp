@@ -15,7 +15,7 @@ std::filesystem::path own_object_file();
 /// The path of another program of det-submit, in the directory of this program.
 std::filesystem::path sibling_program(std::string_view name);
 /// The shared libraries that this program has loaded, except libc, libm and the dynamic loader.
-std::vector<std::filesystem::path> own_libraries();
+std::vector<std::filesystem::path> loaded_library_paths();
 /// The directory of installed data files such as templates: <prefix>/share/det for programs in <prefix>/bin.
 std::filesystem::path data_directory();
 

@@ -13,6 +13,6 @@ Result<std::int64_t> measure_clock_offset_us(std::filesystem::path const& direct
 
 /// Identifies the contents of a file by its size and checksum. Empty if it can't be read or is larger than
 /// 1 GiB.
-std::string identify_file(std::filesystem::path const& path);
+std::string file_fingerprint(std::filesystem::path const& path);
 
 }  // namespace det

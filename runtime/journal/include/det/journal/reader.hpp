@@ -2,7 +2,7 @@
 #include <det/journal/frame.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/rank_end.hpp>
+#include <det/protocol/rank_failure.hpp>
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ Result<JournalContents> load_journal(std::filesystem::path const& path, std::str
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
-Result<std::vector<RankEnd>> load_rank_ends(RunLayout const& run);
+Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run);
 
 /// Reads an experiment's specification. codes::no_such_file if the experiment does not exist, or while it is
 /// being created.

@@ -40,10 +40,10 @@ struct BadNodes {
 
 /// What the search knows about a trial.
 struct SearchFacts {
-    std::string end = {};      // why the search has ended the trial; empty: it has not
-    bool is_complete = false;  // the trial has trained to the last rung
-    std::string mistake = {};  // why the trial's reports can't be used; empty: they can
-    bool is_invalid = false;   // the program has reported that its hyperparameters are invalid
+    std::string end = {};           // why the search has ended the trial; empty: it has not
+    bool is_complete = false;       // the trial has trained to the last rung
+    std::string report_error = {};  // why the trial's reports can't be used; empty: they can
+    bool is_invalid = false;        // the program has reported that its hyperparameters are invalid
 };
 
 /// The facts that a supervisor has when its step has ended.
@@ -54,7 +54,7 @@ struct RunFacts {
     bool ended_by_notice_signal = false;   // by TERM, or by a signal of slurm.forward_signals
     bool gets_notices = false;             // slurm.forward_signals: the program gets notices as signals
     bool says_done = false;                // the program has created DET_DONE_FILE
-    bool was_noticed = false;              // a wrapper of the run received Slurm's notice
+    bool task_notice_received = false;     // a wrapper of the run received Slurm's notice
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // the supervisor received SIGTERM
     StopReason stop_reason = StopReason::none;
@@ -63,16 +63,16 @@ struct RunFacts {
     // How long the run had reported no step and ended no collective operation when it was killed for that;
     // nullopt: it was not killed for that
     std::optional<std::chrono::seconds> hung_for = {};
-    std::string hung_waits = {};       // which ranks waited for which one when it hung; empty: not known
-    bool shares_node = false;          // the run shares its node with other trials of the job
-    std::string cancels_retries = {};  // name of the log policy that forbids a restart; empty: none
-    bool asks_for_requeue = false;     // the program has called the container's `scontrol requeue`
+    std::string hung_waits = {};  // which ranks waited for which one when it hung; empty: not known
+    bool shares_node = false;     // the run shares its node with other trials of the job
+    std::string cancel_retries_policy = {};    // name of the log policy that forbids a restart; empty: none
+    bool asks_for_requeue = false;             // the program has called the container's `scontrol requeue`
     std::vector<std::string> log_labels = {};  // names of the log policies that matched and have no action
     BadNodes bad_nodes = {};
-    std::string refused_by_srun = {};  // srun's error if it started no task; otherwise empty
-    std::string health_failure = {};   // why the health check excludes nodes, so that no task was started
-    std::string setup_failure = {};    // the node, and the line of slurm.setup that failed there
-    bool has_begun_before = false;     // an earlier run of the trial has started
+    std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty
+    std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
+    std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
+    bool has_begun_before = false;    // an earlier run of the trial has started
     // Whether checkpoints or the files of slurm.progress_glob show the progress of a run
     bool is_progress_visible = false;
     // Consecutive failures before this run that made no progress

@@ -27,7 +27,7 @@ enum class State {
 
 std::string_view to_string(State state);
 /// The state of this name, in letters of any case.
-std::optional<State> find_state(std::string_view name);
+std::optional<State> parse_state(std::string_view name);
 /// Whether the trial or experiment has ended: completed, canceled or error.
 bool is_terminal(State state);
 
@@ -53,7 +53,7 @@ struct TrialFacts {
     std::optional<slurm::JobStatus> job;  // empty if Slurm does not know it (any more)
     // Index of the first run that counts: runs before the experiment was continued are ignored
     std::size_t first_run = 0;
-    bool waits_for_lane = false;  // no task has claimed the trial yet: `job` is a task that may claim it
+    bool is_unclaimed = false;    // no task has claimed the trial yet: `job` is a task that may claim it
     bool is_replacement = false;  // it replaces an invalid trial, in a job that was already running
 };
 

@@ -48,7 +48,7 @@ public:
         yields_left_ = yields_.polls;
     }
 
-    /// Must be called after each poll that found nothing, before yield_or_sleep().
+    /// Must be called after each poll that found nothing, before yield_or_sleep_time().
     /// \return false when it is time to stop spinning
     bool spin() {
         if (spins_left_ == 0) return false;
@@ -57,8 +57,8 @@ public:
     }
     /// To be called if spin() returned false. Yields and returns nullopt, or returns how long the caller
     /// should sleep.
-    std::optional<std::chrono::microseconds> yield_or_sleep();
-    /// Number of calls of yield_or_sleep() since restart() that returned nullopt.
+    std::optional<std::chrono::microseconds> yield_or_sleep_time();
+    /// Number of calls of yield_or_sleep_time() since restart() that returned nullopt.
     int yields() const { return yields_.polls - yields_left_; }
 
     /// Spins, yields or sleeps, for a caller whose sleep no event can end.

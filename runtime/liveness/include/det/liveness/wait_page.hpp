@@ -26,7 +26,7 @@ enum class WaitOperation : std::uint8_t {
     all_to_all,
     control,  // messages and flags outside of collective operations, for example of should_preempt()
 };
-inline constexpr std::size_t wait_operations = 11;
+inline constexpr std::size_t wait_operation_count = 11;
 std::string_view to_string(WaitOperation operation);
 
 /// How long a rank has waited for others since the start of the run.
@@ -34,7 +34,7 @@ struct RankWaits {
     int rank = 0;
     std::uint64_t operations_begun = 0;  // collective operations, of which the last one may not have ended
     std::uint64_t waits_ended = 0;
-    std::array<std::uint64_t, wait_operations> waited_ns{};  // by WaitOperation
+    std::array<std::uint64_t, wait_operation_count> waited_ns{};  // by WaitOperation
     struct ForRank {
         int rank = 0;
         std::uint64_t ns = 0;
@@ -80,7 +80,7 @@ public:
         alignas(64) std::atomic<std::int32_t> rank_plus_one;
         std::int32_t unused;
         std::atomic<std::uint64_t> waits_ended;
-        std::array<std::atomic<std::uint64_t>, wait_operations> waited_ns;
+        std::array<std::atomic<std::uint64_t>, wait_operation_count> waited_ns;
         std::array<Awaited, 8> awaited;
     };
     /// Marks the slot of a local rank as used by the rank with this number in the run, and returns the slot.

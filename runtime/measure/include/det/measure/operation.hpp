@@ -24,15 +24,16 @@ std::optional<Operation> find_operation(std::string_view name);
 
 /// The size of an operation, rounded down to whole elements, with at least one element. If the operation has
 /// parts, all parts have the same number of elements, at least one.
-struct Extent {
+struct OperationSize {
     std::size_t part_count = 0;  // elements of one part; without parts the same as count
     std::size_t count = 0;       // elements of all parts together
     std::size_t size_bytes = 0;  // bytes of all parts together
 };
-Extent extent_of(Operation const& operation, collectives::DataType type, std::size_t size_bytes, int ranks);
+OperationSize operation_size(Operation const& operation, collectives::DataType type, std::size_t size_bytes,
+                             int ranks);
 
 /// The call on buffers of the whole size. If only a part is used, it is the first part of the buffer.
-collectives::TensorCall call_of(Operation const& operation, collectives::DataType type, Extent const& extent,
-                                void* in, void* out);
+collectives::TensorCall call_of(Operation const& operation, collectives::DataType type,
+                                OperationSize const& extent, void* in, void* out);
 
 }  // namespace det::measure

@@ -36,15 +36,15 @@ public:
 };
 
 /// Returns the number of warm-up iterations, which are not measured.
-constexpr std::uint32_t warm_up_for(std::uint32_t iterations) { return iterations / 10 + 1; }
+constexpr std::uint32_t warm_up_iterations(std::uint32_t iterations) { return iterations / 10 + 1; }
 
 /// Returns the mean time of `operation()` in seconds. Before each iteration, `prepare(i)` writes the input
 /// again, because input that is unchanged and cached would hide the cost of reading it, and `barrier()`
 /// synchronises the ranks. Neither is measured. i counts from 0 and includes the warm-up.
 template <class Prepare, class Barrier, class Operation>
-double mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, Operation operation) {
+double measure_mean_seconds(std::uint32_t iterations, Prepare prepare, Barrier barrier, Operation operation) {
     Ticks::Count total = 0;
-    auto const warm_up = warm_up_for(iterations);
+    auto const warm_up = warm_up_iterations(iterations);
     for (std::uint32_t i = 0; i < iterations + warm_up; ++i) {
         prepare(i);
         barrier();

@@ -55,7 +55,7 @@ public:
     /// the follower's notice.
     enum class Role { leader, follower };
     /// Which members may stop at the same call at which all of them have a notice.
-    enum class AtOnce {
+    enum class CommonNoticeRule {
         never,
         for_leaders,  // leaders only; followers get the leaders' decision (agree_and_relay())
         for_all,      // followers decide as leaders do
@@ -68,14 +68,16 @@ public:
 
     /// \param roles of all members whose states this rank reads, its own included.
     /// \param own index of this rank in `roles`.
-    Agreement(std::vector<Role> roles, std::size_t own, AtOnce at_once = AtOnce::for_all);
+    Agreement(std::vector<Role> roles, std::size_t own,
+              CommonNoticeRule common_notice_rule = CommonNoticeRule::for_all);
 
     /// Begins the next call.
     void begin_call(bool has_notice);
     /// The member whose state is needed before this rank can post its own; nullopt: post now.
     std::optional<Awaited> awaited_before_post() const;
-    /// The state that this rank publishes in this call.
-    PreemptState state_to_post();
+    /// Returns the state that this rank must post in this call. If this rank is a leader with a notice of
+    /// this call (for_all: and all its followers have one too), first changes its state to a common notice.
+    PreemptState prepare_state_to_post();
     void set_state(std::size_t member, PreemptState state) { states_[member] = state; }
     /// A member whose state is too old for this call; none: call decide(). If a leader had a notice at an
     /// earlier call, no further state is needed.
@@ -86,7 +88,7 @@ public:
     PreemptState state_of(std::size_t member) const { return states_[member]; }
     std::uint64_t call() const { return call_; }
     /// The number of members whose states this rank reads, its own included; not the number of ranks.
-    std::size_t read_state_count() const { return roles_.size(); }
+    std::size_t member_count() const { return roles_.size(); }
     std::size_t own() const { return own_; }
 
 private:
@@ -97,7 +99,7 @@ private:
     std::vector<Role> roles_;
     std::vector<PreemptState> states_;
     std::size_t own_;
-    AtOnce at_once_;
+    CommonNoticeRule common_notice_rule_;
     std::uint64_t call_ = 0;
 };
 

@@ -33,18 +33,18 @@ public:
     std::filesystem::path const& path() const { return run_; }
     /// The journal of the supervisor: the start and end of the run, its allocation and decisions of the
     /// search.
-    std::filesystem::path life() const { return run_ / "life"; }
+    std::filesystem::path supervisor_journal() const { return run_ / "life"; }
     /// The journal of the chief: metrics, checkpoints and reports of the program.
-    std::filesystem::path journal() const { return run_ / "journal"; }
+    std::filesystem::path chief_journal() const { return run_ / "journal"; }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
-    std::filesystem::path asked() const { return run_ / "asked"; }
+    std::filesystem::path stop_request() const { return run_ / "asked"; }
     /// Created when the supervisor asks the wrappers for the stacks of the ranks, because the run hangs.
     std::filesystem::path hung() const { return run_ / "hung"; }
     /// Exists if the supervisor gave up the run's step on a node that did not answer: tasks may still run
     /// there.
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
     /// Created by the wrapper of the first task when Slurm's notice comes. Contains the name of the signal.
-    std::filesystem::path noticed() const { return run_ / "noticed"; }
+    std::filesystem::path preempt_notice() const { return run_ / "noticed"; }
     /// Created by `scontrol requeue` inside a container. Containers have no Slurm commands; there,
     /// det-submit's script `scontrol` asks the supervisor to requeue the job.
     std::filesystem::path requeue_request() const { return run_ / "requeue"; }
@@ -61,12 +61,12 @@ public:
     }
     /// The heartbeat file of a node: wrappers touch it while tasks of the run exist there, and remove it when
     /// they end.
-    std::filesystem::path pulse(int node) const { return pulse_beside(node_log(node)); }
-    static std::filesystem::path pulse_beside(std::filesystem::path node_log) {
+    std::filesystem::path heartbeat(int node) const { return heartbeat_beside(node_log(node)); }
+    static std::filesystem::path heartbeat_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".pulse");
     }
     /// The failures of ranks of the node, next to its log.
-    static std::filesystem::path ends_beside(std::filesystem::path node_log) {
+    static std::filesystem::path failures_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");
     }
     /// The journal with the system metrics of a node.
@@ -152,20 +152,20 @@ public:
     std::filesystem::path spec() const { return experiment_ / "spec.json"; }
     std::filesystem::path revisions() const { return experiment_ / "revisions"; }
     /// The directory of the files of a revision.
-    std::filesystem::path own_path() const {
+    std::filesystem::path revision_path() const {
         return revision_ == 0 ? experiment_ : revisions() / std::to_string(revision_);
     }
-    std::filesystem::path submitted() const { return own_path() / "submitted.yaml"; }
-    std::filesystem::path config() const { return own_path() / "config.yaml"; }
-    std::filesystem::path secrets() const { return own_path() / "secrets.json"; }
+    std::filesystem::path submitted() const { return revision_path() / "submitted.yaml"; }
+    std::filesystem::path config() const { return revision_path() / "config.yaml"; }
+    std::filesystem::path secrets() const { return revision_path() / "secrets.json"; }
     /// The batch script of the array whose first task begins with `first_trial`.
     std::filesystem::path script(std::uint32_t first_trial = 0) const {
-        if (first_trial == 0) return own_path() / "script.sbatch";
-        return own_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
+        if (first_trial == 0) return revision_path() / "script.sbatch";
+        return revision_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
     }
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     std::filesystem::path events() const { return experiment_ / "events"; }
-    std::filesystem::path desired() const { return own_path() / "desired"; }
+    std::filesystem::path desired() const { return revision_path() / "desired"; }
     /// Exists after the experiment was deleted, so that its number is not reused.
     std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }

@@ -19,7 +19,8 @@ struct Event {
 };
 
 namespace event_kinds {
-// array_job.hpp defines the bodies of these events.
+// array_job.hpp defines the list `arrays` in the bodies of these events. `continued` also has `revision`,
+// `trials` and `changes`.
 inline constexpr std::string_view created = "created";
 inline constexpr std::string_view resubmitted = "resubmitted";
 inline constexpr std::string_view continued = "continued";

@@ -40,7 +40,9 @@ enum class NextAction {
 std::string_view to_string(Cause cause);
 std::string_view to_string(NextAction next_action);
 /// Whether a run with this cause counts against max_restarts: failed or hung.
-constexpr bool is_failure(Cause cause) { return cause == Cause::failed || cause == Cause::hung; }
+constexpr bool counts_against_max_restarts(Cause cause) {
+    return cause == Cause::failed || cause == Cause::hung;
+}
 
 // The record types. In the journal `life` of a run, written by its supervisor:
 

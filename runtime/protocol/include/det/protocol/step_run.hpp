@@ -51,8 +51,8 @@ std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 
 /// Before Slurm 23.11 the plugin can only replace argv[0] of a task. It then spells the path of the wrapper
 /// as "/opt/det/bin/./det-wrap-rank", so that the wrapper can distinguish this call from a call by the user.
-std::string mark_as_prepended(std::string const& program);
-bool is_prepended(std::string_view argv0);
+std::string wrapper_argv0(std::string const& program);
+bool is_wrapper_argv0(std::string_view argv0);
 
 /// The identifier of a run that is one srun step of a user's own batch script: JOB.STEP-RESTARTS, for example
 /// "123.0-1".

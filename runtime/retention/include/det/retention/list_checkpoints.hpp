@@ -43,7 +43,7 @@ Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout co
                                                              checkpoint::Store const& store);
 
 /// The checkpoints that experiments of this root start from (source_checkpoint_uuid).
-Result<std::set<std::string>> list_warm_starts(RootLayout const& root);
+Result<std::set<std::string>> list_source_checkpoints(RootLayout const& root);
 
 /// A checkpoint that a run has begun but never committed, for example because the run was killed.
 struct UncommittedCheckpoint {

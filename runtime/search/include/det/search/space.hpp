@@ -49,7 +49,8 @@ struct Dimension {
 /// undefined.
 using Space = std::vector<Dimension>;
 
-/// Why a value can't be searched, and its path in the configuration: "hyperparameters.opt.lr".
+/// An error in the configuration of the search, and the path of the wrong value: "hyperparameters.opt.lr",
+/// "searcher.max_trials".
 struct Refusal {
     std::string path;
     Error error;

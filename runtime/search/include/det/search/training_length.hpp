@@ -39,7 +39,7 @@ struct BatchSize {
 
 /// Reads records_per_epoch of a configuration and global_batch_size of a trial's hyperparameters. A value
 /// that is no integer of at least 1 is unknown.
-BatchSize find_batch_size(Json const& config, Json const& hyperparameters);
+BatchSize read_batch_size(Json const& config, Json const& hyperparameters);
 
 /// Converts steps_completed, which counts batches, to the unit. If the batch size that the conversion needs
 /// is unknown, returns steps_completed: the program then counts in the unit itself.

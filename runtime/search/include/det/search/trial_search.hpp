@@ -56,10 +56,10 @@ public:
     /// Whether the report reaches the trial's current rung.
     bool reaches_rung(SearchReport const& report) const;
 
-    /// Decides about the trial at its current rung if the report reaches it; nullopt if it does not, or if
-    /// the search has ended the trial. The caller records the decision and then calls apply(). One report
-    /// may reach several rungs: decide and apply until nullopt is returned. The field `time` is left empty.
-    /// Fails if the store fails.
+    /// Adds the trial's entry to its current rung if the report reaches the rung, then decides about the
+    /// trial; nullopt if the report does not reach it, or if the search has ended the trial. The caller
+    /// records the decision and then calls apply(). One report may reach several rungs: decide and apply
+    /// until nullopt is returned. The field `time` is left empty. Fails if the store fails.
     Result<std::optional<SearchDecision>> decide(SearchReport const& report, RungStore& store) const;
 
     /// Continues after a recorded decision, of this process or of an earlier one. Apply the decisions of all

@@ -73,7 +73,7 @@ public:
     virtual Result<std::optional<JobStatus>> query_job(JobRef const& job) = 0;
     /// The value of SLURM_JOB_ID in the job; each task of an array has a number of its own. no_such_job if
     /// the job does not run.
-    virtual Result<std::uint32_t> query_running_job_number(JobRef const& job) = 0;
+    virtual Result<std::uint32_t> query_running_job_id(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> query_partitions() = 0;
     /// Each node once for each of its partitions.
     virtual Result<std::vector<Node>> query_nodes() = 0;

@@ -29,7 +29,7 @@ public:
     Result<std::vector<Partition>> query_partitions() override;
     Result<std::vector<Node>> query_nodes() override;
     Result<ClusterConfig> query_cluster_config() override;
-    Result<std::uint32_t> query_running_job_number(JobRef const& job) override;
+    Result<std::uint32_t> query_running_job_id(JobRef const& job) override;
     Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) override;
 
     Result<std::string> test_submission(Submission const& submission) override {

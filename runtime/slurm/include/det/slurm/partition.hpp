@@ -60,8 +60,9 @@ std::string node_group_format();
 Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output,
                                                 std::string_view sinfo_output);
 
-/// The same for a user from whom slurmctld hides nodes (PrivateData=nodes): each partition has one group of
-/// nodes, with their number, their names and the average number of their CPUs. Pure.
+/// Parses the output of `scontrol show partition --oneliner` alone, for a user from whom slurmctld hides the
+/// nodes (PrivateData=nodes). Each partition has one group of nodes, with their number, their names, the
+/// average number of their CPUs and the assumed state "idle". Pure.
 Result<std::vector<Partition>> parse_partitions_without_nodes(std::string_view scontrol_output);
 
 }  // namespace det::slurm

@@ -52,6 +52,6 @@ struct CommandInJob {
 std::vector<std::string> render_srun(CommandInJob const& request);
 
 /// The commands of Slurm that every node of a job must have. Jobs also start sinfo, and work without it.
-std::vector<std::string> commands_in_jobs();
+std::vector<std::string> required_slurm_commands();
 
 }  // namespace det::slurm

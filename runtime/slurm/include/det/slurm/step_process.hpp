@@ -18,8 +18,8 @@ public:
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
     /// Starts srun with no signal blocked. srun gets INT when this process ends or is killed, and must end
     /// the step at the first INT (--quit-on-interrupt).
-    static Result<StepProcess> start_tied(std::vector<std::string> const& argv,
-                                          Environment const& environment);
+    static Result<StepProcess> start_with_pdeathsig(std::vector<std::string> const& argv,
+                                                    Environment const& environment);
 
     StepProcess(StepProcess&& other) noexcept;
     StepProcess& operator=(StepProcess&&) = delete;

@@ -52,7 +52,7 @@ protected:
 /// so the function waits up to half a second for the monitor to report that rank. If the monitor reports no
 /// rank, the function reports the loss of `peer` by RankMonitor::report_loss().
 /// \param monitor may be nullptr: the function then returns at once.
-Error await_loss_report(RankMonitor const* monitor, Rank peer);
+Error diagnose_lost_peer(RankMonitor const* monitor, Rank peer);
 
 /// Starts the monitor. Collective; blocks until all ranks have called it.
 /// \return codes::transport, codes::timed_out or a socket error if this rank can't connect to the chief's

@@ -26,11 +26,12 @@ struct KeyEffect {
     Consumer consumer;
     std::string_view effect;  // for Consumer::nothing: the reason
     std::string_view test;    // "ctest name/test case" of the test of the effect or the warning
-    /// nullptr: the key always has an effect, or never with Consumer::nothing.
+    /// nullptr if the answer is the same for all experiments: no effect with Consumer::nothing, otherwise an
+    /// effect.
     /// \param config a complete configuration
-    /// \return Why the key has no effect in this experiment, as far as its configuration tells (scripts are
-    /// not read); "" if it has one.
-    std::string_view (*find_reason)(yaml::Node const& config) = nullptr;
+    /// \return Why the key has no effect in this experiment, judged by its configuration alone (scripts are
+    /// not read); "" if it has an effect.
+    std::string_view (*why_no_effect)(yaml::Node const& config) = nullptr;
 };
 
 /// The table, in the order of the key tables. Keys that are marked as ignored there need no row.
@@ -50,8 +51,9 @@ std::vector<LeafKey> leaf_keys();
 
 /// Warns of each value that a user has set and that has no effect in the experiment.
 /// \param effective a complete configuration with its defaults
-/// \param not_users documents whose values no user has set: the site file, det-submit's own defaults
-Diagnostics find_keys_without_effect(yaml::Node const& effective, std::span<yaml::Location const> not_users);
+/// \param non_user_sources documents whose values no user has set: the site file, det-submit's own defaults
+Diagnostics find_keys_without_effect(yaml::Node const& effective,
+                                     std::span<yaml::Location const> non_user_sources);
 /// The same for a part of a configuration, such as a template: only keys that never have an effect.
 Diagnostics find_keys_without_effect_in_part(yaml::Node const& document);
 

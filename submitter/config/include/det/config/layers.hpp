@@ -13,7 +13,8 @@ namespace det::config {
 /// One of the documents that are merged into a configuration. Each value carries its location.
 struct Layer {
     yaml::Node document;
-    /// For an override or a change of a continuation: the path whose value replaces that of all lower layers.
+    /// If not empty, the value at this path replaces that of all lower layers, without being merged with it.
+    /// Set for --config, and for the changes with which an experiment is continued.
     std::vector<std::string> replaces = {};
 };
 
@@ -52,14 +53,14 @@ private:
 Result<yaml::Node, Diagnostics> merge_layers(std::vector<Layer> const& high_to_low);
 
 /// \return The document with the override's value, otherwise unchanged.
-Result<yaml::Node, Diagnostics> replace_value(yaml::Node const& document, Layer const& override_layer);
+Result<yaml::Node, Diagnostics> apply_override(yaml::Node const& document, Layer const& override_layer);
 
 /// Adds the default of every absent key. Defaults have no location.
 yaml::Node add_defaults(yaml::Node const& merged);
 
 /// Finds the errors of a configuration that is to be created: those of check_sanity(), missing keys, and
 /// searchers and storages that are no longer supported.
-Diagnostics check_completeness(yaml::Node const& merged);
+Diagnostics check_for_creation(yaml::Node const& merged);
 
 /// \return A document with only the secrets, each at its path; nothing if there are none.
 std::optional<yaml::Node> find_secrets(yaml::Node const& document);

@@ -27,7 +27,8 @@ struct SbatchArgs {
     std::vector<SbatchArg> args;
     std::vector<SbatchRefusal> refused;  // none in an ExperimentConfig
 
-    /// \return The value of the option; of several the last, as in sbatch.
+    /// \return The value of the option; of several the last, as in sbatch. Nothing if the option is absent or
+    /// has no value, as in `--exclusive`.
     std::optional<std::string> find(std::string_view name) const;
 };
 

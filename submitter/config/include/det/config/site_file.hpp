@@ -89,6 +89,6 @@ std::string expand_storage_root(std::string_view storage_root, std::string_view 
 
 /// Parses Slurm's time limits: "90" (minutes), "90:30", "12:00:00", "2-12", "2-12:30", "2-12:30:00".
 /// \return Seconds; nothing for UNLIMITED, INFINITE, and for an invalid time.
-std::optional<std::int64_t> parse_time_limit(std::string_view text);
+std::optional<std::int64_t> parse_time_limit_s(std::string_view text);
 
 }  // namespace det::config

@@ -16,8 +16,8 @@ class History;
 
 namespace det::experiment {
 
-/// Holds what every use case needs. The command line derives its Session from it and prints the warnings and
-/// messages of the use cases.
+/// Holds what every use case needs. Each program derives a class from it that receives the warnings and
+/// messages of the use cases; det-submit prints them.
 class Context {
 public:
     Context(Environment environment_of_user, Clock& clock_used, slurm::SlurmClient& client,

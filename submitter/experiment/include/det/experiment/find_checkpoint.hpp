@@ -25,7 +25,8 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
 
 /// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
 /// run would resume from one of them.
-Result<std::vector<FoundCheckpoint>> find_removable(std::vector<std::string> const& uuids, Context& context);
+Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,
+                                                       Context& context);
 
 /// Returns the continued trials that ran before and have no checkpoint to resume from. Returns an empty list
 /// if the checkpoint storage can't be read.

@@ -31,7 +31,8 @@ struct ConfigSources {
     std::optional<std::filesystem::path> secrets = {};
     /// The text of `file`, if it is not read from there. `file` is then its name in messages.
     std::optional<std::string> text = {};
-    std::vector<std::filesystem::path> shared_templates = {};  // see find_shared_templates()
+    std::vector<std::filesystem::path> shared_template_directories =
+        {};  // see find_shared_template_directories()
 };
 
 /// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.

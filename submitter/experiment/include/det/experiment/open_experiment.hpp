@@ -1,8 +1,8 @@
 #pragma once
 #include <det/experiment/context.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
-#include <det/tracker/history/view.hpp>
 
 #include <chrono>
 #include <string>

@@ -6,6 +6,6 @@ namespace det::experiment {
 
 /// Collects what `site check` reports about the SPANK plugin: reads plugstack.conf, the files that it
 /// includes and the plugin's shared object. Does not load the plugin.
-site::PluginFacts find_plugin(slurm::ClusterConfig const& config);
+site::PluginFacts collect_plugin_facts(slurm::ClusterConfig const& config);
 
 }  // namespace det::experiment

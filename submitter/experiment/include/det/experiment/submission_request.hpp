@@ -1,5 +1,5 @@
 #pragma once
-#include <det/experiment/code_owner.hpp>
+#include <det/experiment/code_permissions.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/pack/context_tree.hpp>
@@ -36,11 +36,13 @@ struct SubmissionRequest {
     std::optional<ExperimentId> parent = {};
     std::optional<ContextSpec> packed_code = {};        // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start
-    GroupAccess group_access = GroupAccess::warned;
+    GroupWritePolicy group_access = GroupWritePolicy::warned;
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
 };
 
-/// Loads and checks everything before any file is written.
+/// Loads and checks the configuration and plans the jobs, before any file of the experiment is written. Asks
+/// Slurm for partitions and settings. Does not check the code, and does not ask Slurm whether it accepts the
+/// jobs.
 Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context);
 
 }  // namespace det::experiment

@@ -17,11 +17,11 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
 /// job must wait for nodes that are drained or down. If Slurm refuses that many jobs, lowers the request's
 /// tasks_max until Slurm accepts them.
 /// \param more_options Added to sbatch's command line, after all others.
-Result<std::string> submit_test_only(SubmissionRequest& request, Context& context,
-                                     std::vector<std::string> const& more_options = {});
+Result<std::string> run_sbatch_test_only(SubmissionRequest& request, Context& context,
+                                         std::vector<std::string> const& more_options = {});
 
 /// Returns the request's packed_code. codes::no_such_file if its archive no longer exists.
-Result<std::optional<ContextSpec>> find_stored_code(SubmissionRequest const& request);
+Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request);
 
 /// Writes the configuration as the user wrote it, the effective configuration, and the secrets.
 Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout);

@@ -30,8 +30,8 @@ struct TemplateText {
 
 /// Returns the directories of templates that users share, in the order in which they are searched: those of
 /// DET_TEMPLATES, separated by colons, then that of the site file. codes::usage if a path is not absolute.
-Result<std::vector<std::filesystem::path>> find_shared_templates(Environment const& environment,
-                                                                 config::SiteFile const& site);
+Result<std::vector<std::filesystem::path>> find_shared_template_directories(Environment const& environment,
+                                                                            config::SiteFile const& site);
 
 /// The user's own templates, which are in the root, those of shared directories, and those shipped with
 /// det-submit. If several templates have the same name, the first of these is used.
@@ -44,7 +44,9 @@ public:
     /// Returns the templates, sorted by name.
     Result<std::vector<TemplateFile>> list() const;
     /// Reads a template. codes::no_such_template, with a hint to the most similar name; codes::unsafe_owner
-    /// if it is the user's own and others can write it, or if it is shared and every user can write it.
+    /// if the user's own template or its directory belongs to another user or others can write it, or if
+    /// every user can write a shared directory that is searched before the template is found, or the shared
+    /// template itself.
     Result<TemplateText> load(std::string const& name) const;
     bool has_own(std::string const& name) const;
 

@@ -2,7 +2,7 @@
 #include <det/experiment/context.hpp>
 #include <det/queue/find_job.hpp>
 #include <det/slurm/client.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <vector>
 
@@ -48,7 +48,7 @@ bool is_job_ended(Error const& error);
 /// Writes the new partition of a moved job into the spec of its experiment, because supervisors submit tasks
 /// again with the spec's options. Does nothing while other jobs of the experiment are in another partition.
 /// If the spec can't be written, only warns, since the job was moved. `jobs` is the queue after the move.
-void record_pool(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
-                 queue::ExperimentJobOwner const& owner, Context& context);
+void update_spec_partition(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
+                           queue::ExperimentJobOwner const& owner, Context& context);
 
 }  // namespace det::experiment

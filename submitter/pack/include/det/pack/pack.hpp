@@ -11,7 +11,7 @@
 namespace det::pack {
 
 /// A stored context.
-struct PackedContext {
+struct StoredContext {
     std::string sha256;            // of the uncompressed archive; its name
     std::uint64_t size_bytes = 0;  // of the files in the archive
     bool existed = false;          // the archive was stored before
@@ -27,7 +27,7 @@ public:
     ~PackedTree();
 
     /// Gives the archive its name, <contexts>/<sha256>.tar.zst, unless it was stored before.
-    Result<PackedContext> store();
+    Result<StoredContext> store();
 
 private:
     friend Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path const& contexts);
@@ -44,7 +44,7 @@ Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path cons
 
 /// Packs a listed tree into <contexts>/<sha256>.tar.zst: pack_tree() and store(). The same tree gives the
 /// same name and is stored once; two processes may pack it at the same time.
-Result<PackedContext> pack_context(ContextTree const& tree, std::filesystem::path const& contexts);
+Result<StoredContext> pack_and_store(ContextTree const& tree, std::filesystem::path const& contexts);
 
 /// Fills the buffer with the next bytes of an archive; returns their number, 0 at the end.
 using ReadArchive = std::function<std::size_t(std::span<char>)>;

@@ -23,7 +23,7 @@ std::optional<std::uint32_t> experiment_of(slurm::JobStatus const& job, Experime
 /// Finds the job that `text` names: an id as in `job list` (12, 12_3), an experiment's number, or, if both
 /// are possible, exp-7 or job-12. A task stands for its whole array.
 /// \return Nothing if none of `jobs` matches; codes::usage if the text is not an id or is ambiguous.
-Result<std::optional<std::uint32_t>> find_job_number(std::vector<slurm::JobStatus> const& jobs,
-                                                     std::string_view text, ExperimentJobOwner const& owner);
+Result<std::optional<std::uint32_t>> find_job_id(std::vector<slurm::JobStatus> const& jobs,
+                                                 std::string_view text, ExperimentJobOwner const& owner);
 
 }  // namespace det::queue

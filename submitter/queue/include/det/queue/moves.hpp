@@ -84,8 +84,8 @@ struct OrderChange {
 };
 /// \return The pairs of waiting jobs that these requests set to the same level, and whose order the moves
 /// reverse. The order before may come from a Reorder or from other levels. Pure.
-std::vector<OrderChange> places_replaced(QueueState const& before, std::vector<Request> const& requests,
-                                         std::vector<Move> const& moves);
+std::vector<OrderChange> find_reversed_pairs(QueueState const& before, std::vector<Request> const& requests,
+                                             std::vector<Move> const& moves);
 
 /// \return The requests that the queue does not fulfil. A job that has left the queue, runs or is held
 /// counts as fulfilled.

@@ -28,7 +28,8 @@ Result<std::string> render_script(std::string_view template_text, plan::Submissi
 
 /// Returns the options of sbatch's command line. They are not in the script, because most contain text of
 /// the user or the administrator. Pure.
-std::vector<std::string> command_line_options(plan::SubmissionPlan const& plan,
-                                              ExperimentLayout const& experiment, std::string_view comment);
+std::vector<std::string> sbatch_command_line_options(plan::SubmissionPlan const& plan,
+                                                     ExperimentLayout const& experiment,
+                                                     std::string_view comment);
 
 }  // namespace det::render

@@ -33,7 +33,8 @@ struct ExceededLimit {
 bool enforces_limits(slurm::ClusterConfig const& config);
 
 /// \return The limits that the job exceeds by itself, so that it never starts. As in Slurm, a limit of the
-/// QOS replaces the same limit of associations. Pure.
+/// QOS replaces the same limit of associations. Empty if the user has no association: Slurm refuses such a
+/// job. Pure.
 std::vector<ExceededLimit> find_exceeded_limits(slurm::Accounting const& accounting, JobOwner const& owner,
                                                 JobSize const& size);
 

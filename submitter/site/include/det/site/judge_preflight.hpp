@@ -10,7 +10,7 @@ namespace det::site {
 /// Facts about the machine on which det-submit runs. The facts of compute nodes are compared with them.
 struct LoginFacts {
     std::string root;                  // the directory that must be shared
-    std::string program;               // see identify_file()
+    std::string program;               // see file_fingerprint()
     std::int64_t clock_offset_us = 0;  // see measure_clock_offset_us()
 };
 

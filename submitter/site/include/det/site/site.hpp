@@ -98,15 +98,15 @@ Site make_site(std::vector<slurm::Partition> const& partitions, config::SiteFile
 Result<Pool> require_pool(Site const& site, PoolRequest const& request);
 
 /// Sets the cluster's MaxMemPerNode or MaxMemPerCPU for a pool whose partition has none. Pure.
-void set_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config);
+void apply_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config);
 
 /// \return The maximum memory of a job on a node of this kind, in MiB; nothing if there is no limit, or if
 /// the node's memory is unknown or not above the limit. Pure.
 std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind);
 
-/// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime;
-/// nothing if it has none. Pure.
-std::optional<std::uint32_t> preemption_notice_s(Pool const& pool);
+/// \return The partition's GraceTime in seconds, also if preemption is off or by QOS; nothing if it has none.
+/// Pure.
+std::optional<std::uint32_t> partition_grace_time_s(Pool const& pool);
 
 /// \return The seconds between the preemption signal and the loss of the nodes: the partition's GraceTime, or
 /// KillWait if it has none. Nothing if jobs of the partition are not preempted, or are preempted by QOS:

@@ -23,7 +23,8 @@ struct Comment {
 /// follows directly. `comments` must be sorted by line. Escapes control bytes in the comments.
 std::string add_comments(std::string_view text, std::span<Comment const> comments);
 
-/// Converts a value to JSON. Infinity and NaN become null, because JSON cannot represent them.
+/// Converts a value to JSON. Infinity and NaN stay numbers in the result; nlohmann::json's dump() writes them
+/// as null, because JSON cannot represent them.
 nlohmann::json to_json(Node const& node);
 
 }  // namespace det::yaml

@@ -40,7 +40,8 @@ struct MonitorOptions {
 };
 
 /// Starts the processes of a plan, ends all others after the first failure, and returns the exit code of the
-/// launch (launch_outcome()). Forwards signals to the processes, except those that were blocked before. If
+/// launch (launch_outcome()). Blocks the signals of slurm.forward_signals in this process and leaves them
+/// blocked. Forwards the other signals to the processes, except those that were blocked before the call. If
 /// this process dies, the workers die too.
 Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
                            MonitorOptions const& options);

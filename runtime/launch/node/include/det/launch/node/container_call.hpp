@@ -37,7 +37,7 @@ struct ContainerCall {
 };
 
 /// Writes the script `scontrol` into commands_folder. It supports only `scontrol requeue` of the job itself.
-Status write_container_commands(std::filesystem::path const& run_dir);
+Status write_scontrol_shim(std::filesystem::path const& run_dir);
 
 struct ContainerProcess {
     std::vector<std::string> argv;
@@ -61,7 +61,7 @@ std::vector<std::string> render_pyxis_options(ContainerCall const& call,
 /// An image name in the form that a runtime takes: apptainer takes a path, or a name with its transport
 /// (docker:// is added if there is none); podman and pyxis take any name; enroot takes the name of a
 /// container that the user has created, with '+' for '/' and ':'. Pure.
-std::string resolve_image(ContainerRuntime runtime, std::string const& image);
+std::string format_image_name(ContainerRuntime runtime, std::string const& image);
 
 /// A file that gives a runtime credentials for a registry.
 struct CredentialsFile {

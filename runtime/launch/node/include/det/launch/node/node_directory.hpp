@@ -14,8 +14,8 @@ bool is_shared_by_nodes(std::uint32_t file_system_magic);
 /// The name of the directory of a run (or of a cache) below `base`. The name is the same on every node,
 /// because a launcher starts ranks on other nodes in the path of its own working directory. Only if several
 /// nodes share `base` does it contain the node's name.
-std::string run_directory_key(std::filesystem::path const& base, std::string const& run_key,
-                              std::string const& node);
+std::string local_directory_name(std::filesystem::path const& base, std::string const& run_key,
+                                 std::string const& node);
 
 /// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
 /// process prepares it while the others wait; the last one removes it. There are two lock files

@@ -18,8 +18,8 @@ public:
         : batch_job_(batch_job), may_have_earlier_claims_(batch_job.incarnation.restart_count > 0) {}
 
     /// Claims the next trial that no other task runs and that the user has not paused or cancelled. First
-    /// come the trials that this task had claimed before it was requeued, then free trials, beginning with
-    /// that of its array task. nullopt if none is left.
+    /// come replacements of this task's trials and the trials that this task had claimed before it was
+    /// requeued, then free trials, beginning with that of its array task. nullopt if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
     /// This job runs it next. nullopt if the searcher replaces no trials, or if too many trials in a row have
@@ -33,14 +33,14 @@ public:
 private:
     Result<std::optional<std::uint32_t>> claim_assigned();
     Result<std::optional<std::uint32_t>> claim_free();
-    Result<std::vector<std::uint32_t>> find_earlier_claims();
+    Result<std::vector<std::uint32_t>> find_own_claims();
     Result<journal::Replacements> load_replacements() const;
     std::string own_claim() const;
     Result<std::vector<std::uint32_t>> list_trials() const;
 
     BatchJob const& batch_job_;
     bool may_have_earlier_claims_;
-    std::vector<std::uint32_t> earlier_;   // claimed before the requeue, not run yet
+    std::vector<std::uint32_t> earlier_;   // claimed and not run yet: before a requeue, or as replacements
     std::set<std::uint32_t> unavailable_;  // claimed by this task or another one, or ended
 };
 

@@ -20,7 +20,7 @@ public:
         : run_(std::move(run)), nodes_(static_cast<std::size_t>(nodes)) {}
 
     /// The index of a silent node. Call it at intervals longer than that of the heartbeats.
-    std::optional<int> find_silent_node();
+    std::optional<int> check_for_silent_node();
     /// Restarts the count of unchanged checks, after this process itself was delayed.
     void restart();
 

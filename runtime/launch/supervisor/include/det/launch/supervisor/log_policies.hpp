@@ -10,10 +10,10 @@ namespace det::launch::supervisor {
 
 /// The log policies that matched a line of a run's logs.
 struct PolicyMatches {
-    std::string cancels_retries;      // name of the policy that forbids a restart; empty: none
-    std::vector<int> bad_nodes;       // indices of the run's nodes, ascending
-    std::string bad_nodes_by;         // name of the first policy that excluded a node
-    std::vector<std::string> labels;  // names of the matching policies without an action, each once
+    std::string cancel_retries_policy;  // name of the policy that forbids a restart; empty: none
+    std::vector<int> bad_nodes;         // indices of the run's nodes, ascending
+    std::string bad_nodes_policy;       // name of the first policy that excluded a node
+    std::vector<std::string> labels;    // names of the matching policies without an action, each once
 };
 
 /// Matches the policies against each line of the logs of the run's nodes. Memory is bounded, and time is

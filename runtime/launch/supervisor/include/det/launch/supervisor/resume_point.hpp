@@ -26,7 +26,7 @@ struct ResumePoint {
     std::vector<std::string> bad_hosts = {};  // nodes that later runs must not use
     // Whether the last run has no recorded end and may still run on a node that is cut off from the network
     bool is_previous_run_lost = false;
-    std::uint32_t steps_to_skip = 0;  // if the previous run is lost: see count_steps_to_skip()
+    std::uint32_t step_ids_to_skip = 0;  // if the previous run is lost: see count_step_ids_to_skip()
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// later runs.
     std::optional<std::uint32_t> may_still_run = {};
@@ -50,8 +50,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs, c
 /// Lets a trial without a checkpoint of its own start from the source checkpoint, at step 0.
 /// \param source ExperimentSpec::source_checkpoint
 /// \return codes::no_such_checkpoint or codes::checkpoint_damaged if the source checkpoint is gone or damaged
-Status start_from_source(std::optional<std::string> const& source, checkpoint::Store const& store,
-                         ResumePoint& point);
+Status use_source_checkpoint(std::optional<std::string> const& source, checkpoint::Store const& store,
+                             ResumePoint& point);
 
 /// Whether any task of the run has started on any node.
 bool has_begun(RunLayout const& run);

@@ -32,14 +32,14 @@ public:
     /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
     Status ask_to_stop(lifecycle::StopReason why);
     /// Creates the file that tells wrappers that the next USR2 asks for the stacks of the ranks.
-    Status ask_for_stacks();
+    Status write_stacks_request();
 
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
 
     /// Whether the program has reported that it has seen the request to stop; false also if the journal can't
     /// be read.
-    bool was_acknowledged() const;
+    bool was_preemption_acknowledged() const;
     /// Whether the program has reported that the trial's hyperparameters are invalid; false also if the
     /// journal can't be read.
     bool has_invalid_hyperparameters() const;

@@ -9,9 +9,10 @@
 namespace det::launch::supervisor {
 
 /// Prepares the trial's own files for a run: the shared working directory or the persistent directories, and
-/// DET_TRIAL_DIR. The code is unpacked once per trial. If an earlier run may still write into the files, this
-/// run gets a copy of them and removes the originals. Files appear whole: a crash in the middle changes
-/// nothing.
+/// DET_TRIAL_DIR. A shared working directory gets the code once per trial, and a new persistent directory the
+/// files that the code has in it; prepare_node() unpacks the code for all other working directories. If an
+/// earlier run may still write into the files, this run gets a copy of them and removes the originals. Files
+/// appear whole: a crash in the middle changes nothing.
 ///
 /// \param log receives a line if files are copied.
 ///

@@ -14,7 +14,7 @@
 namespace det::launch::wrap_rank {
 
 /// The label that is put before the lines of a command, and the log to which they are copied.
-struct Labels {
+struct OutputSettings {
     std::string prefix;                        // put before every line; empty: bytes pass unchanged
     std::optional<std::filesystem::path> log;  // lines are appended to this file, with their time
     /// Set by the wrapper of a node's command. Returns whether the ranks' own wrappers log the lines that
@@ -36,7 +36,7 @@ struct RelayedCommand {
     std::vector<std::string> argv;
     Environment environment;
     std::optional<std::filesystem::path> directory;
-    Labels labels;
+    OutputSettings labels;
     sigset_t signal_mask;  // of the command
     /// Called for each signal except SIGCHLD and the SIGTERM of the launcher that started this wrapper.
     /// Empty: all signals are forwarded. A signal that the command must never get, from any sender, must be
@@ -55,9 +55,9 @@ struct RelayedCommand {
     /// false, the command is killed.
     std::function<bool()> beat = {};
     std::chrono::milliseconds beat_interval{0};
-    /// Called at the start and then at watch_interval while the command runs.
+    /// Called at the start and then at sample_interval while the command runs.
     std::function<void()> watch = {};
-    std::chrono::milliseconds watch_interval{0};
+    std::chrono::milliseconds sample_interval{0};
     /// If a launcher started this wrapper, the launcher may send SIGTERM to end the rank. The command's
     /// process group then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;

@@ -1,6 +1,6 @@
 #pragma once
-#include <det/telemetry/system/counters.hpp>
 #include <det/telemetry/system/gpus.hpp>
+#include <det/telemetry/system/proc_files.hpp>
 
 #include <chrono>
 #include <filesystem>

@@ -15,7 +15,7 @@ namespace det::telemetry {
 /// steady clock.
 extern bool const has_constant_tsc;
 
-/// The time in ticks. Their rate is ticks_per_second().
+/// The time in ticks. Their rate is measure_ticks_per_second().
 inline std::uint64_t now_ticks() {
 #ifdef __x86_64__
     if (has_constant_tsc) return __rdtsc();
@@ -25,7 +25,7 @@ inline std::uint64_t now_ticks() {
 
 /// \return The rate of now_ticks(), measured from the start of the process until now. Waits until the process
 /// is at least one millisecond old.
-double ticks_per_second();
+double measure_ticks_per_second();
 
 /// The sums of one named span of this process. Thread-safe.
 class Timing {

@@ -30,7 +30,7 @@ using RunWaits = std::map<int, RankWaitTime>;
 /// or damaged end is ignored.
 Status add_waits(RunWaits& waits, std::string_view journal, int node, UtcTime since);
 /// The time of the last report in a node's journal. Pure; errors as above.
-Result<std::optional<UtcTime>> last_wait_report(std::string_view journal);
+Result<std::optional<UtcTime>> last_wait_report_time(std::string_view journal);
 
 struct WaitPeriod {
     std::optional<UtcTime> end;  // nullopt: the last report of the run

@@ -57,10 +57,10 @@ struct SeriesPart {
 /// in each pixel the first, the last, the one with the least and the one with the greatest value are kept (of
 /// equal ones the earliest), and the first NaN. Infinities are values. Its memory does not depend on the
 /// number of points.
-class CurveReducer {
+class CurveDownsampler {
 public:
     /// \param width pixels, at least 1
-    CurveReducer(Axis axis, std::size_t width, AxisRange range);
+    CurveDownsampler(Axis axis, std::size_t width, AxisRange range);
 
     /// Adds points, whose x may be in any order. The "first" point of a pixel is the one that was added
     /// first.
@@ -97,6 +97,6 @@ AxisRange choose_range(CurveQuery const& query, AxisRange const& extent);
 
 /// Reduces the series of a trial's runs: to one curve of all runs, or, if the query asks for all runs, to one
 /// curve for each. Pure.
-std::vector<Curve> reduce_series(std::vector<RunSeries> const& runs, CurveQuery const& query);
+std::vector<Curve> downsample_series(std::vector<RunSeries> const& runs, CurveQuery const& query);
 
 }  // namespace det::tracker::history

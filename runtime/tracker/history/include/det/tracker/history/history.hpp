@@ -45,7 +45,7 @@ struct ExperimentRecord {
     std::uint32_t trial_count() const;
     /// Whether array tasks claim their trials: several trials share a job, or there are fewer tasks than
     /// trials. The task of a trial is then known once it has claimed the trial.
-    bool is_packed() const { return spec && spec->claims_trials(); }
+    bool tasks_claim_trials() const { return spec && spec->claims_trials(); }
     /// The planned trial whose array task also runs this trial: the trial itself, unless it is a replacement.
     std::uint32_t planned_trial(std::uint32_t trial) const;
     /// The task that runs a trial; empty while no task has claimed it.

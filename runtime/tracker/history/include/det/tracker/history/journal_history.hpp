@@ -20,7 +20,7 @@ public:
     // The steps of load_experiment(), for a caller that keeps the parts that no longer change.
 
     /// An experiment without its trials.
-    Result<ExperimentRecord> load_experiment_head(ExperimentId id);
+    Result<ExperimentRecord> load_experiment_without_trials(ExperimentId id);
     /// \param experiment with or without its trials
     Result<TrialRecord> load_trial(ExperimentRecord const& experiment, std::uint32_t index);
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/search/asha.hpp>
 #include <det/search/rung.hpp>
-#include <det/tracker/history/view.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -60,9 +60,9 @@ struct ExperimentPage {
 Json to_summary_json(ExperimentView const& view);
 
 /// Whether the state of a trial follows from the records alone, whatever Slurm's queue shows. Pure.
-bool is_decided(ExperimentRecord const& experiment, TrialRecord const& trial);
+bool is_queue_independent(ExperimentRecord const& experiment, TrialRecord const& trial);
 /// Whether the states of all trials of an experiment follow from the records alone.
-bool is_decided(ExperimentRecord const& experiment);
+bool is_queue_independent(ExperimentRecord const& experiment);
 
 /// Whether an experiment passes the filter's owner, name, label and with_archived; state, before and limit
 /// are the caller's part. Pure.

@@ -66,7 +66,8 @@ private:
     std::filesystem::path root_;
 };
 
-/// Finds the best of the validations of a trial in its journals, as journal::load_best_validation() does.
+/// Finds the best validation of a trial among the reports in the index, as journal::load_best_validation()
+/// does in the journals. Fails with the error of a journal that can't be read.
 Result<std::optional<journal::BestValidation>> find_best_validation(Database& index,
                                                                     history::TrialRecord const& trial,
                                                                     ExperimentSpec const& spec);

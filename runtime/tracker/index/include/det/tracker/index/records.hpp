@@ -78,7 +78,7 @@ Result<std::vector<std::string>> find_rung(Database& index, ExperimentId id, std
 
 /// Adds the row; its id is assigned.
 Result<std::int64_t> add_journal(Database& index, JournalKey const& key);
-Status put_journal(Database& index, JournalRow const& journal);
+Status update_journal(Database& index, JournalRow const& journal);
 /// The journals of a trial, in order of run and node.
 Result<std::vector<JournalRow>> list_journals(Database& index, TrialId trial);
 

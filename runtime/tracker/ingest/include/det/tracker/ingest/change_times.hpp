@@ -15,7 +15,7 @@ public:
     static std::int64_t read(ExperimentLayout const& experiment);
     /// Returns read(), but 0 if that time is less than two seconds ago: a later change may then have the same
     /// time.
-    static std::int64_t read_if_past(ExperimentLayout const& experiment);
+    static std::int64_t read_unless_recent(ExperimentLayout const& experiment);
 
     /// Notes that the index has a settled experiment as of this time. 0: the time is not known.
     void set(ExperimentId id, std::int64_t changed_ns);

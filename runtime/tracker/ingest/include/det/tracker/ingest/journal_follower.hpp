@@ -2,7 +2,7 @@
 #include <det/journal/frame.hpp>
 #include <det/protocol/metric_frames.hpp>
 #include <det/tracker/index/records.hpp>
-#include <det/tracker/index/report_blocks.hpp>
+#include <det/tracker/index/report_writer.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -23,7 +23,8 @@ public:
     /// is kept in the index and ends the reading; only errors of the index are returned.
     /// \return whether there was something new
     Result<bool> follow(std::filesystem::path const& path);
-    /// No process writes the journal any more: joins its blocks.
+    /// Marks the journal as settled in the index and joins its blocks. To be called once no process writes
+    /// the journal any more and follow() has found nothing new.
     Status settle();
 
 private:
@@ -36,7 +37,7 @@ private:
     index::Database& database_;
     index::JournalRow row_;
     MetricFrameReader frames_;
-    index::ReportBlocks blocks_;
+    index::ReportWriter blocks_;
     std::optional<std::uint32_t> last_schema_;  // whose group is in row_.records.beginning
 };
 

@@ -24,10 +24,10 @@ public:
     void add(ExperimentId id, bool is_settled, TimePoint now);
     bool contains(ExperimentId id) const { return unsettled_.contains(id) || settled_.contains(id); }
 
-    /// The experiments to look at now: those that are due and a few settled ones. Call looked_at() for each
+    /// The experiments to look at now: those that are due and a few settled ones. Call mark_polled() for each
     /// that was read; a settled one that has not changed need not be.
     std::vector<ExperimentId> take_due(TimePoint now);
-    void looked_at(ExperimentId id, bool has_changed, bool is_settled, TimePoint now);
+    void mark_polled(ExperimentId id, bool has_changed, bool is_settled, TimePoint now);
     /// When to call take_due() again: in 1 to 5 seconds, the latter if no experiment is due before.
     TimePoint next_poll(TimePoint now) const;
     std::vector<ExperimentId> list_all() const;

@@ -1,0 +1,66 @@
+#include <det/checkpoint/storage/open_store.hpp>
+#include <det/foundation/executable.hpp>
+#include <det/launch/node/container_call.hpp>
+#include <det/launch/supervisor/make_step_request.hpp>
+#include <det/protocol/setup_lines.hpp>
+
+#include <algorithm>
+
+namespace det::launch::supervisor {
+namespace {
+
+/// Runs startup-hook.sh in front of the entrypoint, which inherits its exports; the entrypoint does not start
+/// if the hook fails. If the node has the program flock, its ranks run the hook one after the other, so that
+/// a rank finds what the rank before it installed; without flock, they run it at the same time.
+constexpr char startup_hook[] =
+    "set -e; exec 9>\"$DET_RUN_DIR/startup-hook.lock\"; if command -v flock >/dev/null; then flock 9; fi; "
+    ". ./startup-hook.sh 9>&-; set +e; exec 9>&-; exec \"$@\"";
+
+/// srun's options for pyxis, which starts the container before det-wrap-rank runs.
+std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
+    node::ContainerCall call;
+    call.container = *spec.container;
+    call.directories = {spec.root};
+    if (!spec.checkpoint_path.empty()) call.directories.emplace_back(spec.checkpoint_path);
+    call.programs = programs;
+    call.libraries = loaded_library_paths();
+    for (auto& module : checkpoint::storage::store_modules(spec, Environment()))
+        call.libraries.push_back(std::move(module));
+    node::add_python_package(call);
+    for (auto const& variable : spec.environment_variables) {
+        call.user_variables.push_back(variable.substr(0, variable.find('=')));
+    }
+    return node::render_pyxis_options(call, "/tmp");
+}
+
+}  // namespace
+
+slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& run,
+                                     std::filesystem::path const& wrap_rank) {
+    auto const& spec = batch_job.spec;
+    slurm::StepRequest request;
+    request.shape = spec.shape;
+    request.has_gres = spec.has_gres;
+    request.name = to_string(run.id);
+    request.launch = spec.launch;
+    request.mpi = spec.mpi;
+    request.cpus_per_node = std::max(1, batch_job.cpus_per_node / batch_job.lanes());
+    if (spec.lanes > 1) request.share = slurm::StepShare{batch_job.memory_per_node_mib / spec.lanes};
+    if (spec.spare_nodes > 0) request.hosts = run.hosts;
+    request.command = {wrap_rank};
+    request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
+    if (spec.container && spec.container->runtime == ContainerRuntime::pyxis) {
+        request.options = pyxis_options(spec, wrap_rank.parent_path());
+    } else if (spec.container) {
+        request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
+    }
+    auto const append = [&](std::vector<std::string> const& words) {
+        request.command.insert(request.command.end(), words.begin(), words.end());
+    };
+    if (!spec.setup.empty()) append(setup_command_prefix());
+    if (spec.context && spec.context->has_startup_hook) append({"bash", "-c", startup_hook, "startup-hook"});
+    append(spec.entrypoint);
+    return request;
+}
+
+}  // namespace det::launch::supervisor

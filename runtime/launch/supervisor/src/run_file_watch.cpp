@@ -1,0 +1,31 @@
+#include "run_file_watch.hpp"
+
+#include <array>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+namespace det::launch::supervisor {
+
+RunFileWatch::RunFileWatch(RunLayout const& run, std::filesystem::path file)
+    : file_(std::move(file)), events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    if (events_ && ::inotify_add_watch(events_.get(), run.path().c_str(), IN_CREATE | IN_MOVED_TO) < 0)
+        events_.reset();
+}
+
+bool RunFileWatch::take(Check check) {
+    bool const has_event = drain_events();
+    if (was_taken_ || (check == Check::events && !has_event)) return false;
+    // Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
+    was_taken_ = static_cast<bool>(UniqueFd(::open(file_.c_str(), O_RDONLY | O_CLOEXEC)));
+    return was_taken_;
+}
+
+bool RunFileWatch::drain_events() {
+    alignas(inotify_event) std::array<char, 4096> buffer;
+    bool has_event = false;
+    while (events_ && ::read(events_.get(), buffer.data(), buffer.size()) > 0) has_event = true;
+    return has_event;
+}
+
+}  // namespace det::launch::supervisor

@@ -1,0 +1,43 @@
+#include "thread_pool.hpp"
+
+#include <det/foundation/start_thread.hpp>
+
+namespace det::tracker::http {
+
+ThreadPool::ThreadPool(unsigned count) {
+    for (unsigned index = 0; index < count; ++index)
+        threads_.push_back(
+            start_thread("det-http-work", [this](std::stop_token const& stop) { work(stop); }));
+}
+
+void ThreadPool::run(std::function<void()> task) {
+    {
+        std::lock_guard const lock(mutex_);
+        tasks_.push_back(std::move(task));
+    }
+    changed_.notify_one();
+}
+
+void ThreadPool::work(std::stop_token const& stop) {
+    for (;;) {
+        std::function<void()> task;
+        {
+            std::unique_lock lock(mutex_);
+            if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested())
+                return;
+            task = std::move(tasks_.front());
+            tasks_.pop_front();
+        }
+        task();
+    }
+}
+
+void ThreadPool::stop() {
+    for (auto& thread : threads_) thread.request_stop();
+    threads_.clear();
+    std::deque<std::function<void()>> dropped;
+    std::lock_guard const lock(mutex_);
+    dropped.swap(tasks_);
+}
+
+}  // namespace det::tracker::http

@@ -1,0 +1,104 @@
+#include "completion/existing_names.hpp"
+
+#include <det/experiment/load_site.hpp>
+#include <det/experiment/root_directory.hpp>
+#include <det/experiment/template_store.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/list_numeric_names.hpp>
+#include <det/protocol/experiment_spec.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace det::cli {
+namespace {
+
+constexpr std::size_t described_max = 20;  // experiments whose name is read: a spec.json each
+constexpr std::size_t names_max = 1000;    // of a root with very many experiments or checkpoints
+
+std::string name_of(ExperimentLayout const& experiment) {
+    auto const text = read_file(experiment.spec());
+    if (!text) return "";
+    auto const spec = parse_spec(*text);
+    return spec ? spec->name : "";
+}
+
+}  // namespace
+
+std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string const& begun) {
+    switch (kind) {
+        case ValueKind::template_name:
+            return templates();
+        case ValueKind::experiment:
+            return experiments();
+        case ValueKind::trial:
+            return trials(begun);
+        case ValueKind::pool:
+            return pools();
+        case ValueKind::checkpoint:
+            return checkpoints();
+        case ValueKind::file:
+            return {};
+    }
+    return {};
+}
+
+std::vector<Candidate> ExistingNames::templates() const {
+    auto const store = experiment::TemplateStore::open(session_.environment);
+    if (!store) return {};
+    auto const files = store->list();
+    std::vector<Candidate> names;
+    if (!files) return names;
+    for (auto const& file : *files) names.push_back({file.name, file.is_shipped() ? "shipped" : ""});
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::experiments() const {
+    auto const root = experiment::find_root(session_.environment);
+    if (!root) return {};
+    auto const numbers = list_numeric_names(root->experiments());
+    std::vector<Candidate> names;
+    if (!numbers) return names;
+    for (auto number = numbers->rbegin(); number != numbers->rend() && names.size() < names_max; ++number) {
+        auto description = names.size() < described_max
+                               ? name_of(ExperimentLayout(*root, ExperimentId{*number}))
+                               : std::string();
+        names.push_back({std::to_string(*number), std::move(description)});
+    }
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::trials(std::string const& begun) const {
+    auto const point = begun.find('.');
+    if (point == std::string::npos) return experiments();
+    auto const root = experiment::find_root(session_.environment);
+    auto const id = parse_experiment_id(begun.substr(0, point));
+    if (!root || !id) return {};
+    std::vector<Candidate> names;
+    auto const path = ExperimentLayout(*root, *id).path() / "trials";
+    for (auto const trial : list_numeric_names(path).value_or(std::vector<std::uint32_t>()))
+        names.push_back({fmt::format("{}.{}", id->value, trial)});
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::checkpoints() const {
+    auto const root = experiment::find_root(session_.environment);
+    if (!root) return {};
+    std::vector<Candidate> names;
+    for (auto const& name : list_directory(root->checkpoints()).value_or(std::vector<std::string>())) {
+        if (names.size() < names_max) names.push_back({name});
+    }
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::pools() {
+    auto const file = experiment::load_site_file(session_.environment);
+    if (!file) return {};
+    auto const site = experiment::load_site(*file, session_, experiment::Freshness::recent);
+    std::vector<Candidate> names;
+    if (!site) return names;
+    for (auto const& pool : site->pools) names.push_back({pool.name, pool.description});
+    return names;
+}
+
+}  // namespace det::cli

@@ -1,0 +1,325 @@
+#include <det/config/sbatch_args.hpp>
+#include <det/foundation/text.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "../check.hpp"
+#include "assign.hpp"
+#include "shared_rules.hpp"
+#include "tables.hpp"
+
+namespace det::config::schema {
+namespace {
+
+constinit Type const priority = integer_between(1, 99);
+
+// A memory size: 4294967296, "4G", "1.5 gb".
+constexpr Type const* size_alternatives[] = {&non_negative_integer, &text};
+
+void require_memory_size(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!value.is_text() || parse_memory_size(*value.text())) return;
+    checker.refuse_value(value, path.text() + " must be a valid memory size, found '" + *value.text() + "'",
+                         "for example 4G or '1.5 GiB'");
+}
+
+yaml::Node size_in_bytes(yaml::Node const& value) {
+    if (!value.is_text()) return value;
+    auto const bytes = parse_memory_size(*value.text());
+    return bytes ? yaml::Node(yaml::Node::Scalar(*bytes), value.location()) : value;
+}
+
+constinit Type const memory_size{.shape = Shape::either,
+                                 .expected = "a memory size",
+                                 .alternatives = size_alternatives,
+                                 .merge = Merge::atomic,
+                                 .rule = require_memory_size,
+                                 .normalise = size_in_bytes};
+
+// A device: {host_path, container_path, mode}, or "/host:/container:mode".
+constexpr Key device_keys[] = {
+    required({"host_path", text, "", "the device on the host", into<&Device::host_path>}),
+    required({"container_path", text, "", "the device in the container", into<&Device::container_path>}),
+    {"mode", text, "mrw", "permissions: m (mknod), r (read), w (write)", into<&Device::mode>},
+};
+constinit Type const device_object = object_of(device_keys);
+constexpr Type const* device_alternatives[] = {&device_object, &text};
+
+struct DeviceText {
+    std::string_view host_path, container_path;
+    std::optional<std::string_view> mode;
+};
+
+std::optional<DeviceText> parse_device(std::string_view written) {
+    auto const parts = split(written, ':');
+    if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+    if (!parts[0].starts_with('/') || !parts[1].starts_with('/')) return std::nullopt;
+    if (parts.size() == 2) return DeviceText{parts[0], parts[1], std::nullopt};
+    if (parts[2].find_first_not_of("rwm") != std::string_view::npos) return std::nullopt;
+    return DeviceText{parts[0], parts[1], parts[2]};
+}
+
+void require_device(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!value.is_text() || parse_device(*value.text())) return;
+    checker.refuse_value(
+        value, path.text() + " must be /host/path:/container/path[:mode], found '" + *value.text() + "'");
+}
+
+yaml::Node device_as_object(yaml::Node const& value) {
+    auto const device = value.is_text() ? parse_device(*value.text()) : std::nullopt;
+    if (!device) return value;
+    auto const entry = [&](std::string_view key, std::string_view part) {
+        return yaml::Node::Entry{std::string(key), value.location(),
+                                 yaml::Node(yaml::Node::Scalar(std::string(part)), value.location())};
+    };
+    std::vector entries = {entry("host_path", device->host_path),
+                           entry("container_path", device->container_path)};
+    if (device->mode) entries.push_back(entry("mode", *device->mode));
+    return yaml::Node(std::move(entries), value.location());
+}
+
+constinit Type const device{.shape = Shape::either,
+                            .expected = "a map or a string",
+                            .alternatives = device_alternatives,
+                            .rule = require_device,
+                            .normalise = device_as_object};
+constinit Type const devices{
+    .shape = Shape::list, .item = &device, .merge = Merge::by_item_key, .item_key = "container_path"};
+
+constexpr Key resources_keys[] = {
+    {"slots_per_trial", non_negative_integer, "1",
+     "ranks of a trial, one slot each; 0: a task that needs none", into<&Resources::slots_per_trial>},
+    {"max_slots", non_negative_integer, "", "maximum number of slots of all trials at the same time",
+     into<&Resources::max_slots>},
+    {"resource_pool", text, R"("")", "the resource pool; empty: the default pool",
+     into<&Resources::resource_pool>},
+    {"priority", priority, "", "1 to 99; above 42: behind equal jobs; a lower number runs earlier",
+     into<&Resources::priority>},
+    {"weight", number, "1", "weight for a fair-share scheduler", into<&Resources::weight>},
+    {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>},
+    {"devices", devices, "[]", "device files for the container", into<&Resources::devices>},
+    {"is_single_node", boolean, "", "true: all slots must be on one node", into<&Resources::is_single_node>},
+    {"native_parallel", boolean, "false", "for Determined's legacy trial classes"},
+    ignored("only commands read it, trials have slots_per_trial", {"slots", integer, "", ""}),
+    ignored("agent labels have become resource pools", {"agent_label", text, "", ""}),
+};
+
+void require_target(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (*value.text() == ".")
+        checker.refuse_value(value, path.text() + R"(: container_path must not be ".")");
+}
+constinit Type const container_path{.shape = Shape::text, .rule = require_target};
+
+constexpr Key bind_mount_keys[] = {
+    required({"host_path", absolute_path, "", "the directory on the host", into<&BindMount::host_path>}),
+    required({"container_path", container_path, "", "the path in the container",
+              into<&BindMount::container_path>}),
+    {"read_only", boolean, "false", "true: read-only", into<&BindMount::read_only>},
+    {"propagation", text, "rprivate", "mount propagation", into<&BindMount::propagation>},
+};
+constinit Type const bind_mount = object_of(bind_mount_keys);
+
+// Keys that Determined does not have.
+constexpr std::string_view launch_choices[] = {"node", "rank"};
+constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
+constinit Type const launch = choice_of(launch_choices);
+constinit Type const mpi = choice_of(mpi_choices);
+constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
+constinit Type const signal_name = choice_of(signal_choices);
+constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
+
+constexpr std::string_view working_directory_choices[] = {"node-local", "shared"};
+constinit Type const working_directory = choice_of(working_directory_choices);
+
+/// Requires a relative path that stays below the working directory.
+void require_directory_inside(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& written = *value.text();
+    auto const parts = split(written, '/');
+    bool const goes_up = std::find(parts.begin(), parts.end(), "..") != parts.end();
+    if (!written.starts_with('/') && !goes_up && !clean_path(written).empty()) return;
+    checker.refuse_value(
+        value,
+        fmt::format("{} must be a directory below the working directory, found '{}'", path.text(), written),
+        "for example checkpoints/; slurm.working_directory: shared keeps all files");
+}
+
+yaml::Node clean_directory(yaml::Node const& value) {
+    if (!value.is_text()) return value;
+    return yaml::Node(yaml::Node::Scalar(clean_path(*value.text())), value.location());
+}
+
+constinit Type const directory_inside{
+    .shape = Shape::text, .rule = require_directory_inside, .normalise = clean_directory};
+constinit Type const directories_inside{
+    .shape = Shape::list, .item = &directory_inside, .merge = Merge::as_set};
+// A shell uses 126 and 127 for a command that it cannot run, and 128 and more for a signal.
+constinit Type const exit_code = integer_between(1, 125);
+constinit Type const exit_codes = list_of(exit_code);
+
+void require_pattern(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (value.text()->empty())
+        checker.refuse_value(value, path.text() + " is empty", "for example 'checkpoints/*.pt'");
+    if (value.text()->find("**") != std::string::npos)
+        checker.refuse_value(value, path.text() + ": '**' is not supported",
+                             "name each level: 'logs/*/checkpoints/*'");
+}
+constinit Type const pattern{.shape = Shape::text, .rule = require_pattern};
+constinit Type const patterns = list_of(pattern);
+constexpr Type const* progress_glob_alternatives[] = {&pattern, &patterns};
+
+yaml::Node pattern_as_list(yaml::Node const& value) {
+    return value.is_text() ? yaml::Node(yaml::Node::List{value}, value.location()) : value;
+}
+constinit Type const progress_glob{
+    .shape = Shape::either, .alternatives = progress_glob_alternatives, .normalise = pattern_as_list};
+
+// Slurm's range without the negative values, which only operators may use.
+constinit Type const nice = integer_between(0, 2'147'483'645);
+
+/// True for an experiment ("7") or a trial ("7.3").
+bool is_dependency(std::string_view text) {
+    auto const is_number = [](std::string_view digits) {
+        return !digits.empty() && digits.size() <= 9 &&
+               digits.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    auto const dot = text.find('.');
+    if (dot == std::string_view::npos) return is_number(text) && text.front() != '0';
+    return is_number(text.substr(0, dot)) && text.front() != '0' && is_number(text.substr(dot + 1));
+}
+
+/// \return A number as the text that the user wrote. As a number, trial 7.20 would be 7.2.
+yaml::Node number_as_written(yaml::Node const& value) {
+    if (value.integer() != nullptr)
+        return yaml::Node(yaml::Node::Scalar(std::to_string(*value.integer())), value.location());
+    auto const& where = value.location();
+    if (!value.is_number() || !where.is_written()) return value;
+    auto const line = where.source->line(where.line);
+    if (where.column == 0 || where.column > line.size()) return value;
+    auto const written = line.substr(where.column - 1, where.width);
+    return yaml::Node(yaml::Node::Scalar(std::string(written)), value.location());
+}
+
+void require_dependency(yaml::Node const& value, Path const& path, Checker& checker) {
+    // The layers of a configuration are checked before their values are normalised.
+    auto const written = number_as_written(value);
+    if (written.text() != nullptr && is_dependency(*written.text())) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be an experiment or a trial, found {}", path.text(), describe(value)),
+        "for example 7, or '7.3' for its trial 3");
+}
+
+constexpr Type const* dependency_alternatives[] = {&number, &text};
+constinit Type const dependency{.shape = Shape::either,
+                                .expected = "an experiment or a trial",
+                                .alternatives = dependency_alternatives,
+                                .rule = require_dependency,
+                                .normalise = number_as_written};
+constinit Type const dependencies{.shape = Shape::list, .item = &dependency, .merge = Merge::as_set};
+
+constinit Type const bad_node_memory = integer_between(0, 8760);
+constinit Type const hang_timeout = integer_between(10, 31'536'000);
+
+/// Reports the items that parse_sbatch_args() refuses.
+void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
+    std::vector<std::string> items;
+    for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");
+    for (auto& refusal : parse_sbatch_args(items).refused) {
+        auto const& item = value.items()[refusal.item];
+        if (!item.is_text()) continue;  // the wrong type is reported already
+        checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message,
+                             std::move(refusal.hint));
+    }
+}
+
+constexpr Key slurm_keys[] = {
+    {"slots_per_node", positive_integer, "", "slots on each node; default: from the pool",
+     into<&Slurm::slots_per_node>},
+    {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>},
+    {"sbatch_args", sbatch_args, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
+     into<&Slurm::sbatch_args>},
+    {"launch", launch, "",
+     "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
+     "slot",
+     into<&Slurm::launch>},
+    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>},
+    {"trials_per_node", positive_integer, "",
+     "number of small trials that share a node; default: as many as fit; 1: trials do not share",
+     into<&Slurm::trials_per_node>},
+    {"exclusive", boolean, "",
+     "true: whole nodes; false: only the slots of the trial, on nodes shared with other jobs; default: from "
+     "the pool",
+     into<&Slurm::exclusive>},
+    {"spare_nodes", non_negative_integer, "", "extra nodes that replace failed ones; default: none",
+     into<&Slurm::spare_nodes>},
+    {"forward_signals", signal_names, "",
+     "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
+     "should_preempt",
+     into<&Slurm::forward_signals>},
+    {"setup", text_list, "",
+     "shell lines that run once per node before the entrypoint: ['module load cuda', 'source "
+     "venv/bin/activate']",
+     into<&Slurm::setup>},
+    {"working_directory", working_directory, "",
+     "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial "
+     "work in one "
+     "directory on the shared storage",
+     into<&Slurm::working_directory>},
+    {"persist", directories_inside, "",
+     "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
+     "['checkpoints/']",
+     into<&Slurm::persist>},
+    {"preempted_exit_codes", exit_codes, "",
+     "exit codes of the program that ask for another place in the queue: [85]; default: none",
+     into<&Slurm::preempted_exit_codes>},
+    {"progress_glob", progress_glob, "",
+     "files whose newest change shows that a run made progress: 'checkpoints/*.pt'; default: checkpoints of "
+     "the "
+     "Core API",
+     into<&Slurm::progress_globs>},
+    {"hang_timeout", hang_timeout, "",
+     "seconds without a reported step or collective operation after which a run is ended as hung, with the "
+     "stacks of its ranks in the log; default: off",
+     into<&Slurm::hang_timeout_seconds>},
+    {"tensorboard", boolean, "",
+     "true: metrics are also written as files that TensorBoard reads; default: false",
+     into<&Slurm::tensorboard>},
+    {"log_wandb", boolean, "",
+     "true: what a script logs by wandb becomes the trial's metrics; default: false"},
+    {"log_mlflow", boolean, "",
+     "true: what a script logs by MLflow becomes the trial's metrics; default: false"},
+    {"compile_cache", boolean, "",
+     "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
+    {"after", dependencies, "",
+     "experiments and trials that must have ended well before this one starts: [7, 9.2]",
+     into<&Slurm::after>},
+    {"after_any", dependencies, "", "experiments and trials that must have ended before this one starts",
+     into<&Slurm::after_any>},
+    {"bad_node_memory", bad_node_memory, "",
+     "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
+     into<&Slurm::bad_node_memory_hours>},
+    {"event_hook", text, "",
+     "a shell command that runs when jobs are submitted and when a run starts, is preempted, fails or "
+     "completes, with the event as JSON on its standard input"},
+    {"health_check", boolean, "",
+     "true: before each run its nodes check their GPUs, network and disks, and a node that fails is left "
+     "out; "
+     "default: false"},
+    {"nice", nice, "",
+     "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
+     into<&Slurm::nice>},
+};
+constexpr Key pbs_keys[] = {
+    {"slots_per_node", positive_integer, "", "slots on each node"},
+    {"pbsbatch_args", text_list, "", "more options for PBS"},
+};
+
+}  // namespace
+
+constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};
+constinit Type const resources = object_of(resources_keys);
+constinit Type const bind_mounts{
+    .shape = Shape::list, .item = &bind_mount, .merge = Merge::by_item_key, .item_key = "container_path"};
+constinit Type const slurm = object_of(slurm_keys);
+constinit Type const pbs = object_of(pbs_keys);
+
+}  // namespace det::config::schema

@@ -1,0 +1,31 @@
+#include <det/foundation/text.hpp>
+#include <det/tracker/client/find_or_start_tracker.hpp>
+
+#include <fmt/format.h>
+
+namespace det::tracker::client {
+
+std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths) {
+    auto client = http::Client::make(http::UnixEndpoint{paths.socket()});
+    return client->get("/v1/tracker") ? std::move(client) : nullptr;
+}
+
+Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& environment,
+                                                            RootLayout const& root,
+                                                            StartSettings const& settings,
+                                                            ProcessRunner& runner) {
+    DET_TRY_ASSIGN(auto const paths, make_tracker_paths(environment, root));
+    if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
+    auto its_environment = environment;
+    its_environment.set("DET_ROOT", root.path().string());
+    std::vector<std::string> argv{settings.program.string(), "start"};
+    if (settings.port) argv.insert(argv.end(), {"--port", std::to_string(*settings.port)});
+    DET_TRY_ASSIGN(auto const output,
+                   runner.run({std::move(argv), std::move(its_environment), settings.timeout}));
+    if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
+    return Error{codes::process,
+                 fmt::format("the tracker did not start: {}", escape_control(trim(output.err))),
+                 fmt::format("see '{}'", paths.log().string())};
+}
+
+}  // namespace det::tracker::client
