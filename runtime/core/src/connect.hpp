@@ -27,8 +27,8 @@ std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Envir
 /// ignored: the wrapper then records a failure of this rank. Does nothing for an empty path.
 void start_recording_lost_peers(std::filesystem::path const& file);
 
-/// Ends start_recording_lost_peers() and removes the file. Called at the end, when other ranks may leave at
-/// any time.
+/// Ends what start_recording_lost_peers() began, and removes the file. Called at the end, when other ranks
+/// may leave at any time.
 void stop_recording_lost_peers(std::filesystem::path const& file);
 
 /// Connects this rank to all other ranks of the program: through shared memory within a node, and by the

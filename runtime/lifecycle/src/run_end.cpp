@@ -95,8 +95,9 @@ std::optional<RunOutcome> if_invalid(RunFacts const& facts) {
 /// the last rung, or before it was asked to stop: that trial is finished.
 std::optional<RunOutcome> if_stopped_by_search(RunFacts const& facts) {
     auto const& search = facts.search;
-    if (!search.report_error.empty())
-        return RunOutcome{Cause::failed, NextAction::stop, "the search can't go on: " + search.report_error};
+    if (!search.invalid_report_reason.empty())
+        return RunOutcome{Cause::failed, NextAction::stop,
+                          "the search can't go on: " + search.invalid_report_reason};
     bool const was_asked = facts.stop_reason == StopReason::search;
     bool const has_finished = facts.step_exit_code == 0 && !facts.preemption_acknowledged;
     if (search.end.empty() || (has_finished && (search.is_complete || !was_asked))) return std::nullopt;

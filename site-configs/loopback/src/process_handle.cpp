@@ -7,7 +7,6 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace det::loopback {
@@ -47,9 +46,7 @@ std::optional<ProcessHandle> ProcessHandle::open(ProcessIdentity const& identity
     return ProcessHandle(identity.pid, std::move(fd));
 }
 
-void ProcessHandle::signal(int number) const {
-    ::syscall(SYS_pidfd_send_signal, fd_.get(), number, nullptr, 0);
-}
+void ProcessHandle::signal(int number) const { (void)send_signal(fd_, pid_, number); }
 
 bool ProcessHandle::wait_until(Deadline const& deadline) const {
     for (;;) {

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
     BOOST_TEST((paused.stop_reason() == StopReason::search));
     BOOST_TEST((paused.on_time(start + 60s) == RunAction::kill));
     RunStateMachine mistaken(60s);
-    BOOST_TEST((mistaken.on_report_error(start) == RunAction::kill));
+    BOOST_TEST((mistaken.on_invalid_report(start) == RunAction::kill));
     BOOST_TEST((mistaken.on_search_end(start) == RunAction::wait));
 }
 

@@ -62,7 +62,7 @@ struct SupervisorFixture {
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
         return a;
     }
-    /// An batch_job whose job may be replaced by a new one.
+    /// A batch job that may be replaced by a new one.
     BatchJob replaceable_assignment() const {
         must(make_directories(experiment.events()));
         must(journal::append_event(experiment.events(),

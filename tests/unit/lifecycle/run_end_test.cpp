@@ -92,7 +92,7 @@ constexpr Row table[] = {
      Cause::stopped_by_search, NextAction::stop},
     {"reports that the search can't use end the trial at once",
      [](RunFacts& f) {
-         f.search.report_error = "no loss";
+         f.search.invalid_report_reason = "no loss";
          f.was_killed = true;
          f.step_exit_code = 143;
      },

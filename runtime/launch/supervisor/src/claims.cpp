@@ -42,11 +42,11 @@ Result<std::optional<std::uint32_t>> Claims::claim_next() {
     if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
     if (!batch_job_.spec.claims_trials()) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
-        DET_TRY_ASSIGN(earlier_, find_own_claims());
+        DET_TRY_ASSIGN(pending_, find_own_claims());
     }
-    while (!earlier_.empty()) {
-        auto const trial = earlier_.back();
-        earlier_.pop_back();
+    while (!pending_.empty()) {
+        auto const trial = pending_.back();
+        pending_.pop_back();
         DET_TRY_ASSIGN(bool const wanted, is_wanted(batch_job_.experiment.trial(trial)));
         if (wanted) return std::optional(trial);
     }
@@ -135,7 +135,7 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
     DET_TRY_ASSIGN(auto const replacement,
                    journal::find_or_create_replacement(batch_job_.experiment, spec.trial_count, trial,
                                                        is_packed ? own_claim() : ""));
-    if (is_packed && unavailable_.insert(replacement).second) earlier_.push_back(replacement);
+    if (is_packed && unavailable_.insert(replacement).second) pending_.push_back(replacement);
     return std::optional(replacement);
 }
 

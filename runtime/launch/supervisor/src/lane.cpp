@@ -165,8 +165,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                                     ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
                                     : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
-    RunFileWatch notice(record.layout());
-    RunFileWatch requeue_request(record.layout(), record.layout().requeue_request());
+    RunFileWatch notice(record.layout().preempt_notice());
+    RunFileWatch requeue_request(record.layout().requeue_request());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      watch,
@@ -224,7 +224,7 @@ RunAction Lane::follow_search() {
         return RunAction::wait;  // the next call tries again
     }
     auto const now = context_.clock.steady_now();
-    if (!search.report_error().empty()) return run_->machine.on_report_error(now);
+    if (!search.invalid_report_reason().empty()) return run_->machine.on_invalid_report(now);
     return search.end_decision() ? run_->machine.on_search_end(now) : RunAction::wait;
 }
 
@@ -306,11 +306,11 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
 /// Ends a run without a step, because of what earlier runs have reported to the search.
 Status Lane::end_before_start() {
     auto const& search = *run_->search;
-    if (search.report_error().empty())
+    if (search.invalid_report_reason().empty())
         return record_outcome({Cause::stopped_by_search, NextAction::stop,
                                "the search had ended it: " + search.describe_end()});
     lifecycle::RunOutcome outcome{Cause::failed, NextAction::stop,
-                                  "the search can't go on: " + search.report_error()};
+                                  "the search can't go on: " + search.invalid_report_reason()};
     DET_TRY(apply_to_search(outcome));
     return record_outcome(std::move(outcome));
 }
@@ -323,7 +323,7 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     auto const& search = *run_->search;
     facts.end = search.describe_end();
     facts.is_complete = search.end_decision() && search.end_decision()->decision == "complete";
-    facts.report_error = search.report_error();
+    facts.invalid_report_reason = search.invalid_report_reason();
     return facts;
 }
 

@@ -7,9 +7,10 @@
 
 namespace det::launch::supervisor {
 
-RunFileWatch::RunFileWatch(RunLayout const& run, std::filesystem::path file)
+RunFileWatch::RunFileWatch(std::filesystem::path file)
     : file_(std::move(file)), events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-    if (events_ && ::inotify_add_watch(events_.get(), run.path().c_str(), IN_CREATE | IN_MOVED_TO) < 0)
+    auto const directory = file_.parent_path();
+    if (events_ && ::inotify_add_watch(events_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO) < 0)
         events_.reset();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
-#include <det/protocol/directory_layout.hpp>
+
+#include <filesystem>
 
 namespace det::launch::supervisor {
 
@@ -10,11 +11,9 @@ namespace det::launch::supervisor {
 /// whatever the file system; otherwise the periodic check finds it.
 class RunFileWatch {
 public:
-    explicit RunFileWatch(RunLayout const& run) : RunFileWatch(run, run.preempt_notice()) {}
-    /// Detects another file in the run's directory in the same way.
-    RunFileWatch(RunLayout const& run, std::filesystem::path file);
+    explicit RunFileWatch(std::filesystem::path file);
 
-    /// Readable when a file of the run was created on this node; -1 if inotify is not available.
+    /// Readable when a file was created in the same directory on this node; -1 if inotify is not available.
     int fd() const { return events_.get(); }
     enum class Check { events, periodic };
     /// Returns true once, after the file has appeared. Check::events looks for the file only after an event.

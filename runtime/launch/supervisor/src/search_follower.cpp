@@ -70,10 +70,11 @@ std::optional<search::SearchReport> SearchFollower::read(Record const& record) {
         return search::SearchReport{steps_completed_, static_cast<double>(operation->length),
                                     operation->metric};
     auto const* metrics = std::get_if<MetricsReported>(&record);
-    if (metrics == nullptr || metrics->group != "validation" || !report_error_.empty()) return std::nullopt;
+    if (metrics == nullptr || metrics->group != "validation" || !invalid_report_reason_.empty())
+        return std::nullopt;
     auto const report = search::read_report(*metrics, format_);
     if (!report) {
-        report_error_ = report.error().message;
+        invalid_report_reason_ = report.error().message;
         return std::nullopt;
     }
     steps_completed_ = report->steps_completed;

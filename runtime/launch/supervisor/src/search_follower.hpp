@@ -28,7 +28,7 @@ public:
     std::optional<SearchDecision> const& end_decision() const { return search_.end_decision(); }
     std::string describe_end() const;
     /// Why the reports can't be used; empty while they can. The first such report ends the trial.
-    std::string const& report_error() const { return report_error_; }
+    std::string const& invalid_report_reason() const { return invalid_report_reason_; }
 
     Status add_failure() { return search_.add_failure(rungs_); }
     Status remove_entries() { return search_.remove_entries(rungs_); }
@@ -48,7 +48,7 @@ private:
     std::deque<journal::JournalTail> journals_;  // of all runs up to this one, in order
     std::deque<search::SearchReport> reports_;   // read, and not decided about yet
     std::uint64_t steps_completed_ = 0;          // of the last validation
-    std::string report_error_;
+    std::string invalid_report_reason_;
 };
 
 }  // namespace det::launch::supervisor

@@ -40,10 +40,10 @@ struct BadNodes {
 
 /// What the search knows about a trial.
 struct SearchFacts {
-    std::string end = {};           // why the search has ended the trial; empty: it has not
-    bool is_complete = false;       // the trial has trained to the last rung
-    std::string report_error = {};  // why the trial's reports can't be used; empty: they can
-    bool is_invalid = false;        // the program has reported that its hyperparameters are invalid
+    std::string end = {};                    // why the search has ended the trial; empty: it has not
+    bool is_complete = false;                // the trial has trained to the last rung
+    std::string invalid_report_reason = {};  // why the trial's reports can't be used; empty: they can
+    bool is_invalid = false;                 // the program has reported that its hyperparameters are invalid
 };
 
 /// The facts that a supervisor has when its step has ended.

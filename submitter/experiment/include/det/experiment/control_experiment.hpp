@@ -36,8 +36,9 @@ Result<TrialId> kill_trial(std::string const& id, Context& context);
 /// creation was interrupted and Slurm still has jobs of it.
 Status check_deletable(OpenExperiment const& experiment);
 /// Removes an experiment's files and checkpoints and cancels its orphan jobs. Keeps the checkpoints that
-/// other experiments start from and returns their UUIDs. Does not check the experiment's state. \pre
-/// check_deletable() succeeded
+/// other experiments start from and returns their UUIDs. Does not check the experiment's state.
+///
+/// \pre check_deletable() succeeded
 Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experiment, Context& context);
 
 /// Cancels the jobs of the experiment that are in Slurm but not in the experiment's record. An interrupted

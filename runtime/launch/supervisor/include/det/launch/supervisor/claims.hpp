@@ -40,7 +40,7 @@ private:
 
     BatchJob const& batch_job_;
     bool may_have_earlier_claims_;
-    std::vector<std::uint32_t> earlier_;   // claimed and not run yet: before a requeue, or as replacements
+    std::vector<std::uint32_t> pending_;   // claimed and not run yet: before a requeue, or as replacements
     std::set<std::uint32_t> unavailable_;  // claimed by this task or another one, or ended
 };
 

@@ -49,7 +49,7 @@ public:
     /// The search has ended the trial. Replaces the reason of an earlier request to stop.
     RunAction on_search_end(Time now);
     /// The search can't use what the program reports: its step is ended.
-    RunAction on_report_error(Time now) { return kill(now); }
+    RunAction on_invalid_report(Time now) { return kill(now); }
     /// The program has saved its work and asks for a requeue: its step is ended, as Slurm would do.
     RunAction on_requeue_request(Time now) { return kill(now); }
     /// The job as Slurm shows it; empty if Slurm does not answer or does not know the job.
