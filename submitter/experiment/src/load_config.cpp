@@ -18,6 +18,7 @@ struct Layers {
     std::string written;
     std::string changes_written = {};
     std::optional<std::string> template_file;
+    std::vector<yaml::Location> recorded = {};  // documents of an existing experiment
     Diagnostics found;
     bool all_read = true;  // if false, keys that seem missing are not reported
 
@@ -98,11 +99,16 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     auto const& overrides = sources.overrides;
     for (auto last = overrides.rbegin(); last != overrides.rend(); ++last) layers.add_override(*last);
     if (sources.changes) layers.add_changes(*sources.changes);
+    auto const above_record = layers.high_to_low.size();
     if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
     if (sources.text) {
         layers.add_text(*sources.text, sources.file.string());
     } else {
         layers.add_file(sources.file);
+    }
+    if (sources.secrets) {
+        for (auto i = above_record; i < layers.high_to_low.size(); ++i)
+            layers.recorded.push_back(layers.high_to_low[i].document.location());
     }
     if (sources.changes) layers.written = layers.changes_written;
     if (sources.template_name)
@@ -187,17 +193,16 @@ Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, Con
     merge.add(config::site_defaults(site, pool));
     merge.add(layers.high_to_low);
     auto const invariants = config::site_invariants(site, pool);
+    auto non_user_sources = layers.recorded;
+    non_user_sources.insert(non_user_sources.end(), {base.location(), site.document.location()});
     Diagnostics overruled;
-    for (auto const& layer : invariants) {
-        warn_overruled(layer.document, merge.merged(), "", {base.location(), site.document.location()},
-                       overruled);
-    }
+    for (auto const& layer : invariants)
+        warn_overruled(layer.document, merge.merged(), "", non_user_sources, overruled);
     warnings.append(config::mask_secrets(overruled, merge.merged()));
     merge.add(invariants);
     DET_TRY_ASSIGN(auto merged, std::move(merge).finish());
     auto config = config::read_experiment_config(merged);
     if (!config) return config::mask_secrets(config.error(), merged);
-    yaml::Location const non_user_sources[] = {base.location(), site.document.location()};
     auto const without_effect = config::find_keys_without_effect(config->effective, non_user_sources);
     warnings.append(config::mask_secrets(without_effect, merged));
     return config;

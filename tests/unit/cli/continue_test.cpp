@@ -40,6 +40,7 @@ BOOST_AUTO_TEST_CASE(a_completed_trial_continues_with_a_longer_length) {
 BOOST_AUTO_TEST_CASE(earlier_configurations_are_kept_and_changes_are_shown) {
     complete_single();
     BOOST_TEST(run("experiment continue 1 --config searcher.max_length.batches=200") == 0, err);
+    BOOST_TEST(!contains(err, "has no effect"), err);
     run_trial(0, finish(15));
     BOOST_TEST(run("experiment continue 1 --config max_restarts=1") == 0, err);
     auto const revisions = experiment(1).revisions();

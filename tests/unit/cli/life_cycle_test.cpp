@@ -180,6 +180,8 @@ BOOST_AUTO_TEST_CASE(a_fork_has_the_configuration_code_and_secrets_of_its_parent
     BOOST_TEST(create(" --config max_restarts=2") == 0, err);
     BOOST_TEST(run("experiment fork 11 --config name=again") == 0, err);
     BOOST_TEST(!contains(out + err, "hunter2"), err);
+    // Most values of the parent's effective configuration are defaults.
+    BOOST_TEST(!contains(err, "has no effect"), err);
     auto const parent = must(parse_spec(must(read_file(experiment(11).spec()))));
     auto const fork = must(parse_spec(must(read_file(experiment(12).spec()))));
     BOOST_TEST(fork.name == "again");
@@ -190,6 +192,8 @@ BOOST_AUTO_TEST_CASE(a_fork_has_the_configuration_code_and_secrets_of_its_parent
     BOOST_TEST(contains(must(read_file(experiment(12).secrets())), "hunter2"));
     BOOST_TEST(!contains(must(read_file(experiment(12).config())), "hunter2"));
     BOOST_TEST(ask("experiment describe 12")["parent_id"] == 11);
+    BOOST_TEST(run("experiment fork 11 --dry-run --config scheduling_unit=7") == 0, err);
+    BOOST_TEST(contains(err, "'scheduling_unit' has no effect"), err);
     must(remove_tree(root.contexts()));
     BOOST_TEST(run("experiment fork 11") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment fork 77") == to_int(ExitCode::absent));

@@ -26,8 +26,9 @@ struct ConfigSources {
     FindDefaultPools find_default_pools = {};
     /// A file with changes of `file`: each KEY and SECTION.KEY in it replaces the value in `file`.
     std::optional<std::filesystem::path> changes = {};
-    /// The secrets of the experiment that `file` belongs to; in `file` they are masked. This file need not
-    /// exist.
+    /// Set if `file` is the effective configuration of an experiment: the experiment's secrets, which are
+    /// masked in `file`. This file need not exist. There are no warnings about values of `file`, most of
+    /// which are defaults: those that the user set were judged when that experiment was created.
     std::optional<std::filesystem::path> secrets = {};
     /// The text of `file`, if it is not read from there. `file` is then its name in messages.
     std::optional<std::string> text = {};
