@@ -96,7 +96,7 @@ Error wrong_usage(Error error, CommandEntry const& entry) {
     auto& message = error.message;
     if (!message.empty())
         message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-    error.hint = fmt::format("see 'det-submit {} --help'", full_name(entry));
+    if (error.hint.empty()) error.hint = fmt::format("see 'det-submit {} --help'", full_name(entry));
     return error;
 }
 

@@ -1,5 +1,6 @@
 // The only file that includes CLI11, which takes 13 s to compile.
 #include <det/command_line/options.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
@@ -42,6 +43,28 @@ struct DefaultText {
     }
 };
 
+std::vector<std::string_view> long_names(std::vector<Option> const& options) {
+    std::vector<std::string_view> names{"--help"};
+    for (auto const& option : options) {
+        for (auto const name : split(option.names, ',')) {
+            if (name.starts_with("--")) names.push_back(name);
+        }
+    }
+    return names;
+}
+
+/// \param unexpected the words that CLI11 could not assign; not empty
+Error unexpected_word(std::vector<std::string> const& unexpected, std::vector<Option> const& options) {
+    auto const unknown =
+        std::ranges::find_if(unexpected, [](auto const& word) { return word.starts_with('-'); });
+    if (unknown == unexpected.end())
+        return Error{codes::usage, fmt::format("there is an argument too many: '{}'", unexpected.front())};
+    auto const typed = unknown->substr(0, unknown->find('='));
+    auto const near = nearest_word(typed, long_names(options));
+    return Error{codes::usage, fmt::format("there is no option '{}'", typed),
+                 near ? fmt::format("use '{}'", *near) : ""};
+}
+
 }  // namespace
 
 Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments, Words words) {
@@ -53,6 +76,8 @@ Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string
         app.parse(std::move(arguments));
     } catch (CLI::CallForHelp const&) {
         return Parsed{true, {}};
+    } catch (CLI::ExtrasError const&) {
+        return unexpected_word(app.remaining(), options);
     } catch (CLI::ParseError const& error) {
         return Error{codes::usage, error.what()};
     }

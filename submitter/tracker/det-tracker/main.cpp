@@ -65,7 +65,8 @@ int run(std::vector<std::string> const& arguments) {
     options.push_back({"--json", &session.wants_json, "print JSON"});
     auto parsed = command_line::parse(options, {arguments.begin() + 1, arguments.end()});
     if (!parsed) {
-        parsed.error().hint = fmt::format("see 'det-tracker {} --help'", name);
+        auto& hint = parsed.error().hint;
+        if (hint.empty()) hint = fmt::format("see 'det-tracker {} --help'", name);
         return fail(parsed.error());
     }
     if (parsed->asks_for_help) {

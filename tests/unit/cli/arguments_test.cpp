@@ -110,6 +110,12 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_comm
         "commands: checkpoint, completion, config, dump, experiment, job, resource-pool, search, site, "
         "task, template, trial, web");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "--follw", "--tial=3"}).message ==
+               "there is no option '--follw'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "--follw"}).hint == "use '--follow'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "--tial=3"}).hint == "use '--tail'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "-g"}).hint == "see 'det-submit trial logs --help'");
+    BOOST_TEST(refusal({"trial", "logs", "1", "2"}).message == "there is an argument too many: '2'");
     BOOST_TEST(refusal({"trial", "frobnicate"}).hint ==
                "it has: describe, download, kill, logs, metrics, profile, shell");
     BOOST_TEST(refusal({"trial", "frobnicate"}).message == "there is no command 'trial frobnicate'");

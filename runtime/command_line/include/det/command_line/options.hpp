@@ -35,9 +35,10 @@ struct Parsed {
     std::vector<std::string> remaining;  // with Words::leading: the first other word and all words after it
 };
 
-/// Sets the targets of the options that `arguments` holds. codes::usage if a word is unknown, a value is
-/// malformed or something required is missing. An option with a std::vector target takes one word each time
-/// that it is given; a positional argument with such a target takes any number of words.
+/// Sets the targets of the options that `arguments` holds. codes::usage if a word is unknown (the hint names
+/// the most similar option, if there is one), a value is malformed or something required is missing. An
+/// option with a std::vector target takes one word each time that it is given; a positional argument with
+/// such a target takes any number of words.
 Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments,
                      Words words = Words::all);
 
