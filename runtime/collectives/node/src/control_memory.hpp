@@ -38,7 +38,7 @@ struct alignas(apart_bytes) Counter {
     std::atomic<std::uint64_t> value;
 };
 
-/// A rank's flag of the control channel.
+/// The flag of one rank, as collectives::SharedFlags reads and writes it.
 struct alignas(apart_bytes) Flag {
     std::atomic<std::uint64_t> value;
 };

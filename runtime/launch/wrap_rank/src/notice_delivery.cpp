@@ -49,7 +49,7 @@ bool contains(std::string_view mask, int signal) {
     return (value >> ((signal - 1) % 4) & 1) != 0;
 }
 
-/// These programs block the signals that they forward.
+/// Whether a program with this name is one of det-submit's, which block the signals that they forward.
 bool is_own_program(std::string_view name) {
     constexpr std::array<std::string_view, 3> launchers{"det-wrap-rank", "det-launch", "det-rsh"};
     return std::find(launchers.begin(), launchers.end(), name) != launchers.end();
