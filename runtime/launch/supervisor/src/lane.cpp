@@ -3,7 +3,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/make_step_request.hpp>
 #include <det/launch/supervisor/run_environment.hpp>
 #include <det/launch/supervisor/skip_step_ids.hpp>
@@ -19,13 +18,12 @@
 #include <fmt/format.h>
 #include <iterator>
 
+#include "excluded_nodes.hpp"
 #include "free_port.hpp"
 #include "gather_run_facts.hpp"
 
 namespace det::launch::supervisor {
 namespace {
-
-using Hosts = std::vector<std::string>;
 
 /// The event of slurm.event_hook for the end of a run; empty for the causes that are not reported.
 std::string_view event_of(Cause cause) {
@@ -36,36 +34,6 @@ std::string_view event_of(Cause cause) {
     bool const has_failed = counts_against_max_restarts(cause) || cause == Cause::node_failed ||
                             cause == Cause::not_launched || cause == Cause::invalid_hyperparameters;
     return has_failed ? events::failed : "";
-}
-
-/// As many of the job's nodes as the run needs, without the nodes that the trial must not use if possible.
-Result<std::string> choose_hosts(BatchJob const& batch_job, Hosts const& bad) {
-    if (batch_job.spec.spare_nodes == 0) return batch_job.hosts;
-    DET_TRY_ASSIGN(auto hosts, expand_host_list(batch_job.hosts));
-    auto const needed = static_cast<std::size_t>(batch_job.spec.shape.nodes);
-    auto good = hosts;
-    std::erase_if(good,
-                  [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
-    // If there are too few good nodes, the run uses the first nodes of the job.
-    auto& chosen = good.size() >= needed ? good : hosts;
-    chosen.resize(std::min(chosen.size(), needed));
-    return compress_host_list(chosen);
-}
-
-/// The nodes on which runs of any trial of the experiment failed.
-Hosts bad_hosts_of(BatchJob const& batch_job) {
-    Hosts hosts;
-    auto const nodes = journal::load_bad_nodes(RootLayout(batch_job.spec.root));
-    if (!nodes) return hosts;
-    for (auto const& node : *nodes) {
-        if (node.experiment == batch_job.spec.id) hosts.push_back(node.host);
-    }
-    return hosts;
-}
-
-std::string join_host_lists(std::string const& before, Hosts const& hosts) {
-    auto const more = compress_host_list(hosts);
-    return before.empty() || more.empty() ? before + more : before + "," + more;
 }
 
 /// Uses up the step numbers that a lost incarnation of this job may still use.
@@ -374,28 +342,9 @@ Status Lane::record_end(lifecycle::RunOutcome outcome) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
     auto const recorded = run_->record.end(context_.clock.now(), outcome, run_->exit_code);
-    remember_bad_nodes(outcome);
+    remember_bad_nodes(batch_job_, context_, outcome);
     run_->outcome = std::move(outcome);
     return recorded;
-}
-
-/// Records the bad nodes for the other trials of the experiment and for other experiments, and excludes them
-/// from the tasks of the array that still wait.
-void Lane::remember_bad_nodes(lifecycle::RunOutcome const& outcome) {
-    auto const& spec = batch_job_.spec;
-    if (outcome.bad_hosts.empty()) return;
-    for (auto const& host : outcome.bad_hosts) {
-        auto const remembered = journal::remember_bad_node(
-            RootLayout(spec.root), {host, spec.id, context_.clock.now(), outcome.message});
-        if (!remembered) context_.log(fmt::format("node {}: {}", host, remembered.error().message));
-    }
-    if (!batch_job_.job.task || spec.trial_count == 1) return;
-    auto const excluded = join_host_lists(spec.excluded_nodes, bad_hosts_of(batch_job_));
-    auto const changed = context_.slurm.update_job({batch_job_.job.job, {}}, {.excluded_nodes = excluded});
-    // Slurm refuses the change for tasks that run, and makes it for the others.
-    if (!changed && changed.error().code != codes::slurm_refused)
-        context_.log(fmt::format("other trials may get {} too: {}", compress_host_list(outcome.bad_hosts),
-                                 changed.error().message));
 }
 
 void Lane::wait_and_clear() {

@@ -120,7 +120,6 @@ private:
     Status record_outcome(lifecycle::RunOutcome outcome);
     Status record_end(lifecycle::RunOutcome outcome);
     void notify(std::string_view event, std::string const& message, std::string_view next) const;
-    void remember_bad_nodes(lifecycle::RunOutcome const& outcome);
     void mark_abandoned();
 
     BatchJob const& batch_job_;
