@@ -1,15 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "job/move_requests.hpp"
 
 namespace det::cli {
-
-/// A requested move: ID.OPERATION=VALUE for `job update-batch`; other commands make it from their arguments.
-struct MoveRequest {
-    std::string id, operation, value;
-};
 
 struct MoveOptions {
     bool is_dry_run = false;
