@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "deadline.hpp"
+#include "enter_root.hpp"
 #include "error_codes.hpp"
 #include "freezer_cgroup.hpp"
 #include "mounts.hpp"
-#include "root_file_system.hpp"
 #include "slurm_config.hpp"
 
 namespace det::loopback {

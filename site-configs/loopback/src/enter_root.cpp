@@ -1,4 +1,4 @@
-#include "root_file_system.hpp"
+#include "enter_root.hpp"
 
 #include <det/foundation/files.hpp>
 
