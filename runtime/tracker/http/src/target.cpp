@@ -18,11 +18,16 @@ int hex_digit(char c) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-Result<std::string> decode(std::string_view text, bool plus_is_space) {
+/// Where in a target a text is.
+enum class Part { path, parameter_name, parameter_value };
+
+/// The value of a parameter is any text, such as the name that a program gave a metric.
+Result<std::string> decode(std::string_view text, Part part) {
     std::string decoded;
     for (std::size_t at = 0; at < text.size(); ++at) {
         if (text[at] != '%') {
-            decoded += plus_is_space && text[at] == '+' ? ' ' : text[at];
+            if (is_control(text[at])) return bad_target("the path or the query has a control byte");
+            decoded += part != Part::path && text[at] == '+' ? ' ' : text[at];
             continue;
         }
         int const high = at + 1 < text.size() ? hex_digit(text[at + 1]) : -1;
@@ -32,7 +37,7 @@ Result<std::string> decode(std::string_view text, bool plus_is_space) {
         decoded += static_cast<char>(high * 16 + low);
         at += 2;
     }
-    if (std::ranges::any_of(decoded, is_control))
+    if (part != Part::parameter_value && std::ranges::any_of(decoded, is_control))
         return bad_target("the path or the query has a control byte");
     if (!is_valid_utf8(decoded)) return bad_target("the path or the query is not valid UTF-8");
     return decoded;
@@ -43,7 +48,7 @@ Result<std::vector<std::string>> parse_path(std::string_view path) {
     std::vector<std::string> segments;
     if (path == "/") return segments;
     for (auto const part : split(path.substr(1), '/')) {
-        DET_TRY_ASSIGN(auto segment, decode(part, false));
+        DET_TRY_ASSIGN(auto segment, decode(part, Part::path));
         if (segment.empty() || segment == "." || segment == "..")
             return bad_target("the path has an empty segment, '.' or '..'");
         if (segment.find('/') != std::string::npos) return bad_target("the path has an encoded '/'");
@@ -57,8 +62,9 @@ Result<Query> parse_query(std::string_view text) {
     for (auto const part : split(text, '&')) {
         if (part.empty()) continue;
         auto const equals = std::min(part.find('='), part.size());
-        DET_TRY_ASSIGN(auto name, decode(part.substr(0, equals), true));
-        DET_TRY_ASSIGN(auto value, decode(part.substr(std::min(equals + 1, part.size())), true));
+        DET_TRY_ASSIGN(auto name, decode(part.substr(0, equals), Part::parameter_name));
+        DET_TRY_ASSIGN(auto value,
+                       decode(part.substr(std::min(equals + 1, part.size())), Part::parameter_value));
         if (name.empty()) return bad_target("a parameter of the query has no name");
         if (query.size() == query_parameters_max)
             return bad_target(fmt::format("the query has more than {} parameters", query_parameters_max));

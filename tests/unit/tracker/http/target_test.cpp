@@ -20,14 +20,20 @@ BOOST_AUTO_TEST_CASE(a_path_and_a_query_are_decoded_once) {
 }
 
 BOOST_DATA_TEST_CASE(ambiguous_targets_are_refused,
-                     (std::vector<std::string>{"",       "v1",        "*",         "http://localhost/v1",
-                                               "//",     "/v1/",      "/v1//x",    "/.",
-                                               "/..",    "/v1/../x",  "/%2e%2e/x", "/a%2Fb",
-                                               "/a%",    "/a%2",      "/a%zz",     "/a%00b",
-                                               "/a%0ab", "/a%7f",     "/%ff",      "/%c0%af",
-                                               "/v1#x",  "/?a=1&a=2", "/?=1",      "/?a=%0d%0a",
-                                               "/?a=%ff"})) {
+                     (std::vector<std::string>{"",        "v1",        "*",         "http://localhost/v1",
+                                               "//",      "/v1/",      "/v1//x",    "/.",
+                                               "/..",     "/v1/../x",  "/%2e%2e/x", "/a%2Fb",
+                                               "/a%",     "/a%2",      "/a%zz",     "/a%00b",
+                                               "/a%0ab",  "/a%7f",     "/%ff",      "/%c0%af",
+                                               "/v1#x",   "/?a=1&a=2", "/?=1",      "/?a=\x01",
+                                               "/?a=%ff", "/?a%0d=1"})) {
     BOOST_TEST(must_fail(parse_target(sample)).code.name == codes::bad_request.name);
+}
+
+BOOST_AUTO_TEST_CASE(the_value_of_a_parameter_is_any_text) {
+    std::string const name("a\x01 \r\n\x7f\0b", 8);
+    auto const target = must(parse_target("/series?metric=" + percent_encode(name)));
+    BOOST_TEST(target.query.at("metric") == name);
 }
 
 BOOST_AUTO_TEST_CASE(limits_of_targets_hold_on_both_sides) {

@@ -49,8 +49,8 @@ inline constexpr std::size_t query_parameters_max = 32;
 
 /// Splits and decodes the target of a request. Fails with codes::bad_request for a target that does not
 /// begin with '/', has a fragment, an empty segment, a segment '.' or '..', an invalid escape sequence, an
-/// encoded '/', a control byte or invalid UTF-8, a parameter twice or without a name, or exceeds a limit.
-/// Pure.
+/// encoded '/', invalid UTF-8, a control byte that is not an escape sequence in the value of a parameter, a
+/// parameter twice or without a name, or exceeds a limit. Pure.
 Result<Target> parse_target(std::string_view target);
 
 /// Encodes all bytes except letters, digits and "-._~" as %XX: for a segment of a path, or a name or value of
