@@ -1,8 +1,10 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/export/export.hpp>
+#include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/index/tables.hpp>
 #include <det/tracker/ingest/ingester.hpp>
@@ -18,17 +20,44 @@
 namespace det::tracker::program {
 namespace {
 
-/// Updates the experiment in the index: by the tracker if one runs, else by this process.
-Status refresh_index(Tracker const& tracker, ExperimentId id) {
-    DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
-    if (lock) {
-        DET_TRY_ASSIGN(auto index, ingest::open_or_rebuild_index(tracker.paths.index(), tracker.root));
-        DET_TRY(ingest::Ingester(std::move(index), tracker.root).refresh(id, {}));
-        return Ok{};
-    }
-    if (auto const client = client::find_tracker(tracker.paths))
-        DET_TRY(client->get("/v1/records/experiments/" + to_string(id)));
+/// Updates the experiments in the index, which no other process writes as long as the lock is held.
+Status refresh_index(Tracker const& tracker, std::vector<ExperimentId> const& ids) {
+    DET_TRY_ASSIGN(auto index, ingest::open_or_rebuild_index(tracker.paths.index(), tracker.root));
+    ingest::Ingester ingester(std::move(index), tracker.root);
+    for (auto const id : ids) DET_TRY(ingester.refresh(id, {}));
     return Ok{};
+}
+
+/// Lets the tracker update the experiments in the index.
+/// \return whether the index has them now: false if no tracker answers in time, or if it cannot write its
+/// index.
+bool tracker_refreshes_index(Tracker const& tracker, std::vector<ExperimentId> const& ids) {
+    auto const client = client::find_tracker(tracker.paths, {.response_time = std::chrono::seconds(10)});
+    if (!client) return false;
+    for (auto const id : ids) {
+        // The error of an experiment that does not exist is that of the export.
+        auto const record = client->get("/v1/records/experiments/" + to_string(id));
+        if (!record && record.error().code != codes::no_such_experiment) return false;
+    }
+    auto const text = client->get("/v1/tracker");
+    if (!text) return false;
+    auto const description = Json::parse(*text, nullptr, false);
+    return description.is_object() && description.contains("index_error") &&
+           description["index_error"].is_null();
+}
+
+/// Opens the records of the experiments as they are now: in the index, or in the journals if the index can't
+/// be brought up to date, because another process holds it.
+Result<std::unique_ptr<history::History>> open_current_history(Tracker const& tracker,
+                                                               std::vector<ExperimentId> const& ids) {
+    using Opened = std::unique_ptr<history::History>;
+    DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
+    if (lock) DET_TRY(refresh_index(tracker, ids));
+    if (!lock && !tracker_refreshes_index(tracker, ids))
+        return Opened(std::make_unique<history::JournalHistory>(tracker.root));
+    auto const& root = tracker.root.path();
+    DET_TRY_ASSIGN(auto index, index::open_index(tracker.paths.index(), root, index::Access::read));
+    return Opened(std::make_unique<index::IndexHistory>(std::move(index), root));
 }
 
 /// The trials that an id means: "7.0" is one, "7" all of the experiment.
@@ -69,19 +98,18 @@ public:
         if (session.wants_json)
             return Error{codes::usage, "--json is not for export", "use '--format jsonl'"};
         DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        std::vector<ExperimentId> experiments;
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment_of(text));
-            DET_TRY(refresh_index(tracker, id));
+            experiments.push_back(id);
         }
-        auto const& root = tracker.root.path();
-        DET_TRY_ASSIGN(auto index, index::open_index(tracker.paths.index(), root, index::Access::read));
-        index::IndexHistory history(std::move(index), root);
+        DET_TRY_ASSIGN(auto const history, open_current_history(tracker, experiments));
         std::vector<TrialId> trials;
         for (auto const& text : ids_) {
-            DET_TRY_ASSIGN(auto const some, list_trials(history, text));
+            DET_TRY_ASSIGN(auto const some, list_trials(*history, text));
             trials.insert(trials.end(), some.begin(), some.end());
         }
-        DET_TRY(write(history, trials, session));
+        DET_TRY(write(*history, trials, session));
         return ExitCode::done;
     }
 

@@ -270,6 +270,29 @@ BOOST_AUTO_TEST_CASE(the_page_of_an_experiment_is_exported_as_one_file) {
     BOOST_TEST(must(read_file(file)) == html);
 }
 
+BOOST_AUTO_TEST_CASE(any_name_of_a_metric_is_exported_as_a_page) {
+    ExampleRoot example(root.path());
+    example.create(1, 1);
+    example.step({{1}, 0});
+    std::string const name("lo\x01ss\n\x1b[2J<b>&%", 15);
+    example.run_of({{1}, 0}).append(MetricsReported{UtcTime{7}, "a\tgroup", 1, Json{{name, 0.5}}});
+    auto const file = directory / "page.html";
+    auto const done = must(runner.run(
+        {{test::built_path("bin/det-submit"), "experiment", "export", "1", "--html", file.string()},
+         environment,
+         60s}));
+    BOOST_REQUIRE_MESSAGE(done.exit_code == 0, done.err);
+    auto const html = must(read_file(file));
+    auto const begin = html.find("id=\"snapshot\">") + std::string("id=\"snapshot\">").size();
+    auto const answers = Json::parse(html.substr(begin, html.find("</script>", begin) - begin))["answers"];
+    auto const address =
+        "experiments/1/series?group=a%09group&metric=" + http::percent_encode(name) + "&axis=";
+    for (auto const* axis : {"steps", "time"}) {
+        BOOST_REQUIRE(answers.contains(address + axis));
+        BOOST_TEST(answers[address + axis]["trials"][0]["values"] == Json::array({0.5}));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(every_command_has_a_page) {
     for (auto const* name : {"serve", "start", "status", "stop"}) {
         auto const page = run({name, "--help"});
@@ -326,6 +349,47 @@ BOOST_AUTO_TEST_CASE(an_export_has_what_is_in_the_journals_with_and_without_a_tr
     BOOST_TEST(path_exists(directory / "events" / "1.0" / "events.out.tfevents.000000.det"));
     BOOST_TEST(run({"export", "9"}).exit_code == 4);
     BOOST_TEST(run({"export", "1", "--json"}).exit_code == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_export_is_up_to_date_while_another_process_holds_the_index) {
+    ExampleRoot example(root.path());
+    example.create(1, 1);
+    for (int step = 0; step < 10; ++step) example.step({{1}, 0});
+    BOOST_REQUIRE(run({"rebuild"}).exit_code == 0);
+    auto const old = run({"export", "1"}).out;
+    for (int step = 0; step < 10; ++step) example.step({{1}, 0});
+    example.create(2, 1);
+    for (int step = 0; step < 10; ++step) example.step({{2}, 0});
+    ProcessOutput held, second, absent;
+    {
+        auto const lock = must(client::TrackerLock::try_take(paths()));
+        BOOST_REQUIRE(lock.has_value());
+        held = run({"export", "1"});
+        second = run({"export", "2"});
+        absent = run({"export", "9"});
+    }
+    BOOST_TEST(held.exit_code == 0, held.err);
+    BOOST_TEST(held.out != old);
+    BOOST_TEST(held.out == run({"export", "1"}).out);
+    BOOST_TEST(second.exit_code == 0, second.err);
+    BOOST_TEST(second.out == run({"export", "2"}).out);
+    BOOST_TEST(absent.exit_code == 4);
+}
+
+BOOST_AUTO_TEST_CASE(an_export_is_up_to_date_while_a_tracker_hangs) {
+    ExampleRoot example(root.path());
+    example.create(1, 1);
+    for (int step = 0; step < 10; ++step) example.step({{1}, 0});
+    BOOST_REQUIRE(run({"start"}).exit_code == 0);
+    auto const old = run({"export", "1"}).out;
+    auto const tracker = must(client::find_state(paths())).value();
+    for (int step = 0; step < 10; ++step) example.step({{1}, 0});
+    BOOST_REQUIRE(::kill(tracker.pid, SIGSTOP) == 0);
+    auto const exported = run({"export", "1"});
+    BOOST_REQUIRE(::kill(tracker.pid, SIGCONT) == 0);
+    BOOST_TEST(exported.exit_code == 0, exported.err);
+    BOOST_TEST(exported.out != old);
+    BOOST_TEST(exported.out == run({"export", "1"}).out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,8 +5,8 @@
 
 namespace det::tracker::client {
 
-std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths) {
-    auto client = http::Client::make(http::UnixEndpoint{paths.socket()});
+std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths, http::ClientLimits const& limits) {
+    auto client = http::Client::make(http::UnixEndpoint{paths.socket()}, limits);
     return client->get("/v1/tracker") ? std::move(client) : nullptr;
 }
 

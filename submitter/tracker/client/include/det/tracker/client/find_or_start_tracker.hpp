@@ -17,8 +17,9 @@ struct StartSettings {
     std::optional<std::uint16_t> port = {};  // a tracker that is started listens there too; 0: any free port
 };
 
-/// A client of the tracker of this root that runs on this host; nullptr if none answers.
-std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths);
+/// A client of the tracker of this root that runs on this host; nullptr if none answers within the limits,
+/// which are those of the client too.
+std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths, http::ClientLimits const& limits = {});
 
 /// Like find_tracker, but starts a tracker if none answers, with `det-tracker start`, and waits until it
 /// answers. Fails with codes::process and the output of det-tracker, or codes::timed_out.
