@@ -1,6 +1,6 @@
-// The guides of docs/, followed line by line on a cluster of two nodes: files are written, commands run, and
-// what the guide says that they print is compared with what they print. DET_TEST_GUIDE=NAME follows one guide
-// only.
+// README.md and the guides of docs/, followed line by line on a cluster of two nodes: files are written,
+// commands run, and what the guide says that they print is compared with what they print. DET_TEST_GUIDE=NAME
+// follows one guide only.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -43,7 +43,8 @@ struct Site : LoopbackCluster {
 /// Follows one guide: keeps directory and variables from block to block, as a reader's shell does.
 class Reader {
 public:
-    Reader(Site const& site, std::string const& guide) : site_(site), name_(guide) {
+    Reader(Site const& site, std::string const& file)
+        : site_(site), file_(file), name_(fs::path(file).stem()) {
         site_.shell(
             fmt::format("mkdir {0} && cd {0} && export DET_ROOT=$PWD/root PATH=$HOME/det/bin:$PATH && "
                         "export -p >../{0}.env && echo \"cd $PWD\" >>../{0}.env",
@@ -54,7 +55,7 @@ public:
     std::string const& output() const { return output_; }
 
     void follow(GuideBlock const& block) {
-        auto const where = fmt::format("docs/{}.md:{}", name_, block.line);
+        auto const where = fmt::format("{}:{}", file_, block.line);
         BOOST_TEST_CONTEXT(where) {
             switch (block.kind) {
                 case Kind::file:
@@ -104,20 +105,20 @@ private:
     }
 
     Site const& site_;
-    std::string name_;
+    std::string file_;
+    std::string name_;  // of its directory
     std::string output_;
 };
 
-std::vector<std::string> guide_names() {
-    std::vector<std::string> names;
+/// README.md and the guides, by their paths below the source tree.
+std::vector<std::string> guide_files() {
+    std::vector<std::string> files{"README.md"};
+    for (auto const& file : must(list_directory(test::source_path("docs"))))
+        if (file.ends_with(".md") && file != "README.md") files.push_back("docs/" + file);
+    std::ranges::sort(files);
     auto const* const only = std::getenv("DET_TEST_GUIDE");
-    for (auto const& file : must(list_directory(test::source_path("docs")))) {
-        if (!file.ends_with(".md") || file == "README.md") continue;
-        auto const name = file.substr(0, file.size() - 3);
-        if (only == nullptr || name == only) names.push_back(name);
-    }
-    std::ranges::sort(names);
-    return names;
+    if (only != nullptr) std::erase_if(files, [&](fs::path const& file) { return file.stem() != only; });
+    return files;
 }
 
 }  // namespace guides
@@ -142,10 +143,12 @@ BOOST_AUTO_TEST_CASE(what_a_guide_wants_is_read_from_its_blocks) {
 
 BOOST_AUTO_TEST_CASE(each_guide_does_what_it_says) {
     Site const site;
-    BOOST_REQUIRE(!guide_names().empty());
-    for (auto const& name : guide_names()) {
-        auto const blocks = test::parse_guide(must(read_file(test::source_path("docs/" + name + ".md"))));
-        Reader reader(site, name);
+    BOOST_REQUIRE(!guide_files().empty());
+    for (auto const& file : guide_files()) {
+        auto const blocks = test::parse_guide(must(read_file(test::source_path(file))));
+        bool const has_commands = std::ranges::count(blocks, Kind::commands, &GuideBlock::kind) > 0;
+        BOOST_TEST((has_commands || file != "README.md"), "README.md has no command to follow");
+        Reader reader(site, file);
         for (auto const& block : blocks) reader.follow(block);
     }
 }
