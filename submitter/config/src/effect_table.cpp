@@ -1,8 +1,10 @@
 #include "effect_table.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/protocol/trial_class.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace det::config::schema {
 namespace effects {
@@ -80,26 +82,35 @@ std::string_view if_without_hook(Node const& config) {
                : "only the command of slurm.event_hook gets it, which is not set";
 }
 
-/// True if the entrypoint contains the text. A script that the entrypoint starts is not read.
-bool entrypoint_names(Node const& config, std::string_view text) {
-    auto const has_text = [&](Node const& word) {
-        return word.text() != nullptr && word.text()->find(text) != std::string::npos;
-    };
+/// The words of the entrypoint: one if it is a string. A script that the entrypoint starts is not read.
+std::vector<std::string> entrypoint_of(Node const& config) {
+    std::vector<std::string> words;
     auto const* entrypoint = find(config, "entrypoint");
-    return entrypoint != nullptr &&
-           (has_text(*entrypoint) || std::ranges::any_of(entrypoint->items(), has_text));
+    if (entrypoint == nullptr) return words;
+    if (entrypoint->text() != nullptr) words.push_back(*entrypoint->text());
+    for (auto const& item : entrypoint->items())
+        if (item.text() != nullptr) words.push_back(*item.text());
+    return words;
+}
+
+TrialClassLaunch trial_class_launch(Node const& config) {
+    return find_trial_class_launch(entrypoint_of(config));
+}
+
+/// True if determined.exec.harness trains a PyTorchTrial.
+bool trains_trial_class(Node const& config) { return trial_class_launch(config) != TrialClassLaunch::none; }
+
+/// True if horovodrun may start the ranks: the entrypoint names it, or only a trial class, which it starts
+/// where Horovod is installed.
+bool may_run_horovod(Node const& config) {
+    return trial_class_launch(config) == TrialClassLaunch::by_name ||
+           std::ranges::any_of(entrypoint_of(config),
+                               [](auto const& word) { return word.find("horovod") != std::string::npos; });
 }
 
 std::string_view if_no_horovod(Node const& config) {
-    return entrypoint_names(config, "horovod")
-               ? ""
-               : "only det-launch horovod reads it, which the entrypoint does not name";
-}
-
-/// True if determined.exec.harness trains a PyTorchTrial: the entrypoint starts it, or names --trial, for
-/// which det-launch starts it.
-bool trains_trial_class(Node const& config) {
-    return entrypoint_names(config, "determined.exec.harness") || entrypoint_names(config, "--trial");
+    return may_run_horovod(config) ? ""
+                                   : "only det-launch horovod reads it, which the entrypoint does not name";
 }
 
 std::string_view if_no_trial_class(Node const& config) {
@@ -109,7 +120,7 @@ std::string_view if_no_trial_class(Node const& config) {
 }
 
 std::string_view if_no_trial_class_or_horovod(Node const& config) {
-    bool const is_read = trains_trial_class(config) || entrypoint_names(config, "horovod");
+    bool const is_read = trains_trial_class(config) || may_run_horovod(config);
     return is_read ? ""
                    : "only a trial class and det-launch horovod read it, and the entrypoint names neither";
 }
@@ -138,6 +149,8 @@ constexpr std::string_view kept = "retention/the_example_of_determineds_document
 constexpr std::string_view shown = "cli/names_descriptions_and_labels_change_and_are_shown";
 constexpr std::string_view wckey = "plan/vector_70_the_project_is_the_wckey";
 constexpr std::string_view rungs = "search/brackets_are_those_of_determined";
+constexpr std::string_view required_container =
+    "plan/a_container_that_is_required_where_none_runs_is_an_error";
 constexpr std::string_view image = "plan/an_image_becomes_a_container_of_the_pools_runtime";
 constexpr std::string_view variables_test =
     "launch/variables_of_det_submit_override_the_users_which_override_the_jobs";
@@ -205,7 +218,8 @@ constexpr KeyEffect rows[] = {
     {"resources.is_single_node", us, "more than one node is refused",
      "plan/what_must_be_on_a_single_node_is_refused_where_it_needs_two"},
     {"resources.native_parallel", nothing, "Determined no longer reads it", unread_here},
-    {"environment.image", us, "the container of the entrypoint", image},
+    {"environment.image", us, "the container of the entrypoint; none where the pool runs no containers",
+     image},
     {"environment.environment_variables", us, "the environment of the ranks", variables_test},
     {"environment.ports", us,
      "DET_PORT_<NAME> and DET_PORTS: the port, or a free one if it is taken on the first node", ports},
@@ -230,6 +244,7 @@ constexpr KeyEffect rows[] = {
     {"slurm.sbatch_args", us, "options of sbatch", "plan/the_users_options_come_last_each_in_one_word"},
     {"slurm.exclusive", us, "whole nodes, or the slots of the trial only",
      "plan/a_trial_on_a_shared_node_asks_for_its_slots_and_their_share"},
+    {"slurm.container", us, "an image that can't be used is an error", required_container},
     {"slurm.launch", us, "one task per node or per slot",
      "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},
     {"slurm.mpi", us, "srun's --mpi", "launch/the_step_runs_the_wrapper_on_every_slot_or_on_every_node"},

@@ -105,11 +105,23 @@ ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime ru
 std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site::Site const& site,
                                             SubmissionPlan const& plan, Diagnostics& found) {
     auto const runtime = plan.pool.container_runtime;
-    auto const image = image_of(config, plan.shape.slot_type);
-    bool const has_container = image && runtime != ContainerRuntime::none;
-    if (!image) return std::nullopt;
+    auto const type = plan.shape.slot_type;
+    auto const image = image_of(config, type);
+    bool const is_required = config.slurm.container == config::ContainerUse::required;
+    if (!image) {
+        if (is_required)
+            found.report(with_location(
+                config, "slurm.container",
+                Error{
+                    codes::missing_key,
+                    fmt::format("slurm.container is 'required', and there is no image for slots of type '{}'",
+                                to_string(type)),
+                    "name it under environment.image"}));
+        return std::nullopt;
+    }
+    bool const has_container = runtime != ContainerRuntime::none;
     warn_of_unused(config, has_container, runtime, found);
-    auto const place = location_of_image(config, plan.shape.slot_type);
+    auto const place = location_of_image(config, type);
     auto const refuse = [&](std::string message, std::string hint) {
         Error error{codes::not_supported, std::move(message), std::move(hint)};
         error.where = place;
@@ -120,16 +132,24 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
         return std::nullopt;
     }
     if (has_container) return make_container(config, runtime, *image, found);
-    bool const is_default = place && !site.file.empty() && place->file == site.file;
-    if (is_default) {
-        found.warn(refuse(fmt::format("the site's image '{}' is not used: pool '{}' runs no containers",
-                                      *image, plan.pool.name),
-                          ""));
-    } else {
-        found.report(refuse(
-            fmt::format("pool '{}' runs no containers, so image '{}' can't be used", plan.pool.name, *image),
-            "leave environment.image out, or use a pool that has a container_runtime"));
+    if (is_required) {
+        found.report(
+            refuse(fmt::format("slurm.container is 'required', and pool '{}' runs no containers, so image "
+                               "'{}' can't be used",
+                               plan.pool.name, *image),
+                   "use a pool that has a container_runtime, or leave slurm.container out"));
+        return std::nullopt;
     }
+    bool const is_default = place && !site.file.empty() && place->file == site.file;
+    found.warn(refuse(
+        fmt::format(
+            "{} '{}' is not used: pool '{}' runs no containers, so the entrypoint runs with the programs of "
+            "the nodes",
+            is_default ? "the site's image" : "image", *image, plan.pool.name),
+        is_default
+            ? ""
+            : "slurm.setup prepares them; 'slurm: {container: required}' makes a pool without containers an "
+              "error"));
     return std::nullopt;
 }
 

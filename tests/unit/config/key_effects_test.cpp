@@ -185,8 +185,14 @@ BOOST_AUTO_TEST_CASE(keys_of_trial_classes_have_an_effect_if_the_entrypoint_trai
         "mixed_precision: O1, tensor_fusion_threshold: 1, auto_tune_tensor_fusion: true}\n";
     for (auto const* entrypoint :
          {"python3 -m determined.launch.torch_distributed --trial model_def:MyTrial",
-          "[python3, -m, determined.exec.harness, 'model_def:MyTrial']", "det-launch horovod --trial m:T"})
+          "[python3, -m, determined.exec.harness, 'model_def:MyTrial']", "det-launch horovod --trial m:T",
+          "model_def:MyTrial", "package.model_def:MyTrial",
+          "python3 -m determined.launch.autohorovod model_def:MyTrial"})
         BOOST_TEST(warnings_of(std::string("entrypoint: ") + entrypoint + "\n" + keys) == "", entrypoint);
+    BOOST_TEST(warnings_of("entrypoint: model_def:MyTrial\noptimizations: {tensor_fusion_cycle_time: 1}\n") ==
+               "");
+    BOOST_TEST(contains(warnings_of(std::string("entrypoint: python3 train.py --trial 7\n") + keys),
+                        "'min_validation_period' has no effect"));
     auto const warnings = warnings_of(std::string("entrypoint: python3 train.py\n") + keys);
     BOOST_TEST(std::ranges::count(warnings, '\n') > 0);
     for (auto const* key : {"checkpoint_policy", "records_per_epoch", "optimizations.mixed_precision",

@@ -52,10 +52,28 @@ BOOST_AUTO_TEST_CASE(what_a_runtime_does_not_act_on_is_said) {
     check_golden("plan/enroot_warnings.txt", warnings(plan));
 }
 
-BOOST_AUTO_TEST_CASE(an_image_where_no_containers_run_is_refused_with_its_place) {
-    check_golden(
-        "plan/image_without_runtime.txt",
-        explain(must_fail(plan_submission(config_of(with_image), site_with(ContainerRuntime::none)))));
+BOOST_AUTO_TEST_CASE(an_image_where_no_containers_run_is_a_warning_with_its_place) {
+    auto const plan = must(plan_submission(config_of(with_image), site_with(ContainerRuntime::none)));
+    BOOST_TEST(!plan.container.has_value());
+    check_golden("plan/image_without_runtime.txt", warnings(plan));
+}
+
+BOOST_AUTO_TEST_CASE(a_container_that_is_required_where_none_runs_is_an_error) {
+    auto const required = [](std::string const& image) {
+        return config_of("slurm: {container: required}\n" + image);
+    };
+    auto const refusal = [](config::ExperimentConfig const& config, ContainerRuntime runtime) {
+        return explain(must_fail(plan_submission(config, site_with(runtime))));
+    };
+    auto const with = required("environment: {image: 'ubuntu:22.04'}\n");
+    auto const text = refusal(with, ContainerRuntime::none);
+    BOOST_TEST(text.find("pool 'cpu' runs no containers, so image 'ubuntu:22.04' can't be used") !=
+                   std::string::npos,
+               text);
+    BOOST_TEST(must(plan_submission(with, site_with(ContainerRuntime::podman))).container.has_value());
+    auto const other =
+        refusal(required("environment: {image: {cuda: 'ubuntu:22.04'}}\n"), ContainerRuntime::podman);
+    BOOST_TEST(other.find("there is no image for slots of type 'cpu'") != std::string::npos, other);
 }
 
 BOOST_AUTO_TEST_CASE(the_sites_own_image_is_passed_over_where_no_containers_run) {

@@ -122,6 +122,8 @@ constinit Type const bind_mount = object_of(bind_mount_keys);
 // Keys that Determined does not have.
 constexpr std::string_view launch_choices[] = {"node", "rank"};
 constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
+constexpr std::string_view container_choices[] = {"optional", "required"};
+constinit Type const container_use = choice_of(container_choices);
 constinit Type const launch = choice_of(launch_choices);
 constinit Type const mpi = choice_of(mpi_choices);
 constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
@@ -251,6 +253,10 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::exclusive>},
     {"spare_nodes", non_negative_integer, "", "extra nodes that replace failed ones; default: none",
      into<&Slurm::spare_nodes>},
+    {"container", container_use, "",
+     "required: no run without the container of environment.image; optional (default): without it where the "
+     "pool runs no containers",
+     into<&Slurm::container>},
     {"forward_signals", signal_names, "",
      "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
      "should_preempt",

@@ -213,6 +213,12 @@ struct Profiling {
     bool sync_timings = true;
 };
 
+/// What follows if the pool of an experiment with an image runs no containers.
+enum class ContainerUse {
+    optional,  // the entrypoint runs without one, with a warning
+    required,  // the experiment is refused
+};
+
 struct Slurm {
     std::optional<std::int64_t> slots_per_node;
     std::optional<std::string> gpu_type;
@@ -222,6 +228,7 @@ struct Slurm {
     std::optional<std::int64_t> trials_per_node;
     std::optional<bool> exclusive;  // whole nodes; empty: as the pool says
     std::int64_t spare_nodes = 0;
+    ContainerUse container = ContainerUse::optional;
     std::vector<std::string> forward_signals;
     std::vector<std::string> setup;
     WorkingDirectory working_directory = WorkingDirectory::node_local;
