@@ -3,6 +3,10 @@
 #include <det/protocol/compare_metrics.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "output/no_such_name.hpp"
 
 namespace det::cli {
 
@@ -22,6 +26,21 @@ Status CheckpointOrder::apply(ExperimentSpec& spec) const {
     spec.searcher.metric = *sort_by;
     spec.searcher.smaller_is_better = *smaller_is_better == "true" || *smaller_is_better == "True";
     return Ok{};
+}
+
+Status CheckpointOrder::require_metric(tracker::history::History& history,
+                                       std::vector<TrialId> const& trials) const {
+    std::set<std::string> names;
+    std::vector<std::string> ids;
+    for (auto const trial : trials) {
+        ids.push_back(to_string(trial));
+        DET_TRY_ASSIGN(auto const metrics, history.list_metrics(trial));
+        for (auto const& [group, metric] : metrics)
+            if (group == "validation") names.insert(metric);
+    }
+    if (!sort_by || names.contains(*sort_by)) return Ok{};
+    auto const place = fmt::format("the validations of {}", fmt::join(ids, ", "));
+    return no_such_name(codes::no_such_metric, "metric", *sort_by, place, names);
 }
 
 void filter_and_sort_by_metric(std::vector<retention::KnownCheckpoint>& checkpoints, bool smaller_is_better) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/protocol/experiment_spec.hpp>
 #include <det/retention/gc_policy.hpp>
+#include <det/tracker/history/history.hpp>
 
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct CheckpointOrder {
     /// listed with the specification have the values of that metric. codes::usage if only one of the two is
     /// given.
     Status apply(ExperimentSpec& spec) const;
+    /// Fails with codes::no_such_metric if none of the trials has reported a validation with the metric
+    /// sort_by.
+    Status require_metric(tracker::history::History& history, std::vector<TrialId> const& trials) const;
 };
 
 /// Keeps the checkpoints with a value of the metric, the best one first; equal ones stay in their order.

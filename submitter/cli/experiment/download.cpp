@@ -31,7 +31,8 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
+        tracker::history::JournalHistory history(root);
+        DET_TRY_ASSIGN(auto const record, history.load_experiment(id));
         if (!record.spec) return no_checkpoint(id, "checkpoint");
         auto spec = *record.spec;
         DET_TRY(order_.apply(spec));
@@ -39,15 +40,23 @@ public:
         DET_TRY_ASSIGN(auto best,
                        retention::list_stored_checkpoints(ExperimentLayout(root, id), spec, *store));
         filter_and_sort_by_metric(best, spec.searcher.smaller_is_better);
-        if (best.empty())
+        if (best.empty()) {
+            if (order_.sort_by) DET_TRY(order_.require_metric(history, trials_of(record)));
             return no_checkpoint(id,
                                  fmt::format("checkpoint with a validation of '{}'", spec.searcher.metric));
+        }
         if (best.size() > static_cast<std::size_t>(top_n_)) best.resize(static_cast<std::size_t>(top_n_));
         DET_TRY(copy_all(id, best, *store, session));
         return ExitCode::done;
     }
 
 private:
+    static std::vector<TrialId> trials_of(tracker::history::ExperimentRecord const& record) {
+        std::vector<TrialId> trials;
+        for (auto const& trial : record.trials) trials.push_back(trial.id);
+        return trials;
+    }
+
     static Error no_checkpoint(ExperimentId id, std::string const& what) {
         return {codes::no_such_checkpoint, fmt::format("experiment {} has no {}", id.value, what),
                 fmt::format("see 'det-submit experiment list-checkpoints {}'", id.value)};

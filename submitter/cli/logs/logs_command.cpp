@@ -3,6 +3,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/reader.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <deque>
@@ -11,6 +12,7 @@
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
 #include "output/load_interruptions.hpp"
+#include "output/no_such_name.hpp"
 
 namespace det::cli {
 namespace {
@@ -129,10 +131,19 @@ Outcome LogsCommand::run(Session& session) {
     DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
     DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));
     DET_TRY(require_run(root, id));
+    if (auto ranks = require_ranks(root, id); !ranks) {
+        if (!follow_) return std::move(ranks).error();
+        session.warn(std::move(ranks).error());  // the rank may still begin
+    }
     LogFollower follower(ExperimentLayout(root, id.experiment).trial(id.index), std::move(choice));
     if (tail_) DET_TRY(follower.skip_to_tail(*tail_));
     LogPrinter printer(session);
-    DET_TRY(follow_ ? follow(root, id, follower, window, printer, session) : show(follower, window, printer));
+    if (!follow_) {
+        DET_TRY(show(follower, window, printer));
+        return ExitCode::done;
+    }
+    DET_TRY(follow(root, id, follower, window, printer, session));
+    DET_TRY(require_ranks(root, id));
     return ExitCode::done;
 }
 
@@ -174,6 +185,22 @@ Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
     }
     if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
     return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};
+}
+
+Status LogsCommand::require_ranks(RootLayout const& root, TrialId id) const {
+    if (ranks_.empty()) return Ok{};
+    ExperimentLayout const experiment(root, id.experiment);
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(experiment));
+    for (auto const rank : ranks_) {
+        if (rank < static_cast<std::uint32_t>(spec.shape.ranks())) continue;
+        LogChoice of_rank;
+        of_rank.filter.only_rank(rank);
+        LogFollower lines(experiment.trial(id.index), std::move(of_rank));
+        auto const at_first_line = [](LogLine const&) { return SinkResult::stop; };
+        DET_TRY_ASSIGN(auto const found, lines.read_new_lines(TornLine::show, at_first_line));
+        if (found == SinkResult::go_on) return no_such_rank(id, rank, spec.shape);
+    }
+    return Ok{};
 }
 
 }  // namespace det::cli

@@ -26,6 +26,9 @@ private:
     /// Fails if the trial does not exist. Without --follow also fails if the requested run does not exist;
     /// with --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const;
+    /// Fails if the trial neither has a requested rank nor a line of it: a script may start more ranks than
+    /// the trial has slots.
+    Status require_ranks(RootLayout const& root, TrialId id) const;
 
     LogsOf of_;
     std::string id_;

@@ -41,8 +41,8 @@ public:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
-        DET_TRY_ASSIGN(auto const record,
-                       tracker::history::JournalHistory(root).load_experiment(id.experiment));
+        tracker::history::JournalHistory history(root);
+        DET_TRY_ASSIGN(auto const record, history.load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(
                                              view_experiment(record, tracker::history::QueueSnapshot{}), id));
         auto spec = *record.spec;  // has a value, because the record has the trial
@@ -50,7 +50,7 @@ public:
         DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(spec, session.environment));
         DET_TRY_ASSIGN(auto known, retention::list_stored_checkpoints(layout, spec, *store));
         std::erase_if(known, [&](auto const& c) { return c.trial != trial.record.id.index; });
-        DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher));
+        DET_TRY_ASSIGN(auto const uuid, choose(known, spec.searcher, history, trial.record.id));
         std::filesystem::path const target = output_.value_or("checkpoints/" + uuid);
         DET_TRY(experiment::copy_checkpoint(*store, uuid, target));
         session.answer(Json{{"uuid", uuid}, {"path", std::filesystem::absolute(target).string()}},
@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    Result<std::string> choose(std::vector<KnownCheckpoint> const& known,
-                               SearcherSpec const& searcher) const {
+    Result<std::string> choose(std::vector<KnownCheckpoint> const& known, SearcherSpec const& searcher,
+                               tracker::history::History& history, TrialId trial) const {
         auto const none = [&](std::string const& what) {
             return Error{codes::no_such_checkpoint, fmt::format("trial {} has no {}", id_, what),
                          "see 'det-submit experiment list-checkpoints'"};
@@ -74,7 +74,10 @@ private:
         if (!wants_best_ && !order_.sort_by) return known.back().uuid;
         auto best = known;
         filter_and_sort_by_metric(best, searcher.smaller_is_better);
-        if (best.empty()) return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
+        if (best.empty()) {
+            if (order_.sort_by) DET_TRY(order_.require_metric(history, {trial}));
+            return none(fmt::format("checkpoint with a validation of '{}'", searcher.metric));
+        }
         return best.front().uuid;
     }
 

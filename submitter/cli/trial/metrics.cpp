@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
+#include <set>
 
 #include "command.hpp"
 #include "output/load_interruptions.hpp"
 #include "output/metric_value.hpp"
+#include "output/no_such_name.hpp"
 #include "output/output_style.hpp"
 #include "output/plot.hpp"
 #include "output/table.hpp"
@@ -75,18 +77,40 @@ private:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         tracker::history::JournalHistory history(root);
         std::vector<ShownReport> shown;
+        std::set<MetricKey> reported;
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(text));
             DET_TRY_ASSIGN(auto runs, history.load_reports(id));
             for (auto& run : runs) {
                 for (auto& report : run.metrics) {
+                    for (auto const& [name, value] : report.metrics->items())
+                        reported.emplace(report.group, name);
                     bool const is_superseded = run.is_superseded(report);
                     if (is_wanted(report) && (all_runs_ || !is_superseded))
                         shown.push_back({id, run.run, is_superseded, std::move(report)});
                 }
             }
         }
+        DET_TRY(require_reported(reported));
         return shown;
+    }
+
+    /// Fails if none of the trials has reported the group or the metric that the user asks for.
+    Status require_reported(std::set<MetricKey> const& reported) const {
+        std::set<std::string> groups, metrics;
+        for (auto const& [group, metric] : reported) {
+            groups.insert(group);
+            if (!group_ || group == *group_) metrics.insert(metric);
+        }
+        auto const place =
+            fmt::format("{} {}", ids_.size() == 1 ? "trial" : "the trials", fmt::join(ids_, ", "));
+        if (group_ && !groups.contains(*group_))
+            return no_such_name(codes::no_such_metric, "group of metrics", *group_, place, groups);
+        if (metric_ && !metrics.contains(*metric_)) {
+            auto const within = group_ ? fmt::format("the group '{}' of {}", *group_, place) : place;
+            return no_such_name(codes::no_such_metric, "metric", *metric_, within, metrics);
+        }
+        return Ok{};
     }
 
     bool is_wanted(MetricsReported const& report) const {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "output/no_such_name.hpp"
 
 namespace det::cli {
 namespace {
@@ -72,9 +73,7 @@ private:
         auto const& started = *runs.back().started;
         auto const& shape =
             experiment.view.record.spec->shape;  // has a value, because the record has the trial
-        if (rank_ < 0 || rank_ >= shape.ranks())
-            return Error{codes::usage, fmt::format("trial {} has no rank {}: its ranks are 0 to {}",
-                                                   to_string(id), rank_, shape.ranks() - 1)};
+        if (rank_ < 0 || rank_ >= shape.ranks()) return no_such_rank(id, rank_, shape);
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(started.hosts));
         auto const node = static_cast<std::size_t>(rank_ / shape.ranks_per_node());
         if (node >= hosts.size())

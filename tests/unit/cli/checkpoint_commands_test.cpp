@@ -115,6 +115,12 @@ BOOST_AUTO_TEST_CASE(the_newest_or_best_checkpoint_of_a_trial_is_downloaded) {
     BOOST_TEST(take("--sort-by loss --smaller-is-better false", "d") == ended[2]);
     BOOST_TEST(run("trial download 1.0 --latest --sort-by loss --smaller-is-better true") ==
                to_int(ExitCode::usage));
+    for (auto const* command : {"trial download 1.0", "experiment download 1"}) {
+        BOOST_TEST(run(std::string(command) + " --sort-by los --smaller-is-better true") ==
+                   to_int(ExitCode::absent));
+        BOOST_TEST(contains(err, "there is no metric 'los' in the validations of 1.0"), err);
+        BOOST_TEST(contains(err, "use 'loss'"), err);
+    }
     BOOST_TEST(run("trial download 1.0 --best --latest") == to_int(ExitCode::usage));
     BOOST_TEST(run("trial download 1.0 --uuid " + running[0]) == to_int(ExitCode::absent));
 }

@@ -89,7 +89,21 @@ BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     auto const metrics = ask("trial metrics 1 --group validation");
     BOOST_REQUIRE(metrics.size() == 1u);
     BOOST_TEST(metrics[0]["steps_completed"] == 100);
-    BOOST_TEST(ask("trial metrics 1 --group absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_metric_that_does_not_exist_is_an_error_with_those_that_do) {
+    BOOST_TEST(run("trial metrics 1 --metric los") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "there is no metric 'los' in trial 1"), err);
+    BOOST_TEST(contains(err, "use 'loss'; there are "), err);
+    BOOST_TEST(out == "");
+    BOOST_TEST(run("trial metrics 1 --metric los --json") == to_int(ExitCode::absent));
+    BOOST_TEST(run("trial metrics 1 --group absent") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "there are training, validation"), err);
+    BOOST_TEST(run("trial metrics 1 --group training --metric accuracy") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "in the group 'training' of trial 1"), err);
+    BOOST_TEST(run("trial metrics 2 --metric loss") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "none has been reported so far"), err);
+    BOOST_TEST(run("trial metrics 2 1 --metric loss") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_of_several_trials_are_listed_and_drawn) {
@@ -189,6 +203,23 @@ BOOST_AUTO_TEST_CASE(lines_of_one_rank_can_be_selected) {
     }
     BOOST_TEST(run("trial logs 1 --rank 7") == 0);
     BOOST_TEST(out == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_does_not_exist_is_an_error_with_those_that_do) {
+    // A script may start more ranks than the trial has slots.
+    log(0, 0, std::string(noon) + "[rank=1] a\n" + later + "[rank=11] b\n");
+    for (auto const* command : {"trial logs 1 --rank 9", "experiment logs 1 --rank 9",
+                                "trial logs 1 --rank 1 --rank 9", "trial logs 1 --rank 9 --tail 3 --json"}) {
+        BOOST_TEST(run(command) == to_int(ExitCode::absent), command);
+        BOOST_TEST(contains(err, "trial 1.0 has no rank 9"), err);
+        BOOST_TEST(contains(err, "its ranks are 0 to 7"), err);
+        BOOST_TEST(out == "");
+    }
+    BOOST_TEST(run("trial logs 1 --rank 11") == 0);
+    BOOST_TEST(out == std::string(later) + "[rank=11] b\n");
+    // The trial has ended, so nothing follows.
+    BOOST_TEST(run("trial logs 1 --rank 9 --follow") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "warning: trial 1.0 has no rank 9"), err);
 }
 
 BOOST_AUTO_TEST_CASE(logs_of_several_ranks_are_printed_together) {

@@ -26,7 +26,8 @@ BOOST_AUTO_TEST_CASE(the_shell_runs_on_the_node_of_the_rank) {
     BOOST_TEST(run("trial shell 3.0 --dry-run -- ls --help") == 0);
     BOOST_TEST(contains(out, " --pty -- "), out);
     BOOST_TEST(contains(out, " --rank 0 -- ls --help\n"), out);
-    BOOST_TEST(run("trial shell 3 --rank 8 --dry-run") == to_int(ExitCode::usage));
+    BOOST_TEST(run("trial shell 3 --rank 8 --dry-run") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "trial 3.0 has no rank 8"), err);
     BOOST_TEST(contains(err, "its ranks are 0 to 7"), err);
 }
 
