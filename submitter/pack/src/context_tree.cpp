@@ -8,6 +8,7 @@
 #include <map>
 #include <sys/stat.h>
 
+#include "resolve_links.hpp"
 #include "walk.hpp"
 
 namespace det::pack {
@@ -60,97 +61,6 @@ void check_roots(ContextTree const& tree, Findings& findings) {
     }
 }
 
-enum class LinkTarget {
-    inside,
-    nowhere,  // dangling: the target is not packed, or the links form a cycle
-    outside,  // the target is outside of the source, or absolute
-};
-
-constexpr int hops_max = 40;  // Linux follows at most 40 links in one path
-
-Member const* find_member(ContextTree const& tree, std::string_view path) {
-    auto const found =
-        std::lower_bound(tree.members.begin(), tree.members.end(), path,
-                         [](Member const& member, auto wanted) { return member.path < wanted; });
-    return found != tree.members.end() && found->path == path ? &*found : nullptr;
-}
-
-/// Resolves a link in the packed tree part by part from the directory of the link, through other links, as
-/// the kernel does.
-class LinkResolver {
-public:
-    LinkResolver(ContextTree const& tree, Member const& link)
-        : tree_(tree), path_(link.path), root_(tree.sources[link.source].name) {}
-
-    LinkTarget follow(std::string_view target) {
-        if (!expand(target)) return LinkTarget::outside;
-        while (!ahead_.empty()) {
-            auto const part = ahead_.back();
-            ahead_.pop_back();
-            if (part.empty() || part == ".") continue;
-            if (!(part == ".." ? step_up() : step_into(part))) return LinkTarget::outside;
-            if (hops_ > hops_max) return LinkTarget::nowhere;
-        }
-        return found_ ? LinkTarget::inside : LinkTarget::nowhere;
-    }
-
-private:
-    /// Replaces the link at path_ by its target.
-    bool expand(std::string_view target) {
-        ++hops_;
-        if (target.starts_with('/')) return false;
-        leave();
-        auto const parts = split(target, '/');
-        ahead_.insert(ahead_.end(), parts.rbegin(), parts.rend());
-        return true;
-    }
-
-    bool step_up() {
-        if (path_ == root_) return false;
-        leave();
-        return true;
-    }
-
-    bool step_into(std::string_view part) {
-        if (!path_.empty()) path_ += '/';
-        path_ += part;
-        auto const* const member = find_member(tree_, path_);
-        if (member == nullptr) found_ = false;
-        return member == nullptr || member->kind != Member::Kind::link || expand(member->link_target);
-    }
-
-    void leave() {
-        auto const slash = path_.rfind('/');
-        path_.resize(slash == std::string::npos ? 0 : slash);
-    }
-
-    ContextTree const& tree_;
-    std::string path_;
-    std::string const& root_;
-    std::vector<std::string_view> ahead_;  // in reverse order: the next part is the last element
-    int hops_ = 0;
-    bool found_ = true;
-};
-
-void check_links(ContextTree& tree, Findings& findings) {
-    Findings dangling;
-    for (auto const& member : tree.members) {
-        if (member.kind != Member::Kind::link) continue;
-        auto const end = LinkResolver(tree, member).follow(member.link_target);
-        if (end == LinkTarget::outside) {
-            findings.report(Error{codes::unsafe_link,
-                                  fmt::format("'{}' is a link that leads out of the context: '{}'",
-                                              tree.disk_path(member), member.link_target),
-                                  "copy what it points to, or list it in .detignore"});
-        } else if (end == LinkTarget::nowhere) {
-            dangling.report(
-                Error{codes::no_such_file, fmt::format("'{}' is a link to '{}', which is not in the context",
-                                                       tree.disk_path(member), member.link_target)});
-        }
-    }
-    for (auto& found : std::move(dangling).finish().sorted()) tree.warnings.warn(std::move(found.error));
-}
-
 Error too_large(ContextTree const& tree) {
     std::vector<Member const*> largest(std::min(tree.members.size(), largest_files_shown));
     std::vector<Member const*> all;
@@ -194,6 +104,18 @@ Result<std::vector<Source>, Diagnostics> find_sources(ContextSources const& want
     return sources;
 }
 
+/// Adds the members of all sources, then those to which links out of the sources lead. An error ends the
+/// listing.
+Status list_members(ContextTree& tree, Findings& findings) {
+    std::vector<IgnoreRules> rules;
+    for (std::size_t source = 0; source < tree.sources.size(); ++source) {
+        DET_TRY_ASSIGN(auto of_source, read_ignore_rules(tree.sources[source]));
+        rules.push_back(std::move(of_source));
+        DET_TRY(Walk(tree, source, rules.back(), findings).run());
+    }
+    return resolve_links(tree, rules, findings);
+}
+
 }  // namespace
 
 std::string ContextTree::disk_path(Member const& member) const {
@@ -207,18 +129,12 @@ Result<ContextTree, Diagnostics> list_context(ContextSources const& wanted) {
     ContextTree tree;
     DET_TRY_ASSIGN(tree.sources, find_sources(wanted));
     Findings findings;
-    for (std::size_t source = 0; source < tree.sources.size(); ++source) {
-        if (auto walked = Walk(tree, source, findings).run(); !walked) {
-            findings.report(std::move(walked).error());
-            return std::move(findings).finish();
-        }
+    if (auto listed = list_members(tree, findings); !listed) {
+        findings.report(std::move(listed).error());
+        return std::move(findings).finish();
     }
-    std::sort(tree.members.begin(), tree.members.end(), [](auto const& a, auto const& b) {
-        return a.path != b.path ? a.path < b.path : a.source < b.source;
-    });
     tree.size_bytes = sum_sizes(tree.members);
     check_roots(tree, findings);
-    check_links(tree, findings);
     if (tree.size_bytes > context_limit_bytes) findings.report(too_large(tree));
     if (!findings.empty()) return std::move(findings).finish();
     return tree;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "archive_writer.hpp"
@@ -29,9 +30,10 @@ public:
 
     Result<UniqueFd> open(Member const& member) {
         auto const& source = tree_.sources[member.source];
-        // A source that is a file may be named through a link. A file below a source directory was no link
-        // when it was listed.
-        if (!source.is_directory) return check(open_at(AT_FDCWD, source.path.c_str(), 0), member);
+        // A source that is a file may be named through a link. A file below a source directory, or to which a
+        // link leads, was no link when it was listed.
+        int const flags = source.followed_from ? O_NOFOLLOW : 0;
+        if (!source.is_directory) return check(open_at(AT_FDCWD, source.path.c_str(), flags), member);
         auto const slash = member.path.rfind('/') + 1;  // 0 if there is none
         auto const directory = std::string_view(member.path).substr(0, slash);
         if (!directory_ || source_ != member.source || name_ != directory) {
@@ -66,8 +68,17 @@ private:
     std::string name_;  // path of the directory in the context
 };
 
+/// Other users may change a path that leads out of the context. So the owner is that of the opened file.
+Status require_own_file(ContextTree const& tree, Member const& member, UniqueFd const& file) {
+    if (!tree.sources[member.source].followed_from) return Ok{};
+    struct stat info {};
+    if (::fstat(file.get(), &info) == 0 && info.st_uid == ::geteuid()) return Ok{};
+    return changed(tree.disk_path(member));
+}
+
 Status write_content(ContextTree const& tree, Member const& member, Opener& opener, ArchiveWriter& archive) {
     DET_TRY_ASSIGN(auto const file, opener.open(member));
+    DET_TRY(require_own_file(tree, member, file));
     for (auto left = member.size_bytes;;) {
         // Reads one byte more than listed, so that the end of the file needs no other call.
         auto const write_buffer = archive.write_buffer();

@@ -42,8 +42,25 @@ Diagnostics Findings::finish() && {
     return std::move(reported_);
 }
 
-Walk::Walk(ContextTree& tree, std::size_t source, Findings& findings)
-    : tree_(tree), source_(source), findings_(findings), user_(::geteuid()) {}
+Result<IgnoreRules> read_ignore_rules(Source const& source) {
+    auto rules = IgnoreRules::defaults();
+    if (!source.is_directory) return rules;
+    auto const patterns = read_file(source.path / ignore_file, ignore_file_limit_bytes);
+    if (patterns) {
+        rules.add(*patterns);
+    } else if (patterns.error().code != codes::no_such_file) {
+        return patterns.error();
+    }
+    return rules;
+}
+
+Walk::Walk(ContextTree& tree, std::size_t source, IgnoreRules const& rules, Findings& findings)
+    : tree_(tree), source_(source), findings_(findings), rules_(rules), user_(::geteuid()) {
+    auto const& walked = tree_.sources[source_];
+    if (!walked.followed_from) return;
+    auto const& root = tree_.sources[*walked.followed_from].name;
+    rules_prefix_ = walked.name.substr(root.empty() ? 0 : root.size() + 1) + "/";
+}
 
 Status Walk::run() {
     auto const& source = tree_.sources[source_];
@@ -53,14 +70,9 @@ Status Walk::run() {
 
 Status Walk::run_directory() {
     auto const& source = tree_.sources[source_];
+    if (source.followed_from && is_ignored("", EntryKind::directory)) return Ok{};
     root_ = UniqueFd(::open(source.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root_) return os_error(fmt::format("read the directory '{}'", source.path.string()), errno);
-    auto const patterns = read_file(source.path / ignore_file, ignore_file_limit_bytes);
-    if (patterns) {
-        rules_.add(*patterns);
-    } else if (patterns.error().code != codes::no_such_file) {
-        return patterns.error();
-    }
     if (!source.name.empty())
         tree_.members.push_back({Member::Kind::directory, source.name, 0, false, {}, source_});
     pending_ = {""};
@@ -103,8 +115,14 @@ Status Walk::visit(int parent, std::string const& name, std::string path) {
         return Ok{};
     }
     bool const is_directory = S_ISDIR(info.st_mode);
-    if (!is_source && rules_.ignores(path, is_directory ? EntryKind::directory : EntryKind::file))
+    if (!is_source && is_ignored(path, is_directory ? EntryKind::directory : EntryKind::file)) return Ok{};
+    if (tree_.sources[source_].followed_from && info.st_uid != user_) {
+        findings_.report(Error{
+            codes::unsafe_link,
+            fmt::format("a link leads out of the context to '{}', which does not belong to you", place(path)),
+            "copy what it points to, or list it in .detignore"});
         return Ok{};
+    }
     if (path.size() > path_bytes_max) {
         findings_.report(Error{codes::bad_value, fmt::format("the path '{}' has {} bytes, more than {}",
                                                              place(path), path.size(), path_bytes_max)});
@@ -158,6 +176,13 @@ void Walk::check_readable(int parent, std::string const& name, std::string const
     if (info.st_uid == user_ && (info.st_mode & S_IRUSR) != 0) return;
     if (::faccessat(parent, name.c_str(), R_OK, AT_EACCESS) == 0) return;
     findings_.report(os_error(fmt::format("read '{}'", place(path)), errno));
+}
+
+/// \param path in the source directory; empty: the directory
+bool Walk::is_ignored(std::string const& path, EntryKind kind) const {
+    auto whole = rules_prefix_ + path;
+    if (path.empty() && !whole.empty()) whole.pop_back();
+    return rules_.ignores(whole, kind);
 }
 
 std::string Walk::place(std::string const& path) const {

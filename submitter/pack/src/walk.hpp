@@ -25,10 +25,14 @@ private:
     std::size_t count_ = 0;
 };
 
+/// The default patterns, and those of the .detignore of a source that is a directory.
+Result<IgnoreRules> read_ignore_rules(Source const& source);
+
 /// Adds the members of one source to a tree, in directory order.
 class Walk {
 public:
-    Walk(ContextTree& tree, std::size_t source, Findings& findings);
+    /// \param rules those of the source, or of the source from which a link leads to it
+    Walk(ContextTree& tree, std::size_t source, IgnoreRules const& rules, Findings& findings);
 
     /// An error ends the listing; errors of single entries are reported to the Findings.
     Status run();
@@ -41,12 +45,14 @@ private:
     void add_link(int parent, std::string const& name, std::string path);
     void check_readable(int parent, std::string const& name, std::string const& path,
                         struct stat const& info);
+    bool is_ignored(std::string const& path, EntryKind kind) const;
     std::string place(std::string const& path) const;
 
     ContextTree& tree_;
     std::size_t source_;
     Findings& findings_;
-    IgnoreRules rules_ = IgnoreRules::defaults();
+    IgnoreRules const& rules_;
+    std::string rules_prefix_;  // before a path, for the rules
     UniqueFd root_;
     uid_t user_;                        // the effective user
     std::vector<std::string> pending_;  // directories to list

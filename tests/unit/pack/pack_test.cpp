@@ -41,6 +41,13 @@ struct Fixture {
     }
     Result<StoredContext, Diagnostics> try_to_pack() const { return try_to_pack({tree, {}}); }
     StoredContext pack() const { return must(try_to_pack()); }
+    /// A file of another user, which this user may read.
+    std::string foreign_file() const {
+        if (::geteuid() != 0) return "/etc/passwd";
+        shell("echo foreign > foreign; chown 65534 foreign");
+        return (directory / "foreign").string();
+    }
+    std::string warnings() const { return explain(must(list_context({tree, {}})).warnings); }
     std::string refusal(std::vector<std::string> const& includes = {}) const {
         ContextSources sources{tree, {}};
         for (auto const& include : includes) sources.includes.push_back(directory / include);
@@ -103,10 +110,9 @@ BOOST_AUTO_TEST_CASE(ignored_files_are_not_packed) {
     shell("test \"$(ls -A out | tr '\\n' ' ')\" = '.detignore keep '");
 }
 
-BOOST_AUTO_TEST_CASE(links_that_lead_outside_are_reported) {
-    shell(
-        "mkdir -p tree/sub; ln -s /etc/passwd tree/absolute; ln -s ../../x tree/sub/up; ln -s ../y "
-        "tree/sub/fine");
+BOOST_AUTO_TEST_CASE(links_out_of_the_code_to_foreign_or_missing_files_are_reported) {
+    shell("mkdir -p tree/sub; ln -s ../../x tree/sub/up; ln -s ../y tree/sub/fine; ln -s '" + foreign_file() +
+          "' tree/absolute");
     auto const found = must_fail(try_to_pack());
     auto const text = explain(found);
     BOOST_TEST(text.find("/absolute' is a link") != std::string::npos);
@@ -114,6 +120,106 @@ BOOST_AUTO_TEST_CASE(links_that_lead_outside_are_reported) {
     BOOST_TEST(text.find("sub/fine") == std::string::npos);
     BOOST_TEST(to_int(found.exit_code()) == 3);
     BOOST_TEST(!path_exists(contexts));
+}
+
+BOOST_AUTO_TEST_CASE(what_links_out_of_the_code_lead_to_is_packed_if_it_belongs_to_the_user) {
+    shell(
+        "mkdir -p tree/sub lib/deep data; echo a > lib/a; echo b > lib/deep/b; echo d > data/d; chmod +x "
+        "lib/a\n"
+        "ln -s ../lib tree/lib; ln -s \"$PWD/data/d\" tree/sub/d; ln -s deep/b lib/inner; ln -s ../a "
+        "lib/deep/up\n"
+        "ln -s ../data lib/data; ln -s a lib/deep/gone");
+    auto const packed = pack();
+    BOOST_TEST(packed.size_bytes == 8u);
+    unpack(packed);
+    shell(
+        "test ! -L out/lib; test ! -L out/sub/d; test \"$(readlink out/lib/inner out/lib/deep/up | xargs)\" "
+        "= "
+        "'deep/b ../a'\n"
+        "cat out/lib/a out/lib/deep/b out/lib/inner out/lib/deep/up out/lib/data/d out/sub/d | xargs > all\n"
+        "test \"$(cat all)\" = 'a b b a d d'; test -x out/lib/a");
+    auto const text = warnings();
+    BOOST_TEST(contains(text, "/tree/lib' is a link that leads out of the context: '"), text);
+    BOOST_TEST(contains(text, "/lib' is packed in its place, 2 files, 4 B"), text);
+    BOOST_TEST(contains(text, "/sub/d' is a link that leads out of the context: '"), text);
+    BOOST_TEST(contains(text, "/data/d' is packed in its place, 1 file, 2 B"), text);
+    BOOST_TEST(contains(text, "/lib/data' is a link that leads out"), text);
+    BOOST_TEST(contains(text, "/deep/gone' is a link to 'a', which is not in the context"), text);
+}
+
+BOOST_AUTO_TEST_CASE(a_foreign_file_behind_a_link_out_of_the_code_is_refused) {
+    shell("mkdir -p tree lib/deep; echo a > lib/a; ln -s ../lib tree/lib");
+    shell("ln -s '" + foreign_file() + "' lib/deep/secret");
+    BOOST_TEST(contains(refusal(), "/lib/deep/secret' is a link that leads out"), refusal());
+    BOOST_TEST(contains(refusal(), "does not belong to you"), refusal());
+    shell("rm lib/deep/secret; ln -s / tree/all");
+    if (::geteuid() != 0) {
+        BOOST_TEST(contains(refusal(), "'/' does not belong to you"), refusal());
+        return;
+    }
+    shell("rm tree/all; cp foreign lib/deep/file; chown 65534 lib/deep/file");
+    BOOST_TEST(contains(refusal(), "/lib/deep/file', which does not belong to you"), refusal());
+    shell("rm lib/deep/file; mkdir lib/theirs; chown 65534 lib/theirs");
+    BOOST_TEST(contains(refusal(), "/lib/theirs', which does not belong to you"), refusal());
+    shell("rmdir lib/theirs; chown -h 65534 tree/lib");
+    BOOST_TEST(contains(refusal(), "/tree/lib' is a link that leads out of the context: the link does not"),
+               refusal());
+    shell("chown -h 0 tree/lib");
+    BOOST_TEST(pack().size_bytes == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_owner_is_that_of_the_file_that_is_read) {
+    if (::geteuid() != 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: only root may give files away");
+        return;
+    }
+    for (std::string const change :
+         {"chown 65534 lib/a", "mv lib/a old; ln -s ../secret lib/a", "chown 65534 file",
+          "ln -sf secret file",
+          "mv lib old; mkdir theirs; cp old/a theirs/a; chown -R 65534 theirs; ln -s theirs lib"}) {
+        shell(
+            "rm -rf tree lib old theirs file secret contexts; mkdir tree lib; echo a > lib/a; echo a > file; "
+            "echo x > "
+            "secret\n"
+            "ln -s ../lib tree/lib; ln -s ../file tree/file");
+        auto const listed = must(list_context({tree, {}}));
+        must(pack_and_store(listed, contexts));
+        shell("rm -r contexts; " + change);
+        auto const error = must_fail(pack_and_store(listed, contexts));
+        BOOST_TEST(contains(error.message, "changed while it was packed"), change << ": " << explain(error));
+        BOOST_TEST(stored().empty(), change);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(links_that_lead_around_in_circles_are_reported) {
+    shell("mkdir -p tree/sub; echo x > tree/x; ln -s ../.. tree/sub/parent");
+    BOOST_TEST(contains(refusal(), "'../..' is a directory that holds the link"), refusal());
+    shell("rm tree/sub/parent; ln -s \"$PWD/tree\" tree/sub/itself");
+    BOOST_TEST(contains(refusal(), "/tree' is a directory that holds the link"), refusal());
+    shell(
+        "rm tree/sub/itself; mkdir one two; ln -s ../one tree/one; ln -s ../two one/two; ln -s ../one "
+        "two/one");
+    BOOST_TEST(
+        contains(refusal(), "/two/one' is a link that leads out of the context: '../one' is a directory"),
+        refusal());
+    // Several links to one directory are no circle.
+    shell("rm two/one; ln -s ../two tree/two; echo 2 > two/file");
+    unpack(pack());
+    shell("cmp out/one/two/file out/two/file");
+}
+
+BOOST_AUTO_TEST_CASE(rules_of_the_code_hold_for_what_links_lead_to) {
+    shell(
+        "mkdir -p tree lib/runs lib/__pycache__ data; echo a > lib/a; echo r > lib/runs/r; echo l > "
+        "lib/runs.log\n"
+        "echo p > lib/__pycache__/a.pyc; echo d > data/d; ln -s ../lib tree/lib; ln -s ../data tree/data\n"
+        "printf '%s\\n' /lib/runs '*.log' data/ > tree/.detignore");
+    unpack(pack());
+    shell("test \"$(cd out; find . | sort | xargs)\" = '. ./.detignore ./lib ./lib/a'");
+    BOOST_TEST(!contains(warnings(), "/tree/data'"), warnings());
+    shell("truncate -s 96M lib/large");
+    BOOST_TEST(contains(refusal(), "more than 95.0 MiB"), refusal());
+    BOOST_TEST(contains(refusal(), "lib/large"), refusal());
 }
 
 BOOST_AUTO_TEST_CASE(a_context_over_95_mib_is_refused_with_its_largest_files) {
@@ -162,7 +268,7 @@ BOOST_AUTO_TEST_CASE(names_of_any_bytes_and_length_are_packed) {
 
 BOOST_AUTO_TEST_CASE(strange_names_are_escaped_in_messages) {
     must(make_directories(tree));
-    std::filesystem::create_symlink("/etc", tree / "two\nlines\x1b[31m\xff");
+    std::filesystem::create_symlink(foreign_file(), tree / "two\nlines\x1b[31m\xff");
     BOOST_TEST(contains(refusal(), R"(/two\nlines\x1b[31m\xff' is a link that leads out)"), refusal());
 }
 
@@ -299,7 +405,7 @@ BOOST_AUTO_TEST_CASE(two_members_of_one_name_are_both_reported) {
 }
 
 BOOST_AUTO_TEST_CASE(invalid_includes_are_reported) {
-    shell("mkdir tree lib; ln -s ../tree lib/out; mkfifo pipe");
+    shell("mkdir tree lib; ln -s ../gone lib/out; mkfifo pipe");
     BOOST_TEST(contains(refusal({"nowhere"}), "cannot open the included '"));
     BOOST_TEST(contains(refusal({"pipe"}), "is a fifo"));
     BOOST_TEST(contains(refusal({"lib"}), "/lib/out' is a link that leads out"));

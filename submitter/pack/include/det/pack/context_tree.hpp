@@ -36,6 +36,9 @@ struct Source {
     std::filesystem::path path;
     std::string name;
     bool is_directory = true;
+    /// Set for what a link out of a source leads to: the index of that source, which the user has named. All
+    /// its members belong to the user.
+    std::optional<std::size_t> followed_from = {};
 };
 
 /// The files to pack.
@@ -51,8 +54,9 @@ struct ContextTree {
 
 /// Lists all files except those that a .detignore or the default patterns exclude. Reads names, sizes and
 /// links, but no contents except those of .detignore. Keeps links that lead to members, and dangling links
-/// with a warning. A link that leads outside, a special file, an unreadable file, two members of one name,
-/// more than 95 MiB, too many files or too long a path are errors.
+/// with a warning. In place of a link that leads outside it lists the file or the directory to which the link
+/// leads, with a warning; if not all of it belongs to the user, that is an error. A special file, an
+/// unreadable file, two members of one name, more than 95 MiB, too many files or too long a path are errors.
 Result<ContextTree, Diagnostics> list_context(ContextSources const& sources);
 
 }  // namespace det::pack

@@ -1,0 +1,17 @@
+#pragma once
+#include <det/pack/context_tree.hpp>
+#include <det/pack/ignore.hpp>
+
+#include <span>
+
+#include "walk.hpp"
+
+namespace det::pack {
+
+/// Sorts the members by path and resolves their links. A link that leads out of its source is replaced by
+/// what it points to, with a warning, if the link and everything that is packed for it belong to the user;
+/// else it is reported. Warns of dangling links. An error ends the listing. \param rules the ignored files of
+/// each source, whose patterns also apply to what links of the source lead to
+Status resolve_links(ContextTree& tree, std::span<IgnoreRules const> rules, Findings& findings);
+
+}  // namespace det::pack
