@@ -42,7 +42,7 @@ Words without_options(Words arguments) {
     return {separator + 1, arguments.end()};
 }
 
-/// Splits all arguments of an entrypoint at white space, also the script in `[sh, -c, SCRIPT]`.
+/// Splits all arguments of an entrypoint at white space, also the script in `[bash, -c, SCRIPT]`.
 std::vector<std::string> words_of(std::span<std::string const> entrypoint) {
     std::vector<std::string> words;
     for (auto const& item : entrypoint) {

@@ -14,11 +14,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The argv that runs a shell command in bash: other shells drop the functions that bash has exported, for
+/// example `module`. Nodes have bash, which runs the batch script. An image may lack it, unless the
+/// experiment has slurm.setup, whose lines bash runs. \param may_lack_bash the command then runs in sh if
+/// there is no bash
+std::vector<std::string> shell_argv(std::string const& command, bool may_lack_bash) {
+    if (!may_lack_bash) return {"bash", "-c", command};
+    constexpr char choose_shell[] =
+        "if command -v bash >/dev/null; then exec bash -c \"$0\"; fi; exec sh -c \"$0\"";
+    return {"sh", "-c", choose_shell, command};
+}
+
 /// Returns the entrypoint's argv. An entrypoint in Determined's oldest form only names a trial class: it is
 /// started by the launcher that Determined's oldest releases used for it.
-std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint) {
+std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, bool may_lack_bash) {
     if (auto const* command = std::get_if<std::string>(&entrypoint)) {
-        if (!is_trial_class(*command)) return {"sh", "-c", *command};
+        if (!is_trial_class(*command)) return shell_argv(*command, may_lack_bash);
         return {"python3", "-m", "determined.launch.autohorovod", "--trial", *command};
     }
     return std::get<std::vector<std::string>>(entrypoint);
@@ -92,7 +103,8 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.excluded_nodes = request.plan.excluded_nodes();
     spec.launch = config.slurm.launch;
     spec.mpi = config.slurm.mpi;
-    spec.entrypoint = entrypoint_argv(config.entrypoint);
+    spec.entrypoint =
+        entrypoint_argv(config.entrypoint, request.plan.container && config.slurm.setup.empty());
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
     spec.setup = config.slurm.setup;
     spec.working_directory = config.slurm.working_directory;

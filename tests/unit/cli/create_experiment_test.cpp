@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(the_spec_has_what_jobs_need) {
     BOOST_TEST(spec.name == "example");
     BOOST_TEST(spec.root == root.path().string());
     BOOST_TEST((spec.shape == TrialShape{2, 4, SlotType::cuda}));
-    BOOST_TEST(spec.entrypoint == (std::vector<std::string>{"sh", "-c", "./train"}),
+    BOOST_TEST(spec.entrypoint == (std::vector<std::string>{"bash", "-c", "./train"}),
                boost::test_tools::per_element());
     BOOST_TEST(spec.checkpoint_path == root.checkpoints().string());
     BOOST_TEST(spec.max_restarts == 3u);

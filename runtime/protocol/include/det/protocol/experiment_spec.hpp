@@ -78,7 +78,8 @@ struct ExperimentSpec {
     std::vector<std::string> sbatch_options;  // sbatch options of its jobs in addition to the script
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
-    std::vector<std::string> entrypoint;  // argv; a string in the configuration becomes {"sh", "-c", string}
+    // argv; a string in the configuration becomes {"bash", "-c", string}
+    std::vector<std::string> entrypoint;
     std::vector<std::string> environment_variables;  // NAME=VALUE; the last value of a name counts
     /// Lines of slurm.setup: shell commands that run before the entrypoint.
     std::vector<std::string> setup = {};

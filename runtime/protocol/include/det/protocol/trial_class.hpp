@@ -18,7 +18,7 @@ bool launches_trial_class(std::span<std::string const> command);
 /// How an entrypoint starts a trial class.
 enum class TrialClassLaunch : std::uint8_t { none, by_name, by_launcher, by_deepspeed };
 
-/// \param entrypoint a trial class, a command, or `{"sh", "-c", script}`, whose script is examined
+/// \param entrypoint a trial class, a command, or `{"bash", "-c", script}`, whose script is examined
 TrialClassLaunch find_trial_class_launch(std::span<std::string const> entrypoint);
 
 }  // namespace det
