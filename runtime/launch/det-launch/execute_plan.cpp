@@ -1,6 +1,7 @@
 #include "execute_plan.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/remote_command.hpp>
@@ -63,6 +64,9 @@ public:
     }
 
     Status until_ended() const {
+        // Slurm's notice may reach every process of the job. This node must stay until the chief has ended.
+        auto const term = signal_set({SIGTERM});
+        ::sigprocmask(SIG_BLOCK, &term, nullptr);
         UniqueFd const watch(::inotify_init1(IN_CLOEXEC));
         if (!watch || ::inotify_add_watch(watch.get(), run_dir_.c_str(), IN_CREATE) < 0) {
             return os_error(fmt::format("watch '{}'", run_dir_.string()), errno);

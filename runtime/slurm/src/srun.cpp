@@ -22,6 +22,8 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         "--wait=0",
         "--kill-on-bad-exit=1",
         "--export=ALL",
+        // Requests of the supervisor reach the wrappers of all tasks, whatever SLURM_STDINMODE is.
+        "--input=all",
     };
     // GPUs are numbered socket by socket. Slurm's default gives rank 1 to the second socket, far from GPU 1.
     if (request.launch == Launch::rank) argv.push_back("--distribution=*:block");

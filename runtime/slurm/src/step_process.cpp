@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -14,12 +15,19 @@
 namespace det::slurm {
 
 Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
+    // A socket instead of a pipe, so that a write after the end of srun is an error and no SIGPIPE.
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return os_error("make a socket for srun", errno);
+    UniqueFd const theirs(ends[0]);
+    UniqueFd ours(ends[1]);
     SpawnSettings settings;
-    // Not USR2, which asks the ranks to stop: srun of Slurm 26.05 does not receive a signal that is blocked
-    // when it starts. Earlier releases block and receive all signals themselves.
     settings.block(signal_set({SIGTERM, SIGINT, SIGHUP}));
+    settings.connect(theirs, STDIN_FILENO);
     DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
-    return watch(pid);
+    DET_TRY_ASSIGN(auto step, watch(pid));
+    step.input_ = std::move(ours);
+    return step;
 }
 
 Result<StepProcess> StepProcess::start_with_pdeathsig(std::vector<std::string> const& argv,
@@ -56,7 +64,10 @@ Result<StepProcess> StepProcess::watch(pid_t pid) {
 }
 
 StepProcess::StepProcess(StepProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), exit_code_(other.exit_code_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      exit_code_(other.exit_code_),
+      input_(std::move(other.input_)) {}
 
 StepProcess::~StepProcess() {
     if (pid_ > 0 && !exit_code_) {
@@ -80,6 +91,13 @@ int StepProcess::wait() {
         exit_code_ = exit_code_of_wait_status(status);
     }
     return *exit_code_;
+}
+
+Status StepProcess::write_line(std::string_view line) {
+    auto const text = fmt::format("{}\n", line);
+    auto const sent = ::send(input_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size())) return Ok{};
+    return os_error("write to srun's standard input", sent < 0 ? errno : EAGAIN);
 }
 
 void StepProcess::signal(int number) {

@@ -8,6 +8,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -97,6 +99,34 @@ BOOST_AUTO_TEST_CASE(ranks_get_the_signal_instead_of_their_launcher) {
                           {12, 11, Reaction::caught, true},
                           {13, 11, Reaction::blocked, true},
                           {14, 13, Reaction::caught, true}}) == (Pids{12, 13}));
+}
+
+BOOST_AUTO_TEST_CASE(srun_never_gets_the_signal) {
+    BOOST_TEST(receivers({{10, 1}, {11, 10, Reaction::caught, false, "srun"}}).empty());
+    BOOST_TEST(receivers({{10, 1}, {11, 10, Reaction::blocked, true, "srun"}}).empty());
+    BOOST_TEST(receivers({{10, 1},
+                          {11, 10, Reaction::caught, false, "srun"},
+                          {12, 10, Reaction::caught, false, "python3"}}) == Pids{12});
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_of_the_supervisor_reaches_the_tasks_of_other_steps_of_the_run) {
+    TemporaryDirectory directory;
+    must(write_file(directory / "program.py", program));
+    std::filesystem::copy_file("/bin/sh", directory / "slurmstepd");
+    auto const run_key = directory.path().string();
+    auto const task = fmt::format(
+        "DET_RUN_KEY='{}' SLURM_STEP_ID=5 ./slurmstepd -c 'python3 program.py ready; exit $?'", run_key);
+    Command command("exec sleep 60", directory.path()), other_step(task, directory.path());
+    await([&] { return path_exists(directory / "ready"); });
+    NoticeDelivery own_step(command.pid(), {SIGTERM}, {run_key, "5"});
+    NoticeDelivery other_run(command.pid(), {SIGTERM}, {"another", "0"});
+    for (auto* notice : {&own_step, &other_run}) {
+        notice->deliver();
+        BOOST_TEST(notice->is_pending());
+    }
+    NoticeDelivery notice(command.pid(), {SIGTERM}, {run_key, "0"});
+    notice.deliver();
+    BOOST_TEST(other_step.wait() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_waits_for_blocked_signals_is_the_last_choice) {

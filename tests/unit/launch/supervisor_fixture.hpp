@@ -44,8 +44,7 @@ struct SupervisorFixture {
         must(make_directories(root / "ack"));
         auto chief = must(journal::JournalWriter::create(root / "ack/journal"));
         must(chief.append(PreemptionAcknowledged{UtcTime{1}}));
-        step_is("trap '' USR2\n" + script + "\ncp '" + (root / "ack/journal").string() +
-                "' \"$DET_RUN_PATH/journal\"");
+        step_is(script + "\ncp '" + (root / "ack/journal").string() + "' \"$DET_RUN_PATH/journal\"");
     }
     void step_is(std::string const& script) { must(write_file(root / "srun", "#!/bin/sh\n" + script, 0755)); }
 

@@ -38,7 +38,7 @@ struct Fixture : SupervisorFixture {
     }
     /// A step that reports and then waits until it is asked to stop.
     void reporting_step(std::vector<Record> const& records, std::string const& then = "exit 0") {
-        step_is("trap '' USR2; cp " + journal_with(records) +
+        step_is("cp " + journal_with(records) +
                 " \"$DET_RUN_PATH/journal\"; kill -USR2 $PPID\n"
                 "while [ ! -e \"$DET_RUN_PATH/asked\" ]; do sleep 0.01; done\n" +
                 then);
@@ -151,8 +151,7 @@ BOOST_AUTO_TEST_CASE(reports_that_cannot_be_used_end_the_trial_also_after_the_su
 }
 
 BOOST_AUTO_TEST_CASE(a_report_without_the_searchers_metric_ends_the_trial_and_names_the_others) {
-    step_is("trap '' USR2; cp " +
-            journal_with({MetricsReported{UtcTime{1}, "validation", 10, Json{{"accuracy", 1}}}}) +
+    step_is("cp " + journal_with({MetricsReported{UtcTime{1}, "validation", 10, Json{{"accuracy", 1}}}}) +
             " \"$DET_RUN_PATH/journal\"; kill -USR2 $PPID; sleep 60 & wait $!");
     BOOST_TEST(supervise(search_assignment()) == 1);
     BOOST_TEST(end_of(0).cause_name() == "failed");

@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_the_ranks_and_holds_the_job_once_they_have_sav
 
 BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
     // A real srun ends its step on TERM; this one has no tasks and ends itself.
-    step_is(R"(trap 'exit 143' TERM; trap '' USR2
+    step_is(R"(trap 'exit 143' TERM
         cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired"; kill -USR2 $PPID
         while :; do sleep 0.01; done)");
     auto a = batch_job();

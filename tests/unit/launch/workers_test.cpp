@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <filesystem>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -23,6 +25,7 @@ struct Launched {
     TemporaryDirectory directory;
     std::vector<std::string> said;
     std::chrono::milliseconds grace = 200ms;
+    bool is_supervised = false;
 
     /// Launches shell scripts and returns the exit code of the launch. Each is a worker or, with a '!' before
     /// it, a launcher.
@@ -35,6 +38,8 @@ struct Launched {
             plan.processes.push_back({argv, environment});
             plan.processes.back().environment.set("W", std::string(det_launch) + " worker");
             plan.processes.back().environment.set("D", directory.path());
+            plan.processes.back().environment.set("MONITOR", std::to_string(::getpid()));
+            if (is_supervised) plan.processes.back().environment.set("DET_RUN_PATH", directory.path());
         }
         MonitorOptions options;
         options.grace = grace;
@@ -116,6 +121,30 @@ BOOST_FIXTURE_TEST_CASE(no_process_of_a_launch_outlives_it, Launched) {
         if (state.find(") Z ") != std::string::npos) break;  // its parent has not reaped it
     }
     BOOST_TEST((std::chrono::steady_clock::now() < deadline));
+}
+
+/// A program that sends signals under the name of Slurm's.
+void make_slurmstepd(TemporaryDirectory const& directory) {
+    std::filesystem::copy_file("/bin/sh", directory / "slurmstepd");
+}
+
+BOOST_FIXTURE_TEST_CASE(slurms_notice_does_not_end_the_launch_of_a_run_but_another_term_does, Launched) {
+    make_slurmstepd(directory);
+    is_supervised = true;
+    BOOST_TEST(
+        exit_code({"!trap 'exit 9' TERM; $D/slurmstepd -c \"kill -TERM $MONITOR\"; sleep 0.1; exit 0"}) == 0);
+    BOOST_TEST(said.empty());
+    BOOST_TEST(exit_code({"!kill -TERM $MONITOR; sleep 1000"}) == 128 + SIGTERM);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_worker_awaits_the_program_below_a_shell_that_slurms_notice_has_ended, Launched) {
+    make_slurmstepd(directory);
+    // The worker, its shell, and the program, which saves.
+    BOOST_TEST(exit_code({R"(WORKER=$PPID SHELL_ABOVE=$$ sh -c '
+        trap "sleep 0.2; touch $D/saved; exit 6" TERM
+        $D/slurmstepd -c "kill -TERM $WORKER $SHELL_ABOVE $$"
+        sleep 60'; exit 9)"}) == 6);
+    BOOST_TEST(file("saved").empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(the_path_of_the_socket_may_be_longer_than_an_address, Launched) {

@@ -35,6 +35,20 @@ struct Fixture {
     Fixture() {
         environment.set("WRAP", wrapper);
         environment.set("DIR", directory.path().string());
+        // Writes its parent's number and its own to the file `ready`, and ends with its argument after TERM.
+        must(write_file(directory / "saves.py", R"(
+import os, signal, sys, time
+os.chdir(os.path.dirname(sys.argv[0]))
+parent, notices = os.getppid(), []
+signal.signal(signal.SIGTERM, lambda *_: notices.append(1))
+with open("ready.new", "w") as file:
+    file.write(f"{parent} {os.getpid()}")
+os.rename("ready.new", "ready")
+while not notices or os.getppid() == parent:
+    time.sleep(0.01)
+open("saved", "w").close()
+sys.exit(int(sys.argv[1]))
+)"));
     }
 
     ProcessOutput shell(std::string const& script) const {
@@ -74,6 +88,7 @@ struct Fixture {
     /// The environment of a task that Slurm starts in a run, on this machine.
     void be_the_first_task_of_a_run() {
         be_in_a_run();
+        environment.set("DET_STEP_REQUESTS", "1");
         for (auto const* name : {"DET_PLACED", "DET_RUN_DIR", "DET_RANK_LOG"}) environment.unset(name);
         environment.set("DET_LOCAL_DIR", directory.path().string());
         environment.set("DET_RUN_PATH", (directory / "runs/0").string());
@@ -155,18 +170,18 @@ BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_i
     be_the_first_task_of_a_run();
     auto const output = shell(until + std::string(R"sh(
         mkdir -p runs/0
+        mkfifo requests
         "$WRAP" 3 /usr/bin/python3 -c '
 import faulthandler, signal, threading
 faulthandler.register(signal.SIGUSR1)
 open("'"$DIR"'/ready", "w")
 def wait_for_no_one():
     threading.Event().wait()
-wait_for_no_one()' >/dev/null 2>&1 &
+wait_for_no_one()' <requests >/dev/null 2>&1 &
         wrapper=$!
+        exec 3>requests
         until_there ready
-        kill -USR2 $wrapper  # without the file it is for another run
-        touch runs/0/hung
-        kill -USR2 $wrapper
+        echo stacks >&3
         until grep -q 'in wait_for_no_one' runs/0/node-0.log; do sleep 0.01; done
         kill -KILL $wrapper
         wait $wrapper
@@ -180,10 +195,11 @@ wait_for_no_one()' >/dev/null 2>&1 &
 BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_without_a_handler_has_a_stack_or_a_reason_and_lives_on) {
     be_the_first_task_of_a_run();
     constexpr char script[] = R"sh(
-        rm -rf runs ready stop; mkdir -p runs/0; touch runs/0/hung
-        "$WRAP" 3 bash -c 'cd "$0"; touch ready; until [ -e stop ]; do sleep 0.01; done; exit 7' "$DIR" >/dev/null 2>&1 &
+        rm -rf runs ready stop requests; mkdir -p runs/0; mkfifo requests
+        "$WRAP" 3 bash -c 'cd "$0"; touch ready; until [ -e stop ]; do sleep 0.01; done; exit 7' "$DIR" <requests >/dev/null 2>&1 &
+        exec 3>requests
         until_there ready
-        kill -USR2 $!
+        echo stacks >&3
         until grep -q 'stack of process' runs/0/node-0.log; do sleep 0.01; done
         touch stop
         wait $!
@@ -194,7 +210,8 @@ BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_without_a_handler_has_a_stack_or
     BOOST_TEST(with_debugger.exit_code == 7, with_debugger.err);
     environment.set("PATH", directory.path().string());  // the programs of the script, but no debugger
     auto const without = shell(
-        "for name in rm mkdir touch bash sleep grep cat; do /bin/ln -s /bin/$name $name; done 2>/dev/null\n" +
+        "for name in rm mkdir mkfifo touch bash sleep grep cat; do /bin/ln -s /bin/$name $name; done "
+        "2>/dev/null\n" +
         std::string(until) + script);
     BOOST_TEST(without.exit_code == 7, without.err);
     BOOST_TEST(without.out.find("neither gdb nor eu-stack is installed") != std::string::npos, without.out);
@@ -279,15 +296,86 @@ BOOST_AUTO_TEST_CASE(read_ahead_does_not_affect_the_command) {
     BOOST_TEST(output.exit_code == 0, output.err);
 }
 
-BOOST_AUTO_TEST_CASE(a_launchers_term_ends_its_rank_though_term_is_blocked) {
+BOOST_AUTO_TEST_CASE(a_launchers_term_ends_its_rank_also_if_the_rank_ignores_it) {
     be_in_a_run();
+    for (std::string const ignores : {"", "trap \"\" TERM;"}) {
+        auto const output = shell(until + fmt::format(R"sh(rm -f ready
+            "$WRAP" 0 bash -c '{} touch ready; while :; do sleep 0.01; done' &
+            until_there ready
+            kill -TERM $!
+            wait $!)sh",
+                                                      ignores));
+        BOOST_TEST(output.exit_code == 128 + (ignores.empty() ? SIGTERM : SIGKILL), output.err);
+        BOOST_TEST(!notice_came());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_command_of_a_run_starts_with_no_signal_blocked_whatever_its_launcher_blocks) {
+    be_in_a_run();
+    environment.set("DET_FORWARD_SIGNALS", "USR1");
+    auto const output = shell(R"sh(
+        python3 -c '
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP])
+os.execvp(os.environ["WRAP"], ["det-wrap-rank", "0", "grep", "SigBlk", "/proc/self/status"])')sh");
+    BOOST_TEST(output.out == "[rank=0] SigBlk:\t0000000000000000\n", output.out + output.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_to_stop_raises_the_notice_and_sends_the_program_no_signal) {
+    be_the_first_task_of_a_run();
     auto const output = shell(until + std::string(R"sh(
-        "$WRAP" 0 bash -c 'touch ready; while :; do sleep 0.01; done' &
+        mkdir -p runs/0; mkfifo requests
+        "$WRAP" --node bash -c 'cat; echo "$DET_RUN_DIR" >"$0/run_dir.new"; mv "$0/run_dir.new" "$0/run_dir"
+            until [ -e "$0/stop" ]; do sleep 0.01; done; exit 4' "$DIR" <requests &
+        wrapper=$!
+        exec 3>requests
+        printf 'not a request\nst' >&3
+        printf 'op\n' >&3
+        until_there run_dir  # cat has ended: the standard input of the command is empty
+        until od -An -tx8 -j16 -N8 "$(cat run_dir)/preempt" | grep -q '[1-9a-f]'; do sleep 0.01; done
+        touch stop
+        wait $wrapper)sh"));
+    BOOST_TEST(output.exit_code == 4, output.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_heartbeat_finds_a_request_that_standard_input_has_not_brought) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "4");  // a check every half second
+    auto const output = shell(until + std::string(R"sh(
+        mkdir -p runs/0
+        "$WRAP" --node bash -c 'touch "$0/runs/0/asked"
+            until od -An -tx8 -j16 -N8 "$DET_RUN_DIR/preempt" | grep -q "[1-9a-f]"; do sleep 0.01; done
+            exit 4' "$DIR" </dev/null)sh"));
+    BOOST_TEST(output.exit_code == 4, output.err);
+}
+
+// Under proctrack/linuxproc Slurm's TERM reaches every process of a step.
+BOOST_AUTO_TEST_CASE(a_program_that_saves_is_awaited_though_the_notice_has_ended_the_shell_in_front_of_it) {
+    be_the_first_task_of_a_run();
+    for (int const code : {0, 6}) {
+        auto const output = shell(until + fmt::format(R"sh(rm -rf runs ready saved; mkdir -p runs/0
+            "$WRAP" --node dash -c 'python3 "$0/saves.py" {}; exit 9' "$DIR" </dev/null &
+            wrapper=$!
+            until_there ready
+            kill -TERM $wrapper $(cat ready)
+            wait $wrapper
+            code=$?
+            until_there saved
+            exit $code)sh",
+                                                      code));
+        BOOST_TEST(output.exit_code == code, output.err);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_the_notice_ends_is_not_awaited) {
+    be_the_first_task_of_a_run();
+    auto const output = shell(until + std::string(R"sh(mkdir -p runs/0
+        "$WRAP" --node bash -c 'echo $$ >"$0/ready.new"; mv "$0/ready.new" "$0/ready"; sleep 60; true' "$DIR" </dev/null &
+        wrapper=$!
         until_there ready
-        kill -TERM $!
-        wait $!)sh"));
-    BOOST_TEST(output.exit_code == 128 + SIGKILL, output.err);
-    BOOST_TEST(!notice_came());
+        kill -TERM $wrapper $(cat ready) $(cat "/proc/$(cat ready)/task/$(cat ready)/children")
+        wait $wrapper)sh"));
+    BOOST_TEST(output.exit_code == 128 + SIGTERM, output.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_rank_is_recorded) {

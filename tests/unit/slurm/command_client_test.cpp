@@ -319,4 +319,12 @@ BOOST_AUTO_TEST_CASE(a_step_process_is_watched_and_its_exit_code_kept) {
     BOOST_TEST((must_fail(StepProcess::start({"/no/such/srun"}, ours)).code == codes::no_such_file));
 }
 
+BOOST_AUTO_TEST_CASE(a_line_reaches_the_standard_input_of_a_step_and_none_is_an_error_after_its_end) {
+    auto step = must(StepProcess::start({"/bin/sh", "-c", "read line; [ \"$line\" = stop ] && exit 7"},
+                                        Environment::of_this_process()));
+    must(step.write_line("stop"));
+    BOOST_TEST(step.wait() == 7);
+    BOOST_TEST(!step.write_line("stop").has_value());  // and no SIGPIPE
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
+#include <det/protocol/forward_signals.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -47,13 +49,14 @@ void Child::signal(int number) {
 }
 
 Result<SignalReader> open_forwarded_signals() {
-    sigset_t forwarded, before;
-    ::sigprocmask(SIG_SETMASK, nullptr, &before);
-    ::sigemptyset(&forwarded);
-    for (int const number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}) {
-        if (::sigismember(&before, number) == 0) ::sigaddset(&forwarded, number);
-    }
-    return SignalReader::open(forwarded);
+    return SignalReader::open(signal_set({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH}));
+}
+
+std::vector<int> notice_signals(Environment const& environment) {
+    if (!environment.find_non_empty(variables::run_path)) return {};
+    auto signals = parse_forward_signals(environment.find(variables::forward_signals).value_or(""));
+    signals.push_back(SIGTERM);
+    return signals;
 }
 
 }  // namespace det::launch::launchers

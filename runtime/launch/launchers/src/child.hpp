@@ -22,6 +22,7 @@ public:
     Child& operator=(Child&&) = delete;
     ~Child();
 
+    pid_t pid() const { return pid_; }
     int pidfd() const { return pidfd_.get(); }  // readable when it has ended
     std::optional<int> poll_wait_status();      // the status of waitpid(2)
     void signal(int number);
@@ -35,8 +36,11 @@ private:
     std::optional<int> status_;
 };
 
-/// Opens a reader of the signals that are forwarded to children. Leaves out signals that are blocked already:
-/// det-wrap-rank has blocked the signals of Slurm's notice.
+/// Opens a reader of the signals that are forwarded to children.
 Result<SignalReader> open_forwarded_signals();
+
+/// The signals by which a notice may reach the processes of a run: TERM, and those of slurm.forward_signals.
+/// Empty outside of a supervised run.
+std::vector<int> notice_signals(Environment const& environment);
 
 }  // namespace det::launch::launchers

@@ -1,8 +1,7 @@
 #include <det/foundation/process.hpp>
+#include <det/foundation/signal_sender.hpp>
 #include <det/launch/launchers/monitor_launch.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/protocol/forward_signals.hpp>
-#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <array>
@@ -135,16 +134,24 @@ int WorkerRegistry::connected() const {
 /// A launch from the start of its first process to the end of its last.
 class Launch {
 public:
-    Launch(WorkerRegistry registry, SignalReader signals, Clock const& clock, MonitorOptions const& options)
-        : registry_(std::move(registry)), signals_(std::move(signals)), clock_(clock), options_(options) {}
+    /// \param withheld signals that the processes of the plan do not get
+    Launch(WorkerRegistry registry, SignalReader signals, std::vector<int> withheld, Clock const& clock,
+           MonitorOptions const& options)
+        : registry_(std::move(registry)),
+          signals_(std::move(signals)),
+          withheld_(std::move(withheld)),
+          clock_(clock),
+          options_(options) {}
 
     Status start(LaunchPlan const& plan) {
         facts_.remote_failure_counts = plan.fails_with_remote_commands;
+        // A launcher that gets a notice would end its ranks. The wrapper of each rank unblocks the signals.
+        auto mask = signals_.mask_before();
+        for (int const number : withheld_) ::sigaddset(&mask, number);
         for (auto const& process : plan.processes) {
             auto environment = process.environment;
             environment.set(socket_variable, registry_.path());
-            DET_TRY_ASSIGN(auto child,
-                           Child::start(process.argv, environment, signals_.mask_before(), Group::own));
+            DET_TRY_ASSIGN(auto child, Child::start(process.argv, environment, mask, Group::own));
             children_.push_back(std::move(child));
         }
         return Ok{};
@@ -153,9 +160,7 @@ public:
     Result<int> watch() {
         while (is_running()) {
             DET_TRY(wait());
-            while (auto const info = signals_.take()) {
-                for (auto& child : children_) child.signal(static_cast<int>(info->ssi_signo));
-            }
+            while (auto const info = signals_.take()) on_signal(*info);
             registry_.process_messages(facts_);
             reap();
             // Reads again: a worker may have sent its exit code after the first read and before its launcher
@@ -184,6 +189,20 @@ private:
             return os_error("wait", errno);
         }
         return Ok{};
+    }
+
+    void on_signal(signalfd_siginfo const& info) {
+        auto const number = static_cast<int>(info.ssi_signo);
+        if (std::ranges::find(withheld_, number) == withheld_.end()) {
+            for (auto& child : children_) child.signal(number);
+            return;
+        }
+        // Slurm's notice does not end a launch; TERM of another process, for example timeout(1), does.
+        bool const ends =
+            number == SIGTERM && !is_sent_by_slurm(static_cast<pid_t>(info.ssi_pid), info.ssi_uid);
+        if (!ends || stage_ == Stage::ending) return;
+        facts_.was_terminated = true;
+        enter(Stage::grace, std::chrono::milliseconds(0));
     }
 
     void reap() {
@@ -225,6 +244,7 @@ private:
 
     WorkerRegistry registry_;
     SignalReader signals_;
+    std::vector<int> withheld_;
     Clock const& clock_;
     MonitorOptions const& options_;
     std::list<Child> children_;
@@ -232,18 +252,6 @@ private:
     Stage stage_ = Stage::running;
     std::optional<Time> deadline_;
 };
-
-/// Blocks the signals of slurm.forward_signals in this process and in the launchers that it starts: a
-/// launcher that gets one would end its ranks. The wrappers of the ranks unblock them.
-void block_notice_signals(LaunchPlan const& plan) {
-    for (auto const& process : plan.processes) {
-        for (int const number :
-             parse_forward_signals(process.environment.find(variables::forward_signals).value_or(""))) {
-            auto const signals = signal_set({number});
-            ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-        }
-    }
-}
 
 }  // namespace
 
@@ -271,9 +279,10 @@ LaunchOutcome launch_outcome(LaunchFacts const& facts) {
 Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
                            MonitorOptions const& options) {
     DET_TRY_ASSIGN(auto registry, WorkerRegistry::open(run_dir / fmt::format("workers-{}", ::getpid())));
-    block_notice_signals(plan);
     DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
-    Launch launch(std::move(registry), std::move(signals), clock, options);
+    auto withheld =
+        plan.processes.empty() ? std::vector<int>() : notice_signals(plan.processes.front().environment);
+    Launch launch(std::move(registry), std::move(signals), std::move(withheld), clock, options);
     DET_TRY(launch.start(plan));
     return launch.watch();
 }

@@ -1,4 +1,5 @@
 #include <det/foundation/polling.hpp>
+#include <det/foundation/signal_sender.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/remote_command.hpp>
@@ -86,13 +87,6 @@ using namespace std::chrono_literals;
 
 constexpr auto time_to_end = 3s;  // from the forwarded signal until the command is killed
 
-/// Slurm sends signals as root, or, if Slurm runs as an ordinary user, from a process named slurmstepd.
-bool is_from_slurm(signalfd_siginfo const& info) {
-    if (info.ssi_uid == 0 && ::getuid() != 0) return true;
-    auto const name = read_file(fmt::format("/proc/{}/comm", info.ssi_pid), 64);
-    return name && trim(*name) == "slurmstepd";
-}
-
 class RemoteStep {
 public:
     RemoteStep(slurm::StepProcess step, Clock const& clock, bool in_run)
@@ -103,7 +97,8 @@ public:
         bool const is_plain = number == SIGUSR1 || number == SIGUSR2 || number == SIGWINCH;
         if (is_plain) {
             step_.signal(number);
-        } else if (in_run_ && number == SIGTERM && is_from_slurm(info)) {
+        } else if (in_run_ && number == SIGTERM &&
+                   is_sent_by_slurm(static_cast<pid_t>(info.ssi_pid), info.ssi_uid)) {
             return;
         } else if (in_run_ || deadline_) {
             end();  // inside a run the command would take TERM for the preemption notice

@@ -1,9 +1,10 @@
+#include <det/foundation/orphans.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/signal_sender.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/protocol/forward_signals.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -43,22 +44,33 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
     ::setpgid(0, 0);  // the monitor kills this group, which includes the command
     auto const parent = open_pidfd(::getppid());
     auto const watch = register_worker(environment);
-    auto const notices = parse_forward_signals(environment.find(variables::forward_signals).value_or(""));
+    auto const notices = notice_signals(environment);
     DET_TRY_ASSIGN(auto signals, open_forwarded_signals());
+    Orphans orphans;
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
+    orphans.exclude(child.pid());
+    bool has_slurm_notice = false;
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},
                        {signals.fd(), POLLIN, 0},
                        {parent.get(), POLLIN, 0},  // -1, never ready, if the parent can't be watched
                        {watch.get(), POLLIN, 0}};
+    constexpr int orphan_interval_ms = 100;
     for (;;) {
-        if (::poll(polled, std::size(polled), -1) < 0 && errno != EINTR) return os_error("wait", errno);
+        int const timeout_ms = polled[0].fd < 0 ? orphan_interval_ms : -1;
+        if (::poll(polled, std::size(polled), timeout_ms) < 0 && errno != EINTR)
+            return os_error("wait", errno);
         while (auto const info = signals.take()) {
-            // The command gets a notice from Slurm or from the node's wrapper; it must not get it twice.
+            // Slurm, the rank's wrapper and that of the node send these signals to the command too.
             auto const number = static_cast<int>(info->ssi_signo);
             if (std::find(notices.begin(), notices.end(), number) == notices.end()) child.signal(number);
+            if (number == SIGTERM && is_sent_by_slurm(static_cast<pid_t>(info->ssi_pid), info->ssi_uid))
+                has_slurm_notice = true;
         }
         if (polled[2].revents != 0 || polled[3].revents != 0) ::kill(0, SIGKILL);
-        if (auto const status = child.poll_wait_status()) {
+        auto status = child.poll_wait_status();
+        if (status) polled[0].fd = -1;
+        if (status && has_slurm_notice) status = orphans.end_after_notice(*status);
+        if (status) {
             WorkerEnd const end{exit_code_of_wait_status(*status),
                                 WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
             if (watch) send_message(watch, WorkerExit{end.exit_code});

@@ -9,6 +9,7 @@
 #include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/step_requests.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 #include <det/slurm/srun.hpp>
@@ -204,7 +205,7 @@ void Lane::ask_to_stop() {
             fmt::format("run {} can't be asked to stop: {}", to_string(id()), asked.error().message));
     context_.log(fmt::format("run {} is asked to stop ({})", to_string(id()),
                              lifecycle::to_string(run_->machine.stop_reason())));
-    run_->step->signal(SIGUSR2);  // srun passes it to every task of this step only
+    send_request(step_requests::stop);
 }
 
 void Lane::show_stacks() {
@@ -213,7 +214,14 @@ void Lane::show_stacks() {
     if (!run_->step) return;
     if (auto const asked = run_->record.write_stacks_request(); !asked)
         context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));
-    run_->step->signal(SIGUSR2);
+    send_request(step_requests::stacks);
+}
+
+/// The wrappers see the file of the request too, with their next heartbeat.
+void Lane::send_request(std::string_view request) {
+    if (auto const sent = run_->step->write_line(request); !sent)
+        context_.log(
+            fmt::format("run {} may see the request late: {}", to_string(id()), sent.error().message));
 }
 
 void Lane::kill_step() {

@@ -116,6 +116,7 @@ private:
     lifecycle::SearchFacts gather_search_facts();
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
+    void send_request(std::string_view request);
     bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
     Status record_end(lifecycle::RunOutcome outcome);

@@ -114,6 +114,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
         {variables::slot_ids, all_slots(spec.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
+        {variables::step_requests, "1"},
         {"MASTER_ADDR", chief},
         {"MASTER_PORT", std::to_string(run.master_port)},
     };

@@ -81,6 +81,11 @@ void Child::exec_command(RelayedCommand const& command, Group group, pid_t paren
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(128 + SIGKILL);
     if (group == Group::own) ::setpgid(0, 0);
+    if (command.handle_request) {
+        int const empty = ::open("/dev/null", O_RDONLY);
+        ::dup2(empty, STDIN_FILENO);
+        if (empty > STDIN_FILENO) ::close(empty);
+    }
     ::dup2(out.write_end.get(), STDOUT_FILENO);
     ::dup2(err.write_end.get(), STDERR_FILENO);
     ::signal(SIGPIPE, SIG_DFL);
@@ -124,13 +129,18 @@ std::optional<int> Child::poll_wait_status() const {
 Result<int> ChildMonitor::wait_for_exit() {
     DET_TRY_ASSIGN(auto const signals, SignalReader::open(relayed_signals()));
     for (;;) {
-        if (auto const status = child_.poll_wait_status()) return *status;
+        if (!status_) status_ = child_.poll_wait_status();
+        if (status_) take_signals(signals);  // Slurm's notice may be what has ended the command
+        if (auto const end = find_end()) return *end;
         beat();
         watch();
-        pollfd polled{signals.fd(), POLLIN, 0};
-        if (::poll(&polled, 1, poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 && errno != EINTR)
+        // poll(2) ignores a descriptor of -1.
+        pollfd polled[] = {{signals.fd(), POLLIN, 0}, {input_, POLLIN, 0}};
+        if (::poll(polled, std::size(polled), poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 &&
+            errno != EINTR)
             return os_error("wait", errno);
         take_signals(signals);
+        if (polled[1].revents != 0) read_requests();
         if (stack_helper_ > 0 && ::waitpid(stack_helper_, nullptr, WNOHANG) != 0) stack_helper_ = -1;
         deliver_notice();
         if (kill_at_ && clock_.steady_now() >= *kill_at_) {
@@ -138,6 +148,11 @@ Result<int> ChildMonitor::wait_for_exit() {
             kill_at_.reset();
         }
     }
+}
+
+std::optional<int> ChildMonitor::find_end() {
+    if (!status_ || orphans_ == nullptr || !has_slurm_notice_) return status_;
+    return orphans_->end_after_notice(*status_);
 }
 
 std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
@@ -154,6 +169,7 @@ void ChildMonitor::beat() {
     bool const may_continue = command_.beat();
     // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
     if (!may_continue || ::getppid() != parent_) child_.signal(SIGKILL);
+    if (command_.find_request) take_request(command_.find_request());
     beat_at_ = now + command_.beat_interval;
 }
 
@@ -167,21 +183,46 @@ void ChildMonitor::watch() {
 void ChildMonitor::take_signals(SignalReader const& signals) {
     while (auto const info = signals.take()) {
         auto const number = static_cast<int>(info->ssi_signo);
-        if (number == SIGCHLD) continue;
+        if (number == SIGCHLD) {
+            if (orphans_ != nullptr) orphans_->reap();
+            continue;
+        }
         if (number == SIGTERM && is_from_launcher(static_cast<pid_t>(info->ssi_pid))) {
             terminate();
             continue;
         }
         auto const use = command_.handle_signal ? command_.handle_signal(number) : SignalUse::forward;
-        if (use == SignalUse::notice) begin_notice(number);
-        if (use == SignalUse::show_stacks) show_stacks();
-        if (use != SignalUse::forward) continue;
+        if (use == SignalUse::notice) {
+            begin_notice(By::slurm);
+            continue;
+        }
         if (info->ssi_code == SI_KERNEL) {
             child_.signal_by_terminal(number);
         } else {
             child_.signal(number);
         }
     }
+}
+
+void ChildMonitor::read_requests() {
+    char bytes[256];
+    auto const size = ::read(input_, bytes, sizeof bytes);
+    if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (size <= 0) {
+        input_ = -1;
+        return;
+    }
+    unfinished_line_.append(bytes, static_cast<std::size_t>(size));
+    for (auto end = unfinished_line_.find('\n'); end != std::string::npos;
+         end = unfinished_line_.find('\n')) {
+        take_request(command_.handle_request(std::string_view(unfinished_line_).substr(0, end)));
+        unfinished_line_.erase(0, end + 1);
+    }
+}
+
+void ChildMonitor::take_request(Request request) {
+    if (request == Request::notice) begin_notice(By::supervisor);
+    if (request == Request::show_stacks) show_stacks();
 }
 
 /// Errors are ignored: the run ends without stacks. The pipe is opened for writing only now, because the
@@ -198,18 +239,25 @@ void ChildMonitor::show_stacks() {
     settings.without_input();
     settings.connect(output, STDOUT_FILENO);
     settings.connect(output, STDERR_FILENO);
-    if (auto const started = spawn(argv, command_.environment, settings)) stack_helper_ = *started;
+    auto const started = spawn(argv, command_.environment, settings);
+    if (!started) return;
+    stack_helper_ = *started;
+    if (orphans_ != nullptr) orphans_->exclude(*started);
 }
 
-void ChildMonitor::begin_notice(int signal) {
+void ChildMonitor::begin_notice(By by) {
+    has_slurm_notice_ = has_slurm_notice_ || by == By::slurm;
     if (!notice_ && !command_.notice_signals.empty()) {
         auto signals = command_.notice_signals;
-        if (command_.signals_reach_all) std::erase(signals, signal);
-        notice_.emplace(child_.pid(), signals);
+        if (by == By::slurm && command_.signals_reach_all) std::erase(signals, SIGTERM);
+        OtherSteps others;
+        if (by == By::supervisor)
+            others = {command_.run_key, command_.environment.find("SLURM_STEP_ID").value_or("")};
+        notice_.emplace(child_.pid(), signals, std::move(others));
         deliver_at_ = clock_.steady_now();
         deliver_notice();
     }
-    if (command_.record_notice) command_.record_notice(signal);
+    if (by == By::slurm && command_.record_notice) command_.record_notice();
 }
 
 void ChildMonitor::deliver_notice() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/clock.hpp>
+#include <det/foundation/orphans.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/launch/wrap_rank/relay.hpp>
@@ -47,9 +48,12 @@ private:
 class ChildMonitor {
 public:
     /// \param error_pipe the pipe of the command's standard error, opened for reading
+    /// \param orphans the descendants that are awaited if Slurm's notice has ended the command; nullptr: none
     ChildMonitor(RelayedCommand const& command, Child const& child, UniqueFd const& error_pipe,
-                 Clock const& clock)
-        : command_(command), child_(child), error_pipe_(error_pipe), clock_(clock) {}
+                 Orphans* orphans, Clock const& clock)
+        : command_(command), child_(child), error_pipe_(error_pipe), orphans_(orphans), clock_(clock) {
+        if (!command.handle_request) input_ = -1;
+    }
 
     /// Returns the status of waitpid(2).
     Result<int> wait_for_exit();
@@ -60,9 +64,14 @@ private:
     std::optional<TimePoint> next_wake() const;
     void beat();
     void watch();
-    void begin_notice(int signal);
+    enum class By { slurm, supervisor };
+    void begin_notice(By by);
     void deliver_notice();
     void take_signals(SignalReader const& signals);
+    void read_requests();
+    void take_request(Request request);
+    /// The status with which this process ends; empty while the command or its orphans run.
+    std::optional<int> find_end();
     void show_stacks();
     /// Whether the launcher that started this wrapper has sent the SIGTERM. Inside a run, any other SIGTERM
     /// is Slurm's preemption notice.
@@ -72,11 +81,16 @@ private:
     RelayedCommand const& command_;
     Child const& child_;
     UniqueFd const& error_pipe_;
+    Orphans* orphans_;
     Clock const& clock_;
     pid_t const parent_ = ::getppid();
     std::optional<TimePoint> kill_at_, beat_at_, watch_at_, deliver_at_;
     std::optional<NoticeDelivery> notice_;
     pid_t stack_helper_ = -1;
+    int input_ = STDIN_FILENO;  // -1: carries no requests
+    std::string unfinished_line_;
+    bool has_slurm_notice_ = false;
+    std::optional<int> status_;  // of the command, once it has ended
 };
 
 }  // namespace det::launch::wrap_rank

@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <array>
@@ -61,17 +62,22 @@ Reaction reaction_of(std::string_view status, int signal) {
     return contains(find_field(status, "SigCgt"), signal) ? Reaction::caught : Reaction::none;
 }
 
-bool is_rank(pid_t process) {
+/// Whether the environment with which the process was started fulfils the predicate for one of its variables,
+/// which it gets as "NAME=VALUE".
+template <class Predicate>
+bool any_variable(pid_t process, Predicate predicate) {
     auto const environment = read_file(fmt::format("/proc/{}/environ", process));
-    if (!environment) return false;
-    for (auto const variable : split(*environment, '\0')) {
-        for (std::string_view const name :
-             {"LOCAL_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=", "HOROVOD_LOCAL_RANK="}) {
-            if (variable.starts_with(name)) return true;
-        }
-    }
-    return false;
+    return environment && std::ranges::any_of(split(*environment, '\0'), predicate);
 }
+
+bool is_rank(pid_t process) {
+    return any_variable(process, [](std::string_view variable) {
+        return variable.starts_with("LOCAL_RANK=") || variable.starts_with("OMPI_COMM_WORLD_LOCAL_RANK=") ||
+               variable.starts_with("HOROVOD_LOCAL_RANK=");
+    });
+}
+
+bool is_srun(ProcessView const& process) { return process.name == "srun"; }
 
 std::optional<ProcessView> read_process(pid_t process, int signal) {
     auto const status = read_file(fmt::format("/proc/{}/status", process));
@@ -98,13 +104,15 @@ Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root) {
     if (top == processes.end()) return {};
     Receivers found;
     add_topmost(
-        *top, children, [](auto const& each) { return each.is_rank && each.reaction != Reaction::none; },
+        *top, children,
+        [](auto const& each) { return each.is_rank && each.reaction != Reaction::none && !is_srun(each); },
         found.processes);
     found.are_ranks = !found.processes.empty();
     for (auto const wanted : {Reaction::caught, Reaction::blocked}) {
         if (!found.processes.empty()) break;
         add_topmost(
-            *top, children, [&](auto const& each) { return each.reaction == wanted; }, found.processes);
+            *top, children, [&](auto const& each) { return each.reaction == wanted && !is_srun(each); },
+            found.processes);
     }
     return found;
 }
@@ -131,21 +139,46 @@ std::vector<ProcessView> read_process_tree(pid_t root, int signal) {
     return tree;
 }
 
-NoticeDelivery::NoticeDelivery(pid_t root, std::vector<int> const& signals) : root_(root) {
+std::vector<pid_t> find_tasks(OtherSteps const& steps) {
+    std::vector<pid_t> tasks;
+    if (steps.run_key.empty()) return tasks;
+    auto const key = fmt::format("{}={}", variables::run_key, steps.run_key);
+    auto const own_step = "SLURM_STEP_ID=" + steps.own_step;
+    for (auto const& name : list_directory("/proc").value_or(std::vector<std::string>())) {
+        auto const pid = parse_integer<pid_t>(name);
+        auto const process = pid ? read_process(*pid, SIGTERM) : std::nullopt;
+        auto const parent = process ? read_process(process->parent, SIGTERM) : std::nullopt;
+        if (!parent || parent->name != "slurmstepd") continue;
+        bool const is_own = any_variable(*pid, [&](auto variable) { return variable == own_step; });
+        if (!is_own && any_variable(*pid, [&](auto variable) { return variable == key; }))
+            tasks.push_back(*pid);
+    }
+    return tasks;
+}
+
+NoticeDelivery::NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps)
+    : root_(root), other_steps_(std::move(other_steps)) {
     for (int const signal : signals) deliveries_.push_back({signal});
 }
 
 void NoticeDelivery::deliver() {
     for (auto& delivery : deliveries_) {
-        if (!delivery.may_follow) continue;
-        auto processes = read_process_tree(root_, delivery.signal);
-        auto const blocked_before = std::exchange(delivery.blocked_before, {});
+        if (delivery.may_follow) deliver(delivery);
+    }
+}
+
+void NoticeDelivery::deliver(Delivery& delivery) {
+    auto roots = find_tasks(other_steps_);
+    roots.push_back(root_);
+    auto const blocked_before = std::exchange(delivery.blocked_before, {});
+    for (auto const root : roots) {
+        auto processes = read_process_tree(root, delivery.signal);
         for (auto& process : processes) {
             if (process.reaction != Reaction::blocked) continue;
             delivery.blocked_before.insert(process.pid);
             if (!blocked_before.contains(process.pid)) process.reaction = Reaction::none;
         }
-        auto const receivers = choose_receivers(processes, root_);
+        auto const receivers = choose_receivers(processes, root);
         for (auto const process : receivers.processes) {
             if (delivery.reached.insert(process).second) ::kill(process, delivery.signal);
         }

@@ -30,19 +30,29 @@ struct Receivers {
 
 /// The processes that get a notice as a signal: the topmost process on each branch of the tree that handles
 /// or blocks the signal, so that a shell in front of a program is not ended, and the workers of a data loader
-/// do not see it. Ranks come before other processes, because a launcher that gets TERM ends its ranks. Empty
-/// if no process handles or blocks the signal. Pure.
+/// do not see it. Ranks come before other processes, because a launcher that gets TERM ends its ranks. srun
+/// never gets the signal, because it would end the tasks of its step. Empty if no process handles or blocks
+/// the signal. Pure.
 Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root);
 
 /// The process tree of `root` as /proc shows it. det-submit's own processes have no reaction.
 std::vector<ProcessView> read_process_tree(pid_t root, int signal);
 
-/// Delivers a notice to a command as signals. A process that installs its handler later gets the signal then.
-/// A process that blocks the signal gets it at the second call: it may be between fork(2) and execve(2),
-/// where shells block all signals for a moment.
+/// The other steps of this wrapper's run.
+struct OtherSteps {
+    std::string run_key = {};   // DET_RUN_KEY of their tasks; empty: there are none
+    std::string own_step = {};  // SLURM_STEP_ID of this wrapper's step
+};
+
+/// The processes that slurmstepd has started on this node as tasks of these steps.
+std::vector<pid_t> find_tasks(OtherSteps const& steps);
+
+/// Delivers a notice to a command, and to the tasks of other steps on this node, as signals. A process that
+/// installs its handler later gets the signal then. A process that blocks the signal gets it at the second
+/// call: it may be between fork(2) and execve(2), where shells block all signals for a moment.
 class NoticeDelivery {
 public:
-    NoticeDelivery(pid_t root, std::vector<int> const& signals);
+    NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps = {});
 
     /// Sends the signals to the receivers that have not got them yet.
     void deliver();
@@ -55,7 +65,10 @@ private:
         std::set<pid_t> reached = {}, blocked_before = {};
         bool may_follow = true;
     };
+    void deliver(Delivery& delivery);
+
     pid_t root_;
+    OtherSteps other_steps_;
     std::vector<Delivery> deliveries_;
 };
 

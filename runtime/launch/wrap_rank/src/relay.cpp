@@ -104,7 +104,10 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
 
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
+    std::optional<Orphans> orphans;
+    if (command.awaits_orphans) orphans.emplace();
     DET_TRY_ASSIGN(auto const child, Child::start(command, out, err));
+    if (orphans) orphans->exclude(child.pid());
     UniqueFd error_pipe;
     if (!command.stack_helper.empty()) error_pipe = UniqueFd(::fcntl(err.read_end.get(), F_DUPFD_CLOEXEC, 0));
     out.write_end.reset();
@@ -114,7 +117,8 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     EndEvent ending;
     // A separate thread forwards the output, so that a blocked reader does not delay a notice.
     std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });
-    auto const status = ChildMonitor(command, child, error_pipe, clock).wait_for_exit();
+    auto const status =
+        ChildMonitor(command, child, error_pipe, orphans ? &*orphans : nullptr, clock).wait_for_exit();
     auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();

@@ -8,6 +8,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/forward_signals.hpp>
+#include <det/protocol/step_requests.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <algorithm>
@@ -83,53 +84,60 @@ private:
     bool writes_activity_ = false;
 };
 
-/// Handles signals to a task of a run: writes a notice to the page in DET_RUN_DIR, where the ranks read it,
-/// and withholds signals that would end the ranks before they have saved their work.
-class RunSignals {
+bool can_be_opened(fs::path const& file) {
+    return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+}
+
+/// Handles Slurm's SIGTERM and the requests of the supervisor to a task of a run: writes a notice to the page
+/// in DET_RUN_DIR, where the ranks read it.
+class RunNotices {
 public:
     /// Reads DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
-    static Result<RunSignals> open(Environment const& environment) {
+    static Result<RunNotices> open(Environment const& environment) {
         fs::path const run_dir = environment.find(variables::run_dir).value_or("");
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
         RunLayout const run(environment.find(variables::run_path).value_or(""));
-        return RunSignals(std::move(page), run,
+        return RunNotices(std::move(page), run,
                           parse_forward_signals(environment.find(variables::forward_signals).value_or("")));
     }
 
     SignalUse take(int signal, Clock const& clock) {
-        if (signal == SIGTERM) {
-            page_.raise(clock, preemption::NoticePage::By::slurm);
-            return SignalUse::notice;
-        }
-        if (signal != SIGUSR2) return SignalUse::forward;
-        // The signal is for this run if the supervisor has created one of the files; otherwise it was meant
-        // for another run but sent to every process of the job.
-        if (!has_shown_stacks_ && path_exists(run_.hung())) {
-            has_shown_stacks_ = true;
-            return SignalUse::show_stacks;
-        }
-        if (!path_exists(run_.stop_request())) return SignalUse::withhold;
-        page_.raise(clock, preemption::NoticePage::By::supervisor);
+        if (signal != SIGTERM) return SignalUse::forward;
+        page_.raise(clock, preemption::NoticePage::By::slurm);
         return SignalUse::notice;
+    }
+    /// Handles a line of the supervisor.
+    Request take_request(std::string_view line, Clock const& clock) {
+        if (line == step_requests::stop) return stop(clock);
+        return line == step_requests::stacks ? show_stacks() : Request::none;
+    }
+    /// Looks for the files that the supervisor creates with its requests. An NFS client asks the server when
+    /// a file is opened.
+    Request find_request(Clock const& clock) {
+        if (!was_asked_to_stop_ && can_be_opened(run_.stop_request())) return stop(clock);
+        return !has_shown_stacks_ && can_be_opened(run_.hung()) ? show_stacks() : Request::none;
     }
 
     /// The signals by which the command gets a notice.
     std::vector<int> const& forwarded() const { return forwarded_; }
 
-    /// Blocks SIGTERM and SIGUSR2 in the command: Slurm may send them to every process of a step. Unblocks
-    /// the signals by which the command gets notices: det-launch has blocked them in launchers, and a rank
-    /// inherits the mask of its launcher.
-    void set_mask(sigset_t& mask) const {
-        for (int const number : {SIGTERM, SIGUSR2}) ::sigaddset(&mask, number);
-        for (int const number : forwarded_) ::sigdelset(&mask, number);
-    }
-
 private:
-    RunSignals(preemption::NoticePage page, RunLayout run, std::vector<int> forwarded)
+    RunNotices(preemption::NoticePage page, RunLayout run, std::vector<int> forwarded)
         : page_(std::move(page)), run_(std::move(run)), forwarded_(std::move(forwarded)) {}
+
+    Request stop(Clock const& clock) {
+        was_asked_to_stop_ = true;
+        page_.raise(clock, preemption::NoticePage::By::supervisor);
+        return Request::notice;
+    }
+    Request show_stacks() {
+        has_shown_stacks_ = true;
+        return Request::show_stacks;
+    }
 
     preemption::NoticePage page_;
     RunLayout run_;
+    bool was_asked_to_stop_ = false;
     bool has_shown_stacks_ = false;
     std::vector<int> forwarded_;
 };
@@ -156,7 +164,7 @@ public:
         if (is_wrapped()) return replace_process(request_.command, environment_);
         command_.signal_mask = block_relayed_signals();
         if (in_run_ && !has_run_dir_) DET_TRY(enter_run_directory(helper));
-        if (is_supervised_) DET_TRY(handle_signals());
+        if (is_supervised_) DET_TRY(handle_notices());
         if (has_run_dir_) command_.started_by = StartedBy::launcher;
         set_labels();
         if (in_run_ && request_.level == Launch::rank) choose_mig_instance();
@@ -199,28 +207,43 @@ private:
         return Ok{};
     }
 
-    Status handle_signals() {
-        DET_TRY_ASSIGN(auto opened, RunSignals::open(environment_));
-        signals_.emplace(std::move(opened));
-        signals_->set_mask(command_.signal_mask);
-        command_.handle_signal = [this](int signal) {
-            auto const use = signals_->take(signal, clock_);
-            if (use == SignalUse::show_stacks && waits_) waits_->write_all();
-            return use;
-        };
+    Status handle_notices() {
+        DET_TRY_ASSIGN(auto opened, RunNotices::open(environment_));
+        notices_.emplace(std::move(opened));
+        // A program starts with no signal blocked, whatever mask its launcher has.
+        ::sigemptyset(&command_.signal_mask);
+        command_.handle_signal = [this](int signal) { return notices_->take(signal, clock_); };
         if (is_outermost()) deliver_notices();
-        if (is_outermost()) command_.stack_helper = {own_executable(), "--stacks"};
+        if (is_outermost()) take_requests();
         return Ok{};
+    }
+
+    /// The outermost wrapper of a task of the run's own step takes the requests of the supervisor. Those of
+    /// other steps, which this wrapper's program has started, get a notice from the wrapper of their node.
+    void take_requests() {
+        if (!environment_.find(variables::step_requests)) return;
+        environment_.unset(variables::step_requests);
+        auto const write_waits = [this](Request request) {
+            if (request == Request::show_stacks && waits_) waits_->write_all();
+            return request;
+        };
+        command_.stack_helper = {own_executable(), "--stacks"};
+        command_.find_request = [=, this] { return write_waits(notices_->find_request(clock_)); };
+        command_.handle_request = [=, this](std::string_view line) {
+            return write_waits(notices_->take_request(line, clock_));
+        };
     }
 
     /// The outermost wrapper of a task delivers notices to all processes below it.
     void deliver_notices() {
-        command_.notice_signals = signals_->forwarded();
+        command_.notice_signals = notices_->forwarded();
+        command_.awaits_orphans = true;
+        command_.run_key = environment_.find(variables::run_key).value_or("");
         command_.signals_reach_all = environment_.find_non_empty(variables::signals_reach_all).has_value();
         if (task_->rank != 0) return;
         fs::path const run = environment_.find(variables::run_path).value_or("");
-        command_.record_notice = [noticed = RunLayout(run).preempt_notice()](int signal) {
-            if (signal == SIGTERM) (void)write_file(noticed, "TERM\n");
+        command_.record_notice = [noticed = RunLayout(run).preempt_notice()] {
+            (void)write_file(noticed, "TERM\n");
         };
     }
 
@@ -308,7 +331,7 @@ private:
     bool has_run_dir_ = false;  // another wrapper of the task has entered DET_RUN_DIR
     RelayedCommand command_{};
     std::optional<node::NodeDirectory> directory_;  // held until the command has ended
-    std::optional<RunSignals> signals_;
+    std::optional<RunNotices> notices_;
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
     std::optional<NodeSampler> sampler_;

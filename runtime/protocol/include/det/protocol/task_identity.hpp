@@ -94,6 +94,9 @@ inline constexpr char trial_dir[] = "DET_TRIAL_DIR";
 inline constexpr char setup[] = "DET_SETUP";
 /// "1": Slurm sends its signals to every process of a step, not only to the wrappers.
 inline constexpr char signals_reach_all[] = "DET_SIGNALS_REACH_ALL";
+/// "1": the standard input of the step's tasks carries requests of the supervisor (step_requests.hpp). Only
+/// the first wrapper of a task sees the variable.
+inline constexpr char step_requests[] = "DET_STEP_REQUESTS";
 /// The file that a program creates when it has finished its work.
 inline constexpr char done_file[] = "DET_DONE_FILE";
 /// The ports of the run, as JSON: {"http": 8080}. Each is also in DET_PORT_<NAME>.

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace det::slurm {
 class StepProcess {
 public:
     /// Starts srun with TERM, INT and HUP blocked: a notice to the job must not end the step before its
-    /// ranks have saved their work.
+    /// ranks have saved their work. srun's standard input is a socket: see write_line().
     static Result<StepProcess> start(std::vector<std::string> const& argv, Environment const& environment);
     /// Starts srun with no signal blocked. srun gets INT when this process ends or is killed, and must end
     /// the step at the first INT (--quit-on-interrupt).
@@ -30,6 +31,9 @@ public:
     /// The exit code of srun (128 + signal); empty while srun runs.
     std::optional<int> poll_exit();
     int wait();
+    /// Writes a line to srun, which copies it to the standard input of all tasks of its step. Only for a step
+    /// of start(). Does not block.
+    Status write_line(std::string_view line);
     /// Sends a signal to srun, which forwards it to all tasks of its step. TERM makes srun end the step; but
     /// srun of Slurm 26.05 ignores a TERM that start() has blocked. KILL ends only srun.
     void signal(int number);
@@ -41,6 +45,7 @@ private:
     pid_t pid_ = -1;
     UniqueFd pidfd_;
     std::optional<int> exit_code_;
+    UniqueFd input_;
 };
 
 }  // namespace det::slurm

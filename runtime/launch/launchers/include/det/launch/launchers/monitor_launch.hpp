@@ -40,9 +40,10 @@ struct MonitorOptions {
 };
 
 /// Starts the processes of a plan, ends all others after the first failure, and returns the exit code of the
-/// launch (launch_outcome()). Blocks the signals of slurm.forward_signals in this process and leaves them
-/// blocked. Forwards the other signals to the processes, except those that were blocked before the call. If
-/// this process dies, the workers die too.
+/// launch (launch_outcome()). In a supervised run the processes are started with TERM and the signals of
+/// slurm.forward_signals blocked and do not get them: Slurm's notice must not end the launch, and a TERM of
+/// any other sender ends it. Forwards the other signals to the processes. If this process dies, the workers
+/// die too.
 Result<int> monitor_launch(LaunchPlan const& plan, std::filesystem::path const& run_dir, Clock const& clock,
                            MonitorOptions const& options);
 

@@ -29,9 +29,9 @@ public:
     Status record_requeued(UtcTime now);
     /// Records a decision of the search about the trial.
     Status record_decision(SearchDecision const& decision);
-    /// Creates the file that tells wrappers that the next USR2 is a request to stop this run.
+    /// Creates the file by which wrappers see that this run must stop, if they have not received the request.
     Status ask_to_stop(lifecycle::StopReason why);
-    /// Creates the file that tells wrappers that the next USR2 asks for the stacks of the ranks.
+    /// Creates the same file for the request for the stacks of the ranks.
     Status write_stacks_request();
 
     /// Records that tasks of the run may still live on a node that did not answer.

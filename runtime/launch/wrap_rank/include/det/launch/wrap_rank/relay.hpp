@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det::launch::wrap_rank {
@@ -26,10 +27,15 @@ enum class StartedBy { slurm, launcher };
 
 /// What happens with a signal that a wrapper has received.
 enum class SignalUse {
-    forward,      // the command's process group gets it
-    withhold,     // the command does not get it
-    notice,       // it is the notice, which the command gets as `notice_signals`
-    show_stacks,  // the command does not get it; `stack_helper` is started
+    forward,  // the command's process group gets it
+    notice,   // it is Slurm's notice, which the command gets as `notice_signals`
+};
+
+/// What the supervisor asks of a wrapper.
+enum class Request {
+    none,
+    notice,       // the command gets `notice_signals`
+    show_stacks,  // `stack_helper` is started
 };
 
 struct RelayedCommand {
@@ -39,15 +45,25 @@ struct RelayedCommand {
     OutputSettings labels;
     sigset_t signal_mask;  // of the command
     /// Called for each signal except SIGCHLD and the SIGTERM of the launcher that started this wrapper.
-    /// Empty: all signals are forwarded. A signal that the command must never get, from any sender, must be
-    /// in signal_mask too.
+    /// Empty: all signals are forwarded.
     std::function<SignalUse(int)> handle_signal = {};
+    /// Called for each line of standard input. Empty: standard input belongs to the command; otherwise that
+    /// of the command is empty.
+    std::function<Request(std::string_view)> handle_request = {};
+    /// Called with each heartbeat, for a request that standard input has not brought.
+    std::function<Request()> find_request = {};
     /// The signals by which the command gets a notice, once; empty: none.
     std::vector<int> notice_signals = {};
     /// Whether Slurm sends its signals to every process, so that the command has got them already.
     bool signals_reach_all = false;
-    /// Called when the delivery of a notice has begun, with the signal that brought it.
-    std::function<void(int)> record_notice = {};
+    /// DET_RUN_KEY. A notice by request is delivered to the tasks of other steps of this run on this node
+    /// too; Slurm's own notice is sent to them by Slurm.
+    std::string run_key = {};
+    /// If Slurm's notice ends the command, its descendants that live on are awaited: they may save their work
+    /// while, for example, the shell in front of them has been ended by the signal.
+    bool awaits_orphans = false;
+    /// Called when the delivery of Slurm's notice has begun.
+    std::function<void()> record_notice = {};
     /// A program that prints the stacks of the command's processes as lines of the command's standard error.
     /// It gets the number of the command's process as its last argument.
     std::vector<std::string> stack_helper = {};
