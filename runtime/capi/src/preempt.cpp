@@ -1,3 +1,5 @@
+#include <det/preemption/term_handler.hpp>
+
 #include "handle_types.hpp"
 
 using namespace det;
@@ -30,3 +32,5 @@ det_status det_preempt_acknowledge(det_context* context) {
         return context->core->preempt().acknowledge();
     });
 }
+
+void det_preempt_wrap_handler_of_child() { preemption::TermHandler::wrap_handler_of_child(); }

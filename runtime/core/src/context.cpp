@@ -4,6 +4,7 @@
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/preemption/term_handler.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/grace_period.hpp>
 #include <det/protocol/json.hpp>
@@ -45,6 +46,7 @@ struct OpenedRun {
     std::optional<Info> info;
     std::optional<journal::JournalWriter> journal;
     std::optional<preemption::NoticePage> notice;
+    std::unique_ptr<preemption::TermHandler> term_handler;
     std::unique_ptr<checkpoint::Store> store;
 };
 
@@ -55,8 +57,13 @@ Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& optio
         run.journal.emplace(std::move(writer));
     }
     if (info) {
-        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(info->run_dir / preemption::notice_file));
+        auto const path = info->run_dir / preemption::notice_file;
+        DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(path));
         run.notice.emplace(std::move(page));
+        // Nothing else ends a program that ignores TERM in a run without a supervisor.
+        if (info->trial) {
+            DET_TRY_ASSIGN(run.term_handler, preemption::TermHandler::install(path));
+        }
     }
     DET_TRY_ASSIGN(run.store, open_store(info, options));
     run.info = std::move(info);
@@ -109,6 +116,7 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
             std::make_unique<telemetry::Reporter>(*std::move(run.journal), data.clock, std::move(reporting));
     }
     if (run.notice) data.notice.emplace(*std::move(run.notice));
+    data.term_handler = std::move(run.term_handler);
     data.job_end = find_job_end(options.environment, data.clock);
 }
 
@@ -208,6 +216,7 @@ Status Context::close() {
     auto const reported = reporter ? reporter->close() : Status(Ok{});
     DET_TRY(parts_->data.distributed.barrier());
     stop_recording_lost_peers(parts_->lost_peer_file);
+    parts_->data.term_handler.reset();
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;

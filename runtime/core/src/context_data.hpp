@@ -4,6 +4,7 @@
 #include <det/core/info.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/preemption/notice_page.hpp>
+#include <det/preemption/term_handler.hpp>
 #include <det/telemetry/reporter.hpp>
 
 #include <chrono>
@@ -21,6 +22,7 @@ struct ContextData {
     std::unique_ptr<checkpoint::Store> store;
     std::unique_ptr<telemetry::Reporter> reporter;                      // on the chief, in an experiment
     std::optional<preemption::NoticePage> notice;                       // in a run
+    std::unique_ptr<preemption::TermHandler> term_handler = nullptr;    // in a run, until close()
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};
 

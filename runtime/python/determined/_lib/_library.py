@@ -130,6 +130,7 @@ _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_strings_get": (c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
     "det_strings_destroy": (None, c_void_p),
     "det_context_destroy": (None, c_void_p),
+    "det_preempt_wrap_handler_of_child": (None,),
     "det_checkpoint_draft_uuid": (c_char_p, c_void_p),
     "det_checkpoint_draft_directory": (c_char_p, c_void_p),
 }

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Dict, List, NoReturn, Optional, Type, Union
 
 from determined.core._checkpoint import CheckpointContext
+from determined.core._data_loader_workers import keep_workers
 from determined.core._distributed import DistributedContext
 from determined.core._preempt import PreemptContext, PreemptMode, mode_number
 from determined.core._profiler import ProfilerContext
@@ -81,6 +82,7 @@ class Context:
         )
         self.preempt.start()
         if self._is_trial:
+            keep_workers()
             _active.append(self)
         return self
 
