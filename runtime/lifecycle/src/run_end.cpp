@@ -40,13 +40,28 @@ bool had_notice(RunFacts const& facts) {
     return is_in_grace(facts) || facts.task_notice_received || facts.stop_reason != StopReason::none;
 }
 
+constexpr std::uint32_t failures_without_progress_max = 2;  // one more ends the trial
+constexpr std::uint32_t bad_ends_without_progress_max = 2;  // one more is a failure
+
+/// Whether a run that ended after a notice looks like one whose program failed, for example while it saved.
+bool ended_like_a_failure(RunFacts const& facts) {
+    bool const has_stopped = facts.preemption_acknowledged || facts.has_preempted_exit_code ||
+                             facts.ended_by_notice_signal || facts.step_exit_code == 0;
+    return facts.was_killed || !has_stopped;
+}
+
+/// Whether the run and those before it ended like failures after their notices and saved nothing.
+bool is_stuck_at_notices(RunFacts const& facts) {
+    bool const has_visible_progress = facts.is_progress_visible || facts.uses_core_api;
+    return has_visible_progress && !facts.has_progressed && !facts.preemption_acknowledged &&
+           ended_like_a_failure(facts) && facts.bad_ends_without_progress >= bad_ends_without_progress_max;
+}
+
 /// Whether the run stopped because of a notice before its work was done.
 bool stopped_after_notice(RunFacts const& facts) {
     if (facts.preemption_acknowledged) return true;
-    if (!had_notice(facts)) return false;
-    bool const was_killed = facts.was_killed && facts.silent_host.empty();
-    bool const is_told = facts.gets_notices && facts.step_exit_code == 0;
-    return was_killed || is_told || facts.has_preempted_exit_code || facts.ended_by_notice_signal;
+    if (!had_notice(facts) || is_stuck_at_notices(facts)) return false;
+    return facts.was_killed || facts.gets_notices || facts.step_exit_code != 0;
 }
 
 /// Whether the training has finished: exit code 0, and no notice is the reason.
@@ -217,8 +232,6 @@ std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
     return std::nullopt;
 }
 
-constexpr std::uint32_t failures_without_progress_max = 2;  // one more ends the trial
-
 std::string on_nodes(std::vector<std::string> const& hosts) {
     return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
 }
@@ -263,10 +276,17 @@ bool can_restart_here(RunFacts const& facts) {
     return !is_blocked && !loses_nodes && !facts.has_preempted_exit_code;
 }
 
+/// Why a run that ended after a notice is a failure; empty for other runs.
+std::string describe_stuck_at_notices(RunFacts const& facts) {
+    if (!had_notice(facts) || !is_stuck_at_notices(facts)) return "";
+    return fmt::format(" after a notice, {} times in a row without having saved anything new",
+                       facts.bad_ends_without_progress + 1);
+}
+
 RunOutcome classify_by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty() && !facts.hung_for)
         return {Cause::finished, NextAction::stop, "the trainer finished"};
-    auto const what = describe_exit(facts);
+    auto const what = describe_exit(facts) + describe_stuck_at_notices(facts);
     bool const is_node_failure = !facts.bad_nodes.hosts.empty() && !facts.bad_nodes.is_failure_of_trial;
     if (is_node_failure) return without_bad_nodes(facts, what);
     if (auto refused = if_refused(facts)) return *std::move(refused);

@@ -58,25 +58,58 @@ BOOST_AUTO_TEST_CASE(a_program_says_that_it_is_done) {
     BOOST_TEST(!was_requeued_after(0));
 }
 
-BOOST_AUTO_TEST_CASE(only_the_signals_that_are_forwarded_mean_preempted) {
-    step_is("exit 138");  // USR1
+BOOST_AUTO_TEST_CASE(after_a_notice_every_end_is_a_preemption_that_uses_up_no_restart) {
     be_in_grace();
-    BOOST_TEST(supervise(notified_by({"USR1"})) == 0);
-    BOOST_TEST(end_text(0) == "preempted requeue", end_of(0).message);
-    BOOST_TEST(supervise(notified_by({"TERM"})) == 0);
-    BOOST_TEST(end_text(1) == "failed requeue", end_of(1).message);
+    auto a = notified_by({"TERM"});
+    a.spec.max_restarts = 0;
+    // torchrun ends with 1, a nested srun with 137, a program that handles nothing with 143.
+    for (auto const* code : {"1", "137", "143", "85", "84"}) {
+        step_is(std::string("exit ") + code);
+        BOOST_TEST(supervise(a) == 0);
+    }
+    for (std::uint32_t run = 0; run < 5; ++run)
+        BOOST_TEST(end_text(run) == "preempted requeue", end_of(run).message);
 }
 
-BOOST_AUTO_TEST_CASE(a_preempted_exit_code_is_a_preemption_and_others_are_failures) {
-    step_is("exit 85");
+BOOST_AUTO_TEST_CASE(a_save_that_crashes_after_each_notice_fails_at_the_third_time) {
     be_in_grace();
+    step_is("exit 1");
+    auto a = batch_job();  // with two restarts
+    a.spec.progress_globs = {root / "*.pt"};
+    for (auto const* end : {"preempted requeue", "preempted requeue", "failed requeue", "failed requeue"}) {
+        BOOST_TEST(supervise(a) == 0);
+        auto const run =
+            static_cast<std::uint32_t>(must(list_directory(experiment.trial(0).runs())).size() - 1);
+        BOOST_TEST(end_text(run) == end, run << ": " << end_of(run).message);
+    }
+    BOOST_TEST(end_of(2).message ==
+               "the trainer ended with exit code 1 after a notice, 3 times in a row without having saved "
+               "anything new; restart 1 of 2");
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_text(4) == "failed stop", end_of(4).message);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_saves_something_in_between_begins_the_count_again) {
+    be_in_grace();
+    step_is("[ \"$DET_TRIAL_RUN_ID\" != 1 ] || : >\"$DET_ROOT/one.pt\"; exit 1");
     auto a = batch_job();
-    a.spec.preempted_exit_codes = {85, 99};
-    BOOST_TEST(supervise(a) == 0);
+    a.spec.progress_globs = {root / "*.pt"};
+    for (std::uint32_t run = 0; run < 4; ++run) {
+        BOOST_TEST(supervise(a) == 0);
+        BOOST_TEST(end_text(run) == "preempted requeue", end_of(run).message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(where_slurm_signals_every_process_exit_0_after_its_notice_is_a_preemption) {
+    step_is("echo TERM >\"$DET_RUN_PATH/noticed\"; exit 0");
+    slurm.config =
+        slurm::ClusterConfig(slurm::ClusterConfig::Settings{{"ProctrackType", "proctrack/linuxproc"}});
+    BOOST_TEST(supervise() == 0);
     BOOST_TEST(end_text(0) == "preempted requeue", end_of(0).message);
-    step_is("exit 84");
-    BOOST_TEST(supervise(a) == 0);
-    BOOST_TEST(end_text(1) == "failed requeue", end_of(1).message);
+    slurm.config =
+        slurm::ClusterConfig(slurm::ClusterConfig::Settings{{"ProctrackType", "proctrack/cgroup"}});
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(end_text(1) == "finished stop", end_of(1).message);
 }
 
 BOOST_AUTO_TEST_CASE(the_exit_code_of_the_first_rank_to_end_counts_not_that_of_ranks_that_slurm_kills_then) {

@@ -135,20 +135,83 @@ constexpr Row table[] = {
          f.ended_by_notice_signal = true;
      },
      Cause::preempted, NextAction::requeue},
-    {"in grace any other failure is a failure, and the nodes will be gone",
+    {"in grace every end is a preemption: torchrun ends with 1",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
          f.step_exit_code = 1;
          f.gets_notices = true;
      },
+     Cause::preempted, NextAction::requeue},
+    {"in grace no restart is counted: a nested srun has killed its tasks",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 137;
+         f.restarts = 2;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a second end in grace that looks like a failure is a preemption too",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.uses_core_api = true;
+         f.bad_ends_without_progress = 1;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"the third in a row that has saved nothing is a failure: saving may crash",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.uses_core_api = true;
+         f.bad_ends_without_progress = 2;
+     },
      Cause::failed, NextAction::requeue},
-    {"in grace the last restart may be used up too",
+    {"and does not go on for ever",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
          f.step_exit_code = 1;
          f.restarts = 2;
+         f.uses_core_api = true;
+         f.bad_ends_without_progress = 4;
      },
      Cause::failed, NextAction::stop},
+    {"the third too if saving takes longer than the grace period",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 137;
+         f.was_killed = f.is_progress_visible = true;
+         f.bad_ends_without_progress = 2;
+     },
+     Cause::failed, NextAction::requeue},
+    {"a third end that has saved something is a preemption",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.uses_core_api = f.has_progressed = true;
+         f.bad_ends_without_progress = 2;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a third end by TERM is a preemption, which may come before the first checkpoint",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 143;
+         f.ended_by_notice_signal = f.uses_core_api = true;
+         f.bad_ends_without_progress = 2;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a third end is a preemption if the progress of the program can't be seen",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.step_exit_code = 1;
+         f.bad_ends_without_progress = 2;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a node that becomes silent after the notice is a preemption",
+     [](RunFacts& f) {
+         f.job->preempt_time = noon;
+         f.was_killed = true;
+         f.silent_host = "n1";
+     },
+     Cause::preempted, NextAction::requeue},
     {"the supervisor ends a trainer before the grace period is over",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
@@ -255,12 +318,20 @@ constexpr Row table[] = {
          f.gets_notices = true;
      },
      Cause::time_limit, NextAction::requeue},
-    {"a failure after the request before the time limit is not restarted here",
+    {"every end after the request before the time limit is one by the time limit",
      [](RunFacts& f) {
          f.stop_reason = StopReason::time_limit;
          f.step_exit_code = 1;
+         f.restarts = 2;
      },
-     Cause::failed, NextAction::requeue},
+     Cause::time_limit, NextAction::requeue},
+    {"the program has asked for a requeue and ends with a code",
+     [](RunFacts& f) {
+         f.asks_for_requeue = true;
+         f.step_exit_code = 1;
+         f.restarts = 2;
+     },
+     Cause::preempted, NextAction::requeue},
     {"in grace a trainer that finishes without an acknowledgement has finished",
      [](RunFacts& f) { f.job->preempt_time = noon; }, Cause::finished, NextAction::stop},
     {"scancel",

@@ -89,6 +89,7 @@ public:
         facts.restarts = resume.restarts;
         facts.restarts_max = batch_job_.spec.max_restarts;
         facts.failures_without_progress = resume.failures_without_progress;
+        facts.bad_ends_without_progress = resume.bad_ends_without_progress;
         facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
         facts.has_begun_before = resume.has_begun_before;
         facts.is_progress_visible = resume.is_progress_visible;
@@ -125,9 +126,14 @@ private:
     void add_program_end() {
         auto const& spec = batch_job_.spec;
         auto const& layout = run_.record.layout();
-        facts_.gets_notices = !spec.forward_signals.empty();
         facts_.says_done = path_exists(layout.done());
         facts_.task_notice_received = path_exists(layout.preempt_notice());
+        facts_.uses_core_api = path_exists(layout.chief_journal());
+        // A program with the Core API acknowledges a notice that it follows.
+        bool const may_be_signalled_by_slurm =
+            run_.exit_code == 0 && facts_.task_notice_received && !facts_.uses_core_api;
+        facts_.gets_notices =
+            !spec.forward_signals.empty() || (may_be_signalled_by_slurm && signals_reach_all(context_.slurm));
         facts_.asks_for_requeue = path_exists(layout.requeue_request());
         // Slurm kills the other ranks after the first failure, and shows the highest exit code.
         auto const first =
@@ -262,6 +268,13 @@ private:
 Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run) {
     return FactCollector(batch_job, context, run).gather();
+}
+
+bool signals_reach_all(slurm::SlurmClient& slurm) {
+    auto const config = slurm.query_cluster_config();
+    if (!config) return false;
+    return config->find("ProctrackType").value_or("").ends_with("linuxproc") ||
+           config->find("SignalChildrenProcesses").value_or("") == "yes";
 }
 
 std::uint64_t output_size_bytes(std::filesystem::path const& output) {

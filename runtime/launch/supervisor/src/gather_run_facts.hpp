@@ -24,6 +24,9 @@ struct EndedRun {
 Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run);
 
+/// Whether Slurm's signals reach every process of a step, so that a program gets them without the wrapper.
+bool signals_reach_all(slurm::SlurmClient& slurm);
+
 /// Size of a regular file; 0 for anything else, such as a pipe, which can't be read again.
 std::uint64_t output_size_bytes(std::filesystem::path const& output);
 

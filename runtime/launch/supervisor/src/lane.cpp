@@ -78,22 +78,12 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
         auto& bad = plan.resume.bad_hosts;
         if (std::find(bad.begin(), bad.end(), host) == bad.end()) bad.push_back(std::move(host));
     }
-    plan.signals_reach_all = signals_reach_all();
+    plan.signals_reach_all = !batch_job_.spec.forward_signals.empty() && signals_reach_all(context_.slurm);
     DET_TRY_ASSIGN(plan.hosts, choose_hosts(batch_job_, plan.resume.bad_hosts));
     plan.trial_seed = draw.seed;
     plan.master_port = find_free_port();
     plan.local_suffix = make_uuid();
     return plan;
-}
-
-/// Whether Slurm's signals reach every process of a step, so that a program gets them without the wrapper.
-/// Matters only with slurm.forward_signals.
-bool Lane::signals_reach_all() const {
-    if (batch_job_.spec.forward_signals.empty()) return false;
-    auto const config = context_.slurm.query_cluster_config();
-    if (!config) return false;
-    return config->find("ProctrackType").value_or("").ends_with("linuxproc") ||
-           config->find("SignalChildrenProcesses").value_or("") == "yes";
 }
 
 /// Reserves ports for the run, and logs each configured port that is taken.

@@ -117,7 +117,6 @@ private:
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
     void send_request(std::string_view request);
-    bool signals_reach_all() const;
     Status record_outcome(lifecycle::RunOutcome outcome);
     Status record_end(lifecycle::RunOutcome outcome);
     void notify(std::string_view event, std::string const& message, std::string_view next) const;

@@ -8,6 +8,7 @@
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <deque>
 
 #include "progress_files.hpp"
@@ -21,6 +22,7 @@ struct PastRun {
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
 
+    bool was_acknowledged = false;  // the program has seen the notice and saved
     bool was_abandoned = false;
     bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
 
@@ -31,6 +33,13 @@ struct PastRun {
         return ended->next_action == NextAction::left_to_slurm && has_heartbeats;
     }
     bool has_failed() const { return ended && counts_against_max_restarts(ended->cause); }
+    /// Whether the run ended after a notice without the program's acknowledgement, and like a failure.
+    bool ended_badly_after_notice() const {
+        bool const was_preempted =
+            ended && (ended->cause == Cause::preempted || ended->cause == Cause::time_limit);
+        return was_preempted && !was_acknowledged && ended->exit_code != 0 &&
+               ended->exit_code != 128 + SIGTERM;
+    }
     bool was_failed_by_slurm() const {
         return ended && (ended->cause == Cause::node_failed || ended->cause == Cause::not_launched);
     }
@@ -51,6 +60,9 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
     }
+    run.was_acknowledged = std::ranges::any_of(reports.records, [](auto const& record) {
+        return std::holds_alternative<PreemptionAcknowledged>(record);
+    });
     DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
     DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
     run.was_abandoned = std::ranges::find(names, layout.abandoned().filename().string()) != names.end();
@@ -105,7 +117,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     point.progress = newest_change(progress_globs, trial);
     point.is_progress_visible = !progress_globs.empty();
     auto progress_after = point.progress;
-    bool has_checkpoint = false, has_progress = false, was_run_by_slurm = false;
+    bool has_checkpoint = false, has_progress = false, has_good_end = false, was_run_by_slurm = false;
     std::deque<RunSlurmSteps> steps;
     for (auto const number : reversed(runs)) {
         DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
@@ -124,6 +136,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
         has_progress = has_progress || run.has_progressed(progress_after);
         progress_after = run.progress_before();
         if (run.has_failed() && !has_progress) ++point.failures_without_progress;
+        has_good_end = has_good_end || has_progress || !(run.has_failed() || run.ended_badly_after_notice());
+        if (!has_good_end) ++point.bad_ends_without_progress;
         DET_TRY(add_bad_hosts(run, point));
     }
     if (point.is_previous_run_lost)

@@ -52,7 +52,10 @@ struct RunFacts {
     int step_exit_code = 0;                // 128 + signal if a signal ended the step
     bool has_preempted_exit_code = false;  // the exit code is one of slurm.preempted_exit_codes
     bool ended_by_notice_signal = false;   // by TERM, or by a signal of slurm.forward_signals
-    bool gets_notices = false;             // slurm.forward_signals: the program gets notices as signals
+    // The program gets notices as signals: by slurm.forward_signals, or because Slurm signals every process
+    bool gets_notices = false;
+    // The program has opened the Core API, so that its progress is visible
+    bool uses_core_api = false;
     bool says_done = false;                // the program has created DET_DONE_FILE
     bool task_notice_received = false;     // a wrapper of the run received Slurm's notice
     bool preemption_acknowledged = false;  // by the chief, in its journal
@@ -77,6 +80,9 @@ struct RunFacts {
     bool is_progress_visible = false;
     // Consecutive failures before this run that made no progress
     std::uint32_t failures_without_progress = 0;
+    // Consecutive runs before this one that made no progress and failed, or ended after a notice like a
+    // failure: with another code than 0, and not by TERM
+    std::uint32_t bad_ends_without_progress = 0;
     // Consecutive runs before this one that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
     // Whether this run committed a checkpoint of a higher step or changed a file of slurm.progress_glob
@@ -100,9 +106,10 @@ struct RunOutcome {
 
 /// Determines the outcome of a run from the facts. An acknowledged preemption is not a failure, unless the
 /// search can't use the trial's reports. A cancelled job is never requeued; a superseded incarnation changes
-/// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A
-/// program that gets notices as signals and ends after one with exit code 0 or by such a signal was
-/// preempted, unless it says that it is done. If the progress of runs is visible, a trial that fails three
+/// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A run
+/// that ends after a notice was preempted, whatever its exit code, unless the program says that it is done,
+/// or ends with 0 and does not see notices. The third such end in a row that looks like a failure and without
+/// visible progress is a failure. If the progress of runs is visible, a trial that fails three
 /// times in a row without progress is stopped even if restarts are left. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 

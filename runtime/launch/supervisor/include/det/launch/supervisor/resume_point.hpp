@@ -20,6 +20,9 @@ struct ResumePoint {
     std::optional<UtcTime> progress = {};
     // Number of consecutive failures up to now that made no progress
     std::uint32_t failures_without_progress = 0;
+    // Number of consecutive runs up to now that made no progress and failed, or ended after a notice with
+    // another code than 0 and not by TERM
+    std::uint32_t bad_ends_without_progress = 0;
     // Number of consecutive runs up to now that ended because of Slurm or its nodes
     std::uint32_t slurm_failures_in_a_row = 0;
     bool has_begun_before = false;            // a task of an earlier run has started
