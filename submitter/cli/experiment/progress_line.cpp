@@ -1,8 +1,8 @@
 #include "experiment/progress_line.hpp"
 
-#include <det/search/training_length.hpp>
 #include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
+#include <det/tracker/history/progress.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +32,8 @@ Result<std::optional<double>> load_progress(tracker::history::ExperimentView con
             is_known = true;
             sum += 1;
         } else if (!trial.record.runs.empty()) {
-            DET_TRY_ASSIGN(auto const reports, history.load_reports(trial.record.id));
-            auto const progress = progress_of_trial(reports, spec);
+            DET_TRY_ASSIGN(auto const reports, history.load_reports_without_metrics(trial.record.id));
+            auto const progress = tracker::history::progress_of_trial(reports, spec);
             is_known = is_known || progress;
             sum += progress.value_or(0);
         }
@@ -49,22 +49,6 @@ std::string render_progress_bar(double progress, std::size_t columns) {
     auto const width = std::max<std::size_t>(columns, 12) - 8;  // without the brackets and the figure
     auto const filled = static_cast<std::size_t>(part * static_cast<double>(width));
     return fmt::format("[{:#<{}}{:.<{}}] {:3.0f} %", "", filled, "", width - filled, std::floor(100 * part));
-}
-
-std::optional<double> progress_of_trial(std::vector<tracker::history::RunReports> const& runs,
-                                        ExperimentSpec const& spec) {
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-        if (run->progress) return std::clamp(*run->progress, 0.0, 1.0);
-    }
-    auto const length = search::find_training_length(spec.searcher.options);
-    if (!length || length->value == 0 || !length->time_metric.empty()) return std::nullopt;
-    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-        if (run->metrics.empty()) continue;
-        auto const batch_size = search::read_batch_size(spec.config, spec.hyperparameters);
-        auto const done = search::to_unit(run->metrics.back().steps_completed, length->unit, batch_size);
-        return std::clamp(done / static_cast<double>(length->value), 0.0, 1.0);
-    }
-    return std::nullopt;
 }
 
 ProgressLine::ProgressLine(RootLayout const& root, ExperimentId id, Session& session)

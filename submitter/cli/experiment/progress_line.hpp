@@ -14,12 +14,6 @@ namespace det::cli {
 /// Returns "[#####.....]  50 %", `columns` wide, but at least 12. Pure.
 std::string render_progress_bar(double progress, std::size_t columns);
 
-/// How far a trial has trained: what its program reported last, else its steps as a part of the length that
-/// the searcher configures. Pure.
-/// \return 0 to 1; nullopt if neither is known
-std::optional<double> progress_of_trial(std::vector<tracker::history::RunReports> const& runs,
-                                        ExperimentSpec const& spec);
-
 /// A line on stderr that shows how far an experiment is. Shown only if stderr is a terminal that shows
 /// escape sequences and NO_COLOR is not set.
 class ProgressLine {

@@ -3,6 +3,7 @@
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/history.hpp>
+#include <det/tracker/history/progress.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -16,8 +17,8 @@
 namespace det::cli {
 namespace {
 
-/// What the trial's program has reported: the last values of report_progress(), set_status() and
-/// set_metadata(), and all calls of alert(). `dropped` counts reports that were not recorded.
+/// What the trial's program has reported: the last values of set_status() and set_metadata(), all calls of
+/// alert(), and how far it has trained. `dropped` counts reports that were not recorded.
 struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;
@@ -29,7 +30,6 @@ struct ProgramReport {
 ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs) {
     ProgramReport report;
     for (auto const& run : runs) {
-        if (run.progress) report.progress = run.progress;
         if (run.status) report.status = run.status;
         if (run.metadata) report.metadata = run.metadata;
         report.alerts.insert(report.alerts.end(), run.alerts.begin(), run.alerts.end());
@@ -80,7 +80,8 @@ public:
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(*experiment.history, trial));
         DET_TRY_ASSIGN(auto const reports, experiment.history->load_reports_without_metrics(id));
-        auto const report = last_report(reports);
+        auto report = last_report(reports);
+        if (spec) report.progress = tracker::history::progress_of_trial(reports, *spec);
         auto const waits = load_waits(experiment.layout.trial(id.index), trial, session);
         if (session.wants_json()) {
             auto answer = cli::to_json(trial);

@@ -62,22 +62,6 @@ BOOST_AUTO_TEST_CASE(a_bar_is_as_wide_as_asked) {
     BOOST_TEST(render_progress_bar(std::nan(""), 18) == "[..........]   0 %");
 }
 
-BOOST_AUTO_TEST_CASE(progress_is_what_was_reported_else_steps_of_the_length) {
-    ExperimentSpec spec;
-    spec.searcher.options = Json{{"max_length", {{"batches", 400}}}};
-    std::vector<tracker::history::RunReports> runs(2);
-    BOOST_TEST(!progress_of_trial(runs, spec).has_value());
-    runs[0].metrics.push_back({{}, "training", 100, {}});
-    BOOST_TEST(progress_of_trial(runs, spec).value() == 0.25);
-    runs[1].metrics.push_back({{}, "training", 900, {}});
-    BOOST_TEST(progress_of_trial(runs, spec).value() == 1.0);
-    runs[0].progress = 0.5;
-    BOOST_TEST(progress_of_trial(runs, spec).value() == 0.5);
-    spec.searcher.options = Json::object();
-    runs[0].progress.reset();
-    BOOST_TEST(!progress_of_trial(runs, spec).has_value());
-}
-
 BOOST_AUTO_TEST_CASE(slurm_is_queried_every_ten_seconds) {
     BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
     BOOST_TEST(slurm.calls.size() == 7u);

@@ -69,6 +69,18 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(live_api_test, Fixture)
 
+BOOST_AUTO_TEST_CASE(progress_is_that_of_the_steps_if_the_program_reports_none) {
+    auto const layout = example.create(1, 1);
+    example.step({{1}, 0});
+    example.run_of({{1}, 0}).append(MetricsReported{UtcTime{1}, "training", 400, Json{{"loss", 1.0}}});
+    BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("progress").is_null());  // no length is known
+    auto spec = must(parse_spec(must(read_file(layout.spec()))));
+    spec.searcher.options = Json{{"max_length", {{"batches", 700}}}};
+    must(write_file(layout.spec(), render_spec(spec)));
+    BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("progress") == 0.5714);
+    BOOST_TEST(get("/v1/trials/1.0").at("answer").at("progress").get<double>() == 400. / 700);
+}
+
 BOOST_AUTO_TEST_CASE(a_list_has_the_best_trial_and_the_progress) {
     example.create(1, 2);
     for (std::uint32_t trial : {0u, 1u}) {

@@ -145,6 +145,7 @@ Result<ExperimentRecord> parse_experiment_record(Json const& json) {
 Json to_json_without_metrics(RunReports const& run) {
     Json json{{"run", run.run}, {"first_steps", run.beginning.first_steps}, {"records", Json::array()}};
     if (run.beginning.resumed_from) json["resumed_from"] = *run.beginning.resumed_from;
+    if (run.last_step) json["last_step"] = *run.last_step;
     for (auto const& record : records_of(run)) json["records"].push_back(det::to_json(record));
     return json;
 }
@@ -160,12 +161,15 @@ Result<RunReports> parse_run_reports(Json const& json) {
         std::uint32_t run;
         std::map<std::string, std::uint64_t, std::less<>> first_steps;
         std::optional<std::uint64_t> resumed_from;
+        std::optional<std::uint64_t> last_step;
         Json records;
     };
     DET_TRY_ASSIGN(auto fields, decode_json("reports", [&] {
-                       Fields found{json.at("run"), json.at("first_steps"), {}, json.at("records")};
+                       Fields found{json.at("run"), json.at("first_steps"), {}, {}, json.at("records")};
                        if (json.contains("resumed_from"))
                            found.resumed_from = json.at("resumed_from").get<std::uint64_t>();
+                       if (json.contains("last_step"))
+                           found.last_step = json.at("last_step").get<std::uint64_t>();
                        return found;
                    }));
     RunReports run;
@@ -175,6 +179,7 @@ Result<RunReports> parse_run_reports(Json const& json) {
         run.add(record);
     }
     run.beginning = {fields.resumed_from, std::move(fields.first_steps)};
+    if (fields.last_step) run.last_step = fields.last_step;
     return run;
 }
 

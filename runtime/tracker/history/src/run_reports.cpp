@@ -1,11 +1,16 @@
 #include <det/tracker/history/history.hpp>
 
+#include <algorithm>
+
 namespace det::tracker::history {
 namespace {
 
 // One function for each type of record that RunReports keeps.
 
-void keep(RunReports& run, MetricsReported const& record) { run.metrics.push_back(record); }
+void keep(RunReports& run, MetricsReported const& record) {
+    run.add_step(record.group, record.steps_completed);
+    run.metrics.push_back(record);
+}
 void keep(RunReports& run, CheckpointCommitted const& record) { run.checkpoints.push_back(record); }
 void keep(RunReports& run, ProgressReported const& record) { run.progress = record.progress; }
 void keep(RunReports& run, StatusSet const& record) { run.status = record.status; }
@@ -24,6 +29,11 @@ void RunReports::add(Record const& record) {
             if constexpr (requires { keep(*this, typed); }) keep(*this, typed);
         },
         record);
+}
+
+void RunReports::add_step(std::string_view group, std::uint64_t steps_completed) {
+    if (group == "training" || group == "validation")
+        last_step = std::max(last_step.value_or(0), steps_completed);
 }
 
 void set_cut_offs(std::vector<RunReports>& runs) {

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/tracker/history/progress.hpp>
 #include <det/tracker/history/record_json.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/ingest/change_times.hpp>
@@ -189,17 +190,15 @@ Result<bool> ExperimentFollower::follow_rungs() {
     return has_changed;
 }
 
-/// The progress of a trial: 1 once it has ended, else the progress that the program reported last.
-double ExperimentFollower::progress_of(Trial const& trial) const {
+/// The progress of a trial: 1 once it has ended, 0 before it has started; nullopt if it is not known.
+std::optional<double> ExperimentFollower::progress_of(Trial const& trial) const {
     auto const& record = trial.row.record;
     if (record.runs.empty()) return 0;
     if (auto const& end = record.runs.back().ended; end && end->next_action == NextAction::stop) return 1;
-    double progress = 0;
-    for (auto const& [key, journal] : trial.journals) {
-        if (key.node == index::JournalKey::chief)
-            progress = journal->row().records.progress.value_or(progress);
-    }
-    return std::clamp(progress, 0.0, 1.0);
+    std::vector<history::RunReports const*> runs;
+    for (auto const& [key, journal] : trial.journals)
+        if (key.node == index::JournalKey::chief) runs.push_back(&journal->row().records);
+    return history::progress_of_trial(runs, *experiment_.record.spec);
 }
 
 index::SummaryExtras ExperimentFollower::summarise_trials() const {
@@ -208,15 +207,18 @@ index::SummaryExtras ExperimentFollower::summarise_trials() const {
     auto const count = experiment_.record.trial_count();
     if (!spec || count == 0 || experiment_.error) return extras;
     double sum = 0;
+    bool is_known = false;
     for (std::uint32_t trial = 0; trial < count; ++trial) {
         auto const& row = trials_.at(trial).row;
-        sum += progress_of(trials_.at(trial));
+        auto const progress = progress_of(trials_.at(trial));
+        is_known |= progress.has_value();
+        sum += progress.value_or(0);
         bool const is_better_one = row.best && (!extras.best || is_better(row.best->value, extras.best->value,
                                                                           spec->searcher.smaller_is_better));
         if (is_better_one)
             extras.best = history::BestTrial{trial, row.best->value, row.best->steps_completed};
     }
-    extras.progress = sum / count;
+    if (is_known) extras.progress = sum / count;
     return extras;
 }
 

@@ -95,6 +95,7 @@ Status JournalFollower::take_values(std::string_view payload) {
             first_steps.try_emplace(report.schema.group, report.steps_completed);
             last_schema_ = report.schema_id;
         }
+        row_.records.add_step(report.schema.group, report.steps_completed);
         blocks_.add(row_.reports++, report);
     });
 }
@@ -104,6 +105,7 @@ Status JournalFollower::take_record(journal::FrameView const& frame) {
     if (!record) return Ok{};
     if (auto const* const report = std::get_if<MetricsReported>(&*record)) {
         row_.records.beginning.add(*record);
+        row_.records.add_step(report->group, report->steps_completed);
         blocks_.add(row_.reports++, *report);
     } else {
         row_.records.add(*record);

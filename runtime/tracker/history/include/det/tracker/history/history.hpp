@@ -58,6 +58,7 @@ struct RunReports {
     std::vector<MetricsReported> metrics;
     std::vector<CheckpointCommitted> checkpoints;
     std::optional<double> progress;
+    std::optional<std::uint64_t> last_step = {};  // the highest in a report of training or validation metrics
     std::optional<std::string> status = {};
     std::vector<AlertRaised> alerts = {};
     std::optional<JsonValue> metadata = {};  // the last that the program has set
@@ -70,6 +71,8 @@ struct RunReports {
     /// Takes a record of the chief's journal into account, or the RunStarted of the run's `life`. Records
     /// come in order.
     void add(Record const& record);
+    /// Takes the step of a report into account, which add() also does for reports that it keeps.
+    void add_step(std::string_view group, std::uint64_t steps_completed);
     /// Whether a later run trained the steps of this report again.
     bool is_superseded(MetricsReported const& report) const {
         return cut_off.supersedes(report.group, report.steps_completed);

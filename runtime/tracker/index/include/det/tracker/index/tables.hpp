@@ -7,7 +7,7 @@
 namespace det::tracker::index {
 
 /// The version of the tables. An index of another version is made anew, not converted.
-inline constexpr std::int64_t tables_version = 3;
+inline constexpr std::int64_t tables_version = 4;
 
 /// Opens an index of the experiments below `root`. With Access::write and Access::write_unsafe it creates the
 /// tables if the file is empty. codes::newer_format if the tables have another version; codes::misuse if the

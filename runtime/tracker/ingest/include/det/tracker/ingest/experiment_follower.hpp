@@ -47,7 +47,7 @@ private:
     Result<bool> keep_error(Error error);
     Status write_summary();
     index::SummaryExtras summarise_trials() const;
-    double progress_of(Trial const& trial) const;
+    std::optional<double> progress_of(Trial const& trial) const;
     TrialLayout trial_layout(TrialId id) const;
 
     index::Database& database_;
