@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "srun_output.hpp"
+
 namespace det::spank {
 namespace {
 
@@ -59,6 +61,7 @@ std::uint16_t choose_port(std::string_view run_key) {
 
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
 constexpr std::uint32_t first_special_step = 0xfffffff0;
+constexpr std::uint32_t batch_step = 0xfffffffb;
 
 std::optional<std::string> find_srun_variable(std::string_view name) {
     return SpankHandle::find_srun_variable(std::string(name).c_str());
@@ -93,6 +96,20 @@ Variables variables_of_script(TaskIdentity const& task, PluginOptions const& opt
     return variables;
 }
 
+/// Whether srun was called by a task of a step. In the environment of a supervisor, which starts the step of
+/// its run, DET_PLACED is not set.
+bool is_called_by_task(VariableLookup const& lookup) {
+    return !lookup(variables::placed).value_or("").empty();
+}
+
+/// Tells srun in which files the batch script writes.
+Status record_job_output(SpankHandle const& host) {
+    DET_TRY_ASSIGN(auto const options, host.find_options());
+    auto const job = host.job_id();
+    if (!options.enabled.value_or(false) || !job) return Ok{};
+    return host.set_variable(variables::job_output, render_job_output(std::to_string(*job)));
+}
+
 }  // namespace
 
 Status on_local_user_init(SpankHandle const& host, Settings const&) {
@@ -106,7 +123,7 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
     task.job_id = std::to_string(*job);
     task.step_id = std::to_string(*step);
     auto const kind = find_step_kind(task, lookup);
-    if (kind == StepKind::part_of_run) return Ok{};
+    if (kind == StepKind::part_of_run && !is_called_by_task(lookup)) return Ok{};
     if (kind == StepKind::foreign) {
         if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
         DET_TRY(remove_inherited(lookup, [](char const* name) -> Status {
@@ -114,6 +131,8 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
             return Ok{};
         }));
     }
+    SpankHandle::set_srun_variable(variables::labels, to_string(choose_labelled_streams(lookup)));
+    if (kind == StepKind::part_of_run) return Ok{};
     if (choose_launch(options, lookup) != Launch::rank) return Ok{};
     if (!lookup("MASTER_PORT").value_or("").empty()) return Ok{};  // it is set already
     auto const key = step_run_key(task.job_id, task.step_id, lookup("SLURM_RESTART_COUNT").value_or(""));
@@ -123,6 +142,7 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
 
 Status on_task_init(SpankHandle const& host, Settings const& settings) {
     auto const step = host.step_id();
+    if (step == batch_step) return record_job_output(host);
     if (!step || *step >= first_special_step) return Ok{};
     DET_TRY_ASSIGN(auto const options, host.find_options());
     VariableLookup const lookup = [&](std::string_view name) { return host.find_variable(name); };

@@ -131,6 +131,17 @@ BOOST_FIXTURE_TEST_CASE(each_line_is_logged_once_whoever_labelled_it, WithPlugin
     BOOST_TEST(texts(by_hand) == "[rank=7] by hand");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_step_that_the_entrypoint_starts_keeps_its_directory_and_gets_no_label, WithPlugin) {
+    auto const id = create(
+        "--config resources.slots_per_trial=1 --config slurm.launch=rank --config "
+        "'entrypoint=mkdir sub; cd sub; here=$PWD; there=$(srun --overlap --nodes=1 --ntasks=1 pwd); "
+        "echo kept: $([ $here = $there ] || echo $here and $there)'");
+    finish(id);
+    auto const text = shell(fmt::format("det-submit trial logs {}", id));
+    BOOST_TEST(text.find("[rank=0] kept:") != std::string::npos, text);
+    BOOST_TEST(text.find(" and ") == std::string::npos, text);
+}
+
 BOOST_FIXTURE_TEST_CASE(of_ranks_that_fail_the_first_is_told_with_its_last_words, WithPlugin) {
     auto const id = create(
         "--config slurm.launch=rank --config max_restarts=0 --config "

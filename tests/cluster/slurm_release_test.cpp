@@ -53,9 +53,12 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
                    .find(fmt::format("resumed at step {}", runs[1].at("steps_completed").get<int>())) !=
                std::string::npos);
 
-    // The plugin gives the tasks of a plain script their ranks.
+    // The plugin gives the tasks of a plain script their ranks, and labels to what goes to the script's
+    // output.
     BOOST_TEST(shell("srun --det --nodes=2 --ntasks-per-node=2 sh -c 'echo $RANK of $WORLD_SIZE' | sort") ==
-               "[rank=0] 0 of 4\n[rank=1] 1 of 4\n[rank=2] 2 of 4\n[rank=3] 3 of 4");
+               "0 of 4\n1 of 4\n2 of 4\n3 of 4");
+    must(write_file(home() / "script", "#!/bin/bash\n#SBATCH --det --ntasks=2\nsrun echo hi\n", 0644));
+    BOOST_TEST(shell("sbatch --quiet --wait --output=out script; sort out") == "[rank=0] hi\n[rank=1] hi");
     // The queue is read through this release's libslurm.
     auto const held = shell("sbatch --parsable --hold --wrap true");
     auto const jobs = nlohmann::json::parse(shell("DET_SLURM_BACKEND=libslurm det-submit job list --json"));

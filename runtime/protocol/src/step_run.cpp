@@ -73,6 +73,18 @@ bool is_wrapper_argv0(std::string_view argv0) {
     return slash != std::string_view::npos && argv0.substr(0, slash).ends_with("/.");
 }
 
+std::string to_string(LabelledStreams streams) {
+    if (streams.out) return streams.err ? "stdout,stderr" : "stdout";
+    return streams.err ? "stderr" : "none";
+}
+
+LabelledStreams parse_labelled_streams(std::string_view text) {
+    for (auto const streams : {LabelledStreams{false, false}, {true, false}, {false, true}}) {
+        if (text == to_string(streams)) return streams;
+    }
+    return {};
+}
+
 std::uint16_t master_port(std::string_view run_key, unsigned attempt) {
     constexpr unsigned stride = 1013;  // coprime to the number of ports, so that all ports are tried
     return static_cast<std::uint16_t>(master_port_first +

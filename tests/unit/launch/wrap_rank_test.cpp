@@ -74,8 +74,35 @@ BOOST_AUTO_TEST_CASE(ranks_are_numbers_and_empty_lines_are_lines) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_pass_unchanged_in_any_encoding) {
-    auto const output = wrap_shell("0", "printf '\\377\\000\\303\\n'");
-    BOOST_TEST(output.out == std::string("[rank=0] \xff\0\xc3\n", 13));
+    auto const output = wrap_shell("0", "printf '\\377\\001\\303\\n'");
+    BOOST_TEST(output.out == "[rank=0] \xff\1\xc3\n");
+}
+
+BOOST_AUTO_TEST_CASE(data_that_are_not_text_get_no_label) {
+    auto const output = wrap_shell("0", "printf 'P\\000\\n\\n'; echo text >&2");
+    BOOST_TEST(output.out == std::string("P\0\n\n", 4));
+    BOOST_TEST(output.err == "[rank=0] text\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_precedes_the_first_null_byte_in_its_line_gets_no_label_either) {
+    // The fifo keeps the two writes apart: the wrapper has read the first part before the second is written.
+    auto const output = wrap_shell("0", "echo first; head -c 70000 /dev/zero");
+    BOOST_TEST(output.out.ends_with(std::string(70'000, '\0')));
+    BOOST_TEST((output.out.starts_with("[rank=0] first\n\0") || output.out.starts_with("first\n\0")));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_without_labels_is_labelled_in_the_log) {
+    TemporaryDirectory directory;
+    auto environment = Environment::of_this_process();
+    environment.set("DET_LABELS", "stderr");
+    environment.set("DET_RANK_LOG", directory / "node-0.log");
+    auto const output =
+        wrap({"2", "/bin/sh", "-c", "echo one; echo two >&2; echo ${DET_LABELS-none}"}, environment);
+    BOOST_TEST(output.out == "one\nnone\n");
+    BOOST_TEST(output.err == "[rank=2] two\n");
+    auto const log = must(read_file(directory / "node-0.log"));
+    for (auto const line : split_lines(log)) BOOST_TEST(line.substr(27).starts_with(" [rank=2] "), line);
+    BOOST_TEST(split_lines(log).size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_that_ended_the_command_ends_the_wrapper) {

@@ -481,7 +481,9 @@ BOOST_AUTO_TEST_CASE(every_byte_is_forwarded) {
     auto const output = shell(R"sh(
         python3 -c "
 import os
-open('bytes', 'wb').write(os.urandom(1 << 20).replace(b'\r', b'.'))"
+open('binary', 'wb').write(os.urandom(1 << 20))
+open('bytes', 'wb').write(os.urandom(1 << 20).replace(b'\r', b'.').replace(b'\0', b'.'))"
+        "$WRAP" 0 cat binary | cmp - binary || exit 2
         "$WRAP" 0 cat bytes >labelled
         python3 -c "
 import re, sys

@@ -55,6 +55,16 @@ BOOST_AUTO_TEST_CASE(a_task_gets_its_variables_and_the_wrapper) {
     BOOST_TEST(slurm.environment["DET_SLOT_COUNTS"] == "4(x2)");
 }
 
+BOOST_AUTO_TEST_CASE(a_batch_script_of_a_job_with_the_option_learns_its_output_files) {
+    slurm.step_id = 0xfffffffb;
+    must(task_init());
+    BOOST_TEST(!slurm.environment.contains("DET_JOB_OUTPUT"));
+    slurm.options = {{"det", std::nullopt}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["DET_JOB_OUTPUT"].starts_with("123 "));
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+}
+
 BOOST_AUTO_TEST_CASE(with_a_launcher_no_rank_variables_are_set) {
     slurm.environment["DET_LAUNCH"] = "node";
     must(task_init());

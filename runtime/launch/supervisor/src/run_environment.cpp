@@ -125,7 +125,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
           variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
           variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
           variables::profiling, variables::shows_activity, variables::compile_cache, variables::local_suffix,
-          variables::log_wandb, variables::log_mlflow}) {
+          variables::log_wandb, variables::log_mlflow, variables::labels}) {
         environment.unset(name);
     }
     set_python(environment, spec);

@@ -59,6 +59,8 @@ OutputForwarder::OutputForwarder(UniqueFd from, int to, OutputSettings const& la
     : from_(std::move(from)),
       to_(to),
       labels_(labels),
+      may_have_labels_(to == STDOUT_FILENO ? labels.labelled.out : labels.labelled.err),
+      adds_labels_(may_have_labels_ && !labels.prefix.empty()),
       log_(log),
       clock_(clock),
       buffer_(std::make_unique_for_overwrite<char[]>(read_size_bytes)) {
@@ -77,18 +79,34 @@ void OutputForwarder::forward(std::size_t size_max) {
     std::string_view const bytes(buffer_.get(), static_cast<std::size_t>(count));
     if (bytes.size() == read_size_bytes) to_.enlarge_pipe(wide_pipe_size_bytes);
     begin();
+    if (adds_labels_ && bytes.find('\0') != std::string_view::npos) {
+        stop_labelling(bytes);
+        return;
+    }
+    feed(bytes);
+    flush(adds_labels_ ? std::string_view(labelled_) : bytes);
+}
+
+void OutputForwarder::feed(std::string_view bytes) {
     splitter_.feed(bytes, [this](std::string_view line, LineEnd end) { take(line, end); });
-    flush(labels_.prefix.empty() ? bytes : std::string_view(labelled_));
+}
+
+/// Passes on the beginning of the line that the splitter holds, which has no label yet, and the bytes.
+void OutputForwarder::stop_labelling(std::string_view bytes) {
+    adds_labels_ = false;
+    auto const unchanged = std::string(splitter_.pending()).append(bytes);
+    feed(bytes);
+    flush(unchanged);
 }
 
 void OutputForwarder::take(std::string_view line, LineEnd end) {
-    if (!labels_.prefix.empty()) labelled_.append(labels_.prefix).append(line).push_back('\n');
+    if (adds_labels_) labelled_.append(labels_.prefix).append(line).push_back('\n');
     if (log_ != nullptr) bar_.take(line, end, now_, [this](std::string_view state) { log(state); });
 }
 
 void OutputForwarder::log(std::string_view line) {
     // At the node level, skip lines of ranks that the ranks' own wrappers have already logged.
-    bool const may_be_logged = labels_.prefix.empty() && line.starts_with("[rank=");
+    bool const may_be_logged = labels_.prefix.empty() && (!may_have_labels_ || line.starts_with("[rank="));
     if (may_be_logged && labels_.ranks_write_log && labels_.ranks_write_log()) return;
     logged_.append(time_).append(labels_.prefix).append(line).push_back('\n');
 }

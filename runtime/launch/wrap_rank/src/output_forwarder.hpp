@@ -29,9 +29,11 @@ private:
 };
 
 /// One output stream of the command: reads the pipe, writes to this process's standard output or error and
-/// the node's log.
+/// the node's log. A label would damage data that are not text, so once the stream has had a null byte, its
+/// bytes pass unchanged.
 class OutputForwarder {
 public:
+    /// \param to STDOUT_FILENO or STDERR_FILENO.
     /// \param log null if there is no log.
     OutputForwarder(UniqueFd from, int to, OutputSettings const& labels, NodeLogWriter* log,
                     Clock const& clock);
@@ -45,14 +47,18 @@ public:
 
 private:
     void forward(std::size_t size_max);
+    void feed(std::string_view bytes);
     void take(std::string_view line, LineEnd end);
     void log(std::string_view line);
     void begin();
+    void stop_labelling(std::string_view bytes);
     void flush(std::string_view bytes);
 
     UniqueFd from_;
     SharedOutput to_;
     OutputSettings const& labels_;
+    bool may_have_labels_;  // of this wrapper or of those below it
+    bool adds_labels_;
     NodeLogWriter* log_;
     Clock const& clock_;
     LineSplitter splitter_;

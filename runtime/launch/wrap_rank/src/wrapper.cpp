@@ -155,7 +155,9 @@ public:
         in_run_ = task_ && find_step_kind(*task_, lookup_) != StepKind::foreign;
         run_path_ = environment_.find(variables::run_path).value_or("");
         is_supervised_ = in_run_ && !run_path_.empty();
-        has_run_dir_ = in_run_ && environment_.find(variables::placed) == key_;
+        auto const placed = environment_.find_non_empty(variables::placed);
+        has_run_dir_ = in_run_ && placed == key_;
+        is_nested_ = in_run_ && placed && placed != key_;
     }
     Wrapper(Wrapper const&) = delete;
     Wrapper& operator=(Wrapper const&) = delete;
@@ -196,6 +198,7 @@ private:
     Status enter_run_directory(fs::path const& helper) {
         DET_TRY_ASSIGN(auto entered, node::enter_run_directory(environment_, *task_, request_.level, helper));
         directory_.emplace(std::move(entered));
+        if (is_nested_ && has_own_directory()) return Ok{};
         auto work = directory_->path() / work_directory;
         std::error_code error;
         // A shared working directory has the same path on all nodes, outside and inside of containers.
@@ -205,6 +208,17 @@ private:
             environment_.set("PWD", work);
         }
         return Ok{};
+    }
+
+    /// Whether this task was started in the directory of the command that called srun. det-rsh starts its
+    /// commands in /, and slurmstepd a task in /tmp if the node lacks the directory.
+    bool has_own_directory() const {
+        std::error_code error;
+        auto const here = fs::current_path(error);
+        if (error) return false;
+        if (here != "/" && here != "/tmp") return true;
+        auto const of_caller = environment_.find_non_empty("PWD");
+        return of_caller && fs::equivalent(here, *of_caller, error);
     }
 
     Status handle_notices() {
@@ -248,11 +262,23 @@ private:
     }
 
     void set_labels() {
+        command_.labels.labelled = labelled_streams();
         if (request_.level == Launch::rank) {
             command_.labels.prefix = fmt::format("[rank={}] ", request_.rank);
             if (key_) environment_.set(variables::wrapped, *key_);
+            environment_.unset(variables::labels);
         }
         if (auto const log = environment_.find_non_empty(variables::rank_log)) command_.labels.log = *log;
+    }
+
+    /// The only task of a step of a script, or of a command that calls srun, gets no label. A supervisor
+    /// wants labels, and so does a launcher that calls the wrapper for its ranks.
+    LabelledStreams labelled_streams() const {
+        bool const is_called_by_launcher = has_run_dir_ || !in_run_;
+        bool const is_of_supervisor = is_supervised_ && !is_nested_;
+        bool const is_only_task = !is_called_by_launcher && !is_of_supervisor && task_->size == 1;
+        if (is_only_task && request_.level == Launch::rank) return {false, false};
+        return parse_labelled_streams(environment_.find(variables::labels).value_or(""));
     }
 
     /// Lets a rank see its own MIG instance only.
@@ -329,6 +355,7 @@ private:
     // Only a supervisor handles ranks that stop after a notice: ranks of a user's own script get SIGTERM.
     bool is_supervised_ = false;
     bool has_run_dir_ = false;  // another wrapper of the task has entered DET_RUN_DIR
+    bool is_nested_ = false;    // a task of the run has called srun for this step
     RelayedCommand command_{};
     std::optional<node::NodeDirectory> directory_;  // held until the command has ended
     std::optional<RunNotices> notices_;

@@ -23,14 +23,26 @@ StepKind find_step_kind(TaskIdentity const& task, VariableLookup const& lookup);
 
 /// Variables of a run, which a job inherits if it is submitted from within the run. A step that is a run of
 /// its own must not have them.
-inline constexpr char const* inherited_variables[] = {
-    variables::run_key,  variables::run_job,           variables::run_dir,
-    variables::run_path, variables::experiment_path,   variables::rank_log,
-    variables::placed,   variables::wrapped,           variables::experiment_id,
-    variables::trial_id, variables::trial_run_id,      variables::trial_seed,
-    variables::hparams,  variables::experiment_config, variables::steps_completed,
-    variables::launch,   variables::latest_checkpoint, variables::unique_port_offset,
-    "MASTER_PORT"};
+inline constexpr char const* inherited_variables[] = {variables::run_key,
+                                                      variables::run_job,
+                                                      variables::run_dir,
+                                                      variables::run_path,
+                                                      variables::experiment_path,
+                                                      variables::rank_log,
+                                                      variables::placed,
+                                                      variables::wrapped,
+                                                      variables::experiment_id,
+                                                      variables::labels,
+                                                      variables::trial_id,
+                                                      variables::trial_run_id,
+                                                      variables::trial_seed,
+                                                      variables::hparams,
+                                                      variables::experiment_config,
+                                                      variables::steps_completed,
+                                                      variables::launch,
+                                                      variables::latest_checkpoint,
+                                                      variables::unique_port_offset,
+                                                      "MASTER_PORT"};
 
 /// The variables that make a step of a script a run: DET_RUN_KEY and others, and those that Determined
 /// defines. They are those variables of a supervised run whose values are known in the step. The host list is
@@ -53,6 +65,18 @@ std::uint16_t master_port(std::string_view run_key, unsigned attempt);
 /// as "/opt/det/bin/./det-wrap-rank", so that the wrapper can distinguish this call from a call by the user.
 std::string wrapper_argv0(std::string const& program);
 bool is_wrapper_argv0(std::string_view argv0);
+
+/// The streams of a task whose lines get labels.
+struct LabelledStreams {
+    bool out = true;
+    bool err = true;
+    friend bool operator==(LabelledStreams const&, LabelledStreams const&) = default;
+};
+
+/// The value of DET_LABELS.
+std::string to_string(LabelledStreams streams);
+/// Parses the value of DET_LABELS. Every text but those of to_string() means both streams.
+LabelledStreams parse_labelled_streams(std::string_view text);
 
 /// The identifier of a run that is one srun step of a user's own batch script: JOB.STEP-RESTARTS, for example
 /// "123.0-1".

@@ -58,6 +58,10 @@ inline constexpr char launch[] = "DET_LAUNCH";
 inline constexpr char placed[] = "DET_PLACED";
 /// task_key of the task whose output is labelled.
 inline constexpr char wrapped[] = "DET_WRAPPED";
+/// The streams of a task whose lines get labels: "stdout,stderr" (the default), "stdout", "stderr" or "none".
+inline constexpr char labels[] = "DET_LABELS";
+/// The files to which the batch script of a job writes: see render_job_output.
+inline constexpr char job_output[] = "DET_JOB_OUTPUT";
 /// The argv[0] that the plugin has replaced by the wrapper.
 inline constexpr char wrapped_command[] = "DET_SPANK_COMMAND";
 /// The node-local directory of the run.

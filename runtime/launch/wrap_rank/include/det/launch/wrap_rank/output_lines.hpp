@@ -53,6 +53,9 @@ public:
         if (!pending_.empty()) give({}, LineEnd::none, sink);
     }
 
+    /// The beginning of a line whose end has not been fed.
+    std::string_view pending() const { return pending_; }
+
 private:
     /// Finds the next position of a byte. Each byte of the stream is searched once, however many lines there
     /// are.

@@ -2,6 +2,7 @@
 #include <det/foundation/clock.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
+#include <det/protocol/step_run.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -16,10 +17,11 @@ namespace det::launch::wrap_rank {
 
 /// The label that is put before the lines of a command, and the log to which they are copied.
 struct OutputSettings {
-    std::string prefix;                        // put before every line; empty: bytes pass unchanged
+    std::string prefix;  // put before every line in the log, and of the labelled streams; empty: of none
+    LabelledStreams labelled = {};             // the bytes of the other streams pass unchanged
     std::optional<std::filesystem::path> log;  // lines are appended to this file, with their time
     /// Set by the wrapper of a node's command. Returns whether the ranks' own wrappers log the lines that
-    /// begin with a rank's label.
+    /// begin with a rank's label, and those of streams that have no labels.
     std::function<bool()> ranks_write_log = {};
 };
 
