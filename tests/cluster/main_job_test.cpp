@@ -142,6 +142,36 @@ BOOST_FIXTURE_TEST_CASE(a_step_that_the_entrypoint_starts_keeps_its_directory_an
     BOOST_TEST(text.find(" and ") == std::string::npos, text);
 }
 
+/// Submits a batch script as the entrypoint of two nodes. Its step writes a line for each task.
+void check_that_a_batch_script_does_not_train_twice(DigitsCluster const& cluster) {
+    must(write_file(
+        cluster.home() / "code/train.sbatch",
+        "#!/bin/bash\n#SBATCH --nodes=2\nset -e\n"
+        "srun --overlap --ntasks-per-node=1 --ntasks=2 sh -c 'echo trained >>$DET_TRIAL_DIR/trained; "
+        "exec sleep 60'\n",
+        0755));
+    auto const id = cluster.create("--config max_restarts=0 --config entrypoint=./train.sbatch");
+    auto const waited = cluster.login("researcher", {"det-submit", "experiment", "wait", std::to_string(id)},
+                                      std::chrono::seconds(90));
+    BOOST_TEST(waited.exit_code == 1, waited.err);
+    auto const text = cluster.shell(fmt::format("det-submit trial logs {}", id));
+    BOOST_TEST(text.find("a step over all 2 nodes of this run is refused on node n1") != std::string::npos,
+               text);
+    BOOST_TEST(text.find("refused on node n0") == std::string::npos, text);
+    auto const trained = cluster.shell(
+        fmt::format("cat $(find {} -name trained) /dev/null | wc -l", cluster.directory(id).string()));
+    BOOST_TEST((trained == "0" || trained == "1" || trained == "2"), trained);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_batch_script_as_entrypoint_of_two_nodes_does_not_train_twice, WithPlugin) {
+    check_that_a_batch_script_does_not_train_twice(*this);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_script_as_entrypoint_of_two_nodes_does_not_train_twice_without_the_plugin) {
+    DigitsCluster const cluster(four_nodes(LoopbackOptions::Plugin::off));
+    check_that_a_batch_script_does_not_train_twice(cluster);
+}
+
 BOOST_FIXTURE_TEST_CASE(of_ranks_that_fail_the_first_is_told_with_its_last_words, WithPlugin) {
     auto const id = create(
         "--config slurm.launch=rank --config max_restarts=0 --config "

@@ -7,6 +7,7 @@
 #include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/launchers.hpp>
 #include <det/launch/launchers/worker.hpp>
+#include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
@@ -115,6 +116,12 @@ Result<int> contain(Arguments const& arguments) {
     return replace_process(process.argv, process.environment);
 }
 
+Result<int> nested_srun(Arguments const& arguments) {
+    auto const environment = Environment::of_this_process();
+    DET_TRY_ASSIGN(auto const argv, node::plan_nested_srun(arguments, environment));
+    return replace_process(argv, environment);
+}
+
 Result<int> done(Arguments const& arguments) {
     if (!arguments.empty()) return Error{codes::usage, "det-launch done takes no arguments"};
     DET_TRY(record_done(Environment::of_this_process()));
@@ -199,6 +206,8 @@ constexpr Subcommand subcommands[] = {
      "--gpus N, called by 'det-launch trial' (slurm.health_check)",
      check_health},
     {"contain", "CMD...: run it in the experiment's container", contain},
+    {"nested-srun", "ARG...: srun, called inside a run; a step that the first node starts already is refused",
+     nested_srun},
     {"worker", "CMD...: a rank below a launcher: reports its exit code", worker},
 };
 

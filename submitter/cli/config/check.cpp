@@ -1,11 +1,13 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/nested_launchers.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include "command.hpp"
@@ -60,6 +62,9 @@ private:
         DET_TRY_ASSIGN(auto loaded, experiment::load_config(sources, root, now));
         auto found = std::move(loaded.warnings);
         found.append(plan::check_supported(loaded.config));
+        // The code is the directory of the configuration, or the one from which it is submitted.
+        experiment::warn_of_nested_launchers(
+            loaded.config.entrypoint, std::array{sources.file.parent_path(), std::filesystem::path()}, found);
         return found;
     }
 

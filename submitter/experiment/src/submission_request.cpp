@@ -2,6 +2,7 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/dependencies.hpp>
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/nested_launchers.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/source_checkpoint.hpp>
 #include <det/experiment/submission_request.hpp>
@@ -15,6 +16,7 @@
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -118,6 +120,9 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
                    find_shared_template_directories(context.environment, file));
     DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
+    if (options.code.directory)
+        warn_of_nested_launchers(loaded.config.entrypoint, std::array{*options.code.directory},
+                                 loaded.warnings);
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
     context.on_warnings(plan.warnings);

@@ -166,6 +166,30 @@ BOOST_AUTO_TEST_CASE(config_check_refuses_a_configuration_that_no_site_can_run) 
     BOOST_TEST(run("config check --sanity b.yaml") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(config_check_warns_of_a_batch_script_as_entrypoint) {
+    must(make_directories(directory / "bin"));
+    write("bin/train.sbatch",
+          "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:4\n# srun is below\n"
+          "time  /usr/bin/srun python train.py\nmpirun -np 4 train\n");
+    write("train.py", "# calls srun\n");
+    auto const check = [&](std::string const& entrypoint) {
+        write("a.yaml",
+              "entrypoint: " + entrypoint + "\nsearcher: {name: single, metric: loss, max_length: 1}\n");
+        BOOST_TEST(run("config check a.yaml") == 0, err);
+        return without_directory(err);
+    };
+    auto const warned = check("bash bin/train.sbatch --fast");
+    BOOST_TEST(
+        contains(warned, "bin/train.sbatch:2:1: warning: the #SBATCH lines of an entrypoint are not read"),
+        warned);
+    BOOST_TEST(contains(warned, "bin/train.sbatch:5:7: warning: '/usr/bin/srun' in the entrypoint"), warned);
+    BOOST_TEST(!contains(warned, "mpirun"), warned);
+    BOOST_TEST(contains(check("[./bin/train.sbatch]"), "train.sbatch:5:7: warning"));
+    BOOST_TEST(contains(check("srun python train.py"), "warning: 'srun' in the entrypoint"));
+    BOOST_TEST(!contains(check("python train.py"), "srun"));
+    BOOST_TEST(!contains(check("det-launch torch_distributed -- python train.py"), "srun"));
+}
+
 BOOST_AUTO_TEST_CASE(config_check_of_a_part_checks_only_the_written_values) {
     write("part.yaml", "resources: {slots_per_trial: 2}\n");
     write("bad.yaml", "resources: {slot_per_trial: 2}\n");

@@ -1,8 +1,10 @@
-#include <det/protocol/srun_arguments.hpp>
+#include <det/protocol/nested_step.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <map>
+
+#include "check_result.hpp"
 
 using namespace det;
 
@@ -19,6 +21,19 @@ VariableLookup lookup_in(Variables variables) {
 
 SrunArguments parse(std::vector<std::string> const& words, Variables variables = {}) {
     return parse_srun_arguments(words, lookup_in(std::move(variables)));
+}
+
+/// The environment of a task on n1, in a run on n0 and n1.
+Variables task_on_n1() {
+    return {{"DET_RUN_PATH", "/det/experiments/7/trials/0/runs/1"},
+            {"DET_RUN_JOB", "12"},
+            {"SLURM_JOB_ID", "12"},
+            {"DET_RUN_HOSTS", "n[0-1]"},
+            {"DET_AGENT_ID", "n1"}};
+}
+
+bool is_refused(NestedStep const& step, Variables const& caller) {
+    return !check_nested_step(step, lookup_in(caller));
 }
 
 }  // namespace srun_arguments_test
@@ -58,6 +73,46 @@ BOOST_AUTO_TEST_CASE(all_none_and_a_task_name_no_file) {
     for (auto const* value : {"", "all", "none", "0", "12"}) BOOST_TEST(!names_output_file(value), value);
     for (auto const* value : {"out", "out-%t", "/dev/null", "0.log"})
         BOOST_TEST(names_output_file(value), value);
+}
+
+BOOST_AUTO_TEST_CASE(the_nodes_of_a_step_are_counted) {
+    BOOST_TEST(count_step_nodes(parse({"train"})) == 1);
+    BOOST_TEST(count_step_nodes(parse({"-N2-4", "train"})) == 2);
+    BOOST_TEST(count_step_nodes(parse({"-w", "n[0-2]", "train"})) == 3);
+    BOOST_TEST(count_step_nodes(parse({"train"}, {{"SLURM_NNODES", "4"}})) == 4);
+    BOOST_TEST(count_step_nodes(parse({"-n1", "train"}, {{"SLURM_NNODES", "4"}})) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_over_all_nodes_is_refused_on_every_node_but_the_first) {
+    auto const caller = task_on_n1();
+    BOOST_TEST(is_refused({2, "python"}, caller));
+    BOOST_TEST(!is_refused({1, "python"}, caller));
+    auto on_first = caller;
+    on_first["DET_AGENT_ID"] = "n0";
+    BOOST_TEST(!is_refused({2, "python"}, on_first));
+    auto of_script = caller;  // of a user's own script: nothing starts its steps a second time
+    of_script.erase("DET_RUN_PATH");
+    BOOST_TEST(!is_refused({2, "python"}, of_script));
+    auto in_other_job = caller;
+    in_other_job["SLURM_JOB_ID"] = "13";
+    BOOST_TEST(!is_refused({2, "python"}, in_other_job));
+}
+
+BOOST_AUTO_TEST_CASE(the_daemons_of_mpirun_are_on_all_nodes_but_its_own) {
+    BOOST_TEST(is_refused({1, "/usr/bin/orted"}, task_on_n1()));
+    auto of_three = task_on_n1();
+    of_three["DET_RUN_HOSTS"] = "n[0-2]";
+    BOOST_TEST(is_refused({2, "orted"}, of_three));
+    BOOST_TEST(!is_refused({1, "orted"}, of_three));
+    BOOST_TEST(!is_refused({2, "python"}, of_three));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_says_where_the_step_may_start) {
+    auto const error = must_fail(check_nested_step({2, "python"}, lookup_in(task_on_n1())));
+    BOOST_TEST(error.message ==
+               "a step over all 2 nodes of this run is refused on node n1: the entrypoint runs once on each "
+               "node, so node n0 starts the step too");
+    BOOST_TEST(error.hint.find("only where $DET_AGENT_ID is n0") != std::string::npos, error.hint);
 }
 
 BOOST_AUTO_TEST_CASE(the_labelled_streams_survive_their_variable) {

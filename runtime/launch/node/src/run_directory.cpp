@@ -3,6 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/info_files.hpp>
 #include <det/launch/node/run_directory.hpp>
+#include <det/launch/node/srun_shim.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -126,6 +127,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     environment.set(variables::run_dir, directory.path());
     use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));
+    use_srun_shim(environment, directory.path());
     if (auto const run = environment.find_non_empty(variables::run_path)) {
         environment.set(variables::rank_log, RunLayout(*run).node_log(node));
     }

@@ -1,5 +1,7 @@
+#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -124,6 +126,8 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     DET_TRY_ASSIGN(auto const spec, parse_spec(spec_text));
     DET_TRY(write_trial_info(run_dir / info_files::directory, run, spec, spec_text));
     DET_TRY(write_setup(run_dir, spec));
+    // There is no srun in a container.
+    if (spec.shape.nodes > 1 && !spec.container) DET_TRY(node::write_srun_shim(run_dir, own_executable()));
     // DET_TRIAL_DIR is one of the directories of the generation.
     GenerationLayout const trial(fs::path(run.text(variables::trial_dir)).parent_path());
     return make_work(run_dir, spec, trial);

@@ -8,6 +8,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/forward_signals.hpp>
+#include <det/protocol/nested_step.hpp>
 #include <det/protocol/step_requests.hpp>
 #include <det/protocol/step_run.hpp>
 
@@ -164,6 +165,7 @@ public:
 
     Result<CommandEnd> run(fs::path const& helper) {
         if (is_wrapped()) return replace_process(request_.command, environment_);
+        if (auto const allowed = check_if_nested(); !allowed) return refuse(allowed.error());
         command_.signal_mask = block_relayed_signals();
         if (in_run_ && !has_run_dir_) DET_TRY(enter_run_directory(helper));
         if (is_supervised_) DET_TRY(handle_notices());
@@ -193,6 +195,20 @@ private:
     bool is_wrapped() const {
         bool const is_labelled = key_ && environment_.find(variables::wrapped) == key_;
         return request_.level == Launch::rank ? is_labelled : has_run_dir_;
+    }
+
+    /// DET_AGENT_ID is still the name of the node on which srun was called.
+    Status check_if_nested() const {
+        if (!is_nested_) return Ok{};
+        return check_nested_step({task_->cross_size, request_.command.front()}, lookup_);
+    }
+
+    /// Only the first task of the step prints the error.
+    Result<CommandEnd> refuse(Error const& error) const {
+        if (task_->rank == 0) return error;
+        CommandEnd end;
+        end.exit_code = to_int(error.code.exit);
+        return end;
     }
 
     Status enter_run_directory(fs::path const& helper) {
