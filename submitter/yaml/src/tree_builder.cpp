@@ -70,12 +70,18 @@ std::size_t TreeBuilder::byte_of(Mark const& mark) const {
 }
 
 void TreeBuilder::problem(ErrorCode code, std::string message, std::string hint, Location const& location) {
-    problems_.report(Error{code, std::move(message), std::move(hint), location.span()});
+    report_problem(Error{code, std::move(message), std::move(hint), location.span()});
+}
+
+/// Ends the parsing after many errors: the location of an error costs time in proportion to its line.
+void TreeBuilder::report_problem(Error problem) {
+    problems_.report(std::move(problem));
+    if (++problem_count_ >= problems_max) throw ParsingAborted{};
 }
 
 void TreeBuilder::abort_parsing(ErrorCode code, std::string message, std::string hint,
                                 Location const& location) {
-    problem(code, std::move(message), std::move(hint), location);
+    problems_.report(Error{code, std::move(message), std::move(hint), location.span()});
     throw ParsingAborted{};
 }
 
@@ -226,10 +232,10 @@ void TreeBuilder::attach(SizedNode value, Anchor anchor, bool is_plain_text) {
 
 void TreeBuilder::attach_to_map(OpenCollection& around, Node value, bool is_plain_text) {
     if (!around.key) {
-        around.key = MapKey{value.location().text(), value.location(), false};
         if (auto const* text = value.text()) {
             around.key = MapKey{*text, value.location(), is_plain_text && *text == "<<"};
         } else {
+            around.key = MapKey{value.location().text(), value.location(), false};
             problem(codes::wrong_type, fmt::format("a key must be a string, found {}", describe(value)),
                     value.is_scalar() ? "write the key in quotes" : "", value.location());
         }
@@ -254,9 +260,9 @@ Node TreeBuilder::close_map(OpenCollection ended) {
 }
 
 void TreeBuilder::report_duplicate(Node::Entry const& first, Node::Entry const& again) {
-    problems_.report(Error{codes::duplicate_key, fmt::format("the key '{}' stands here twice", again.key),
-                           "remove one of the two", again.key_location.span()}
-                         .noting("the first is at " + first.key_location.text()));
+    report_problem(Error{codes::duplicate_key, fmt::format("the key '{}' stands here twice", again.key),
+                         "remove one of the two", again.key_location.span()}
+                       .noting("the first is at " + first.key_location.text()));
 }
 
 void TreeBuilder::drop_duplicates(OpenCollection& map) {

@@ -78,6 +78,7 @@ private:
     void check_depth(std::size_t levels, Location const& location);
     void check_bytes(std::string_view value, Location const& location);
     Node scalar(std::string_view tag, std::string const& value, Location location);
+    void report_problem(Error problem);
     void problem(ErrorCode code, std::string message, std::string hint, Location const& location);
     [[noreturn]] void abort_parsing(ErrorCode code, std::string message, std::string hint,
                                     Location const& location);
@@ -89,6 +90,8 @@ private:
     std::vector<OpenCollection> open_collections_;
     std::vector<std::optional<SizedNode>> anchored_;
     Node root_;
+    static constexpr int problems_max = 100;
+    int problem_count_ = 0;
     Diagnostics problems_;
 };
 

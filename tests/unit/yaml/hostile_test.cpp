@@ -2,6 +2,7 @@
 #include <det/yaml/render.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <random>
 
 #include "check_result.hpp"
@@ -128,6 +129,18 @@ BOOST_AUTO_TEST_CASE(large_documents_are_parsed_in_bounded_time) {
         static_cast<void>(yaml::parse_document(text, "exp.yaml"));
         static_cast<void>(yaml::parse_document(in_list, "exp.yaml"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_time_of_a_long_line_grows_with_its_length) {
+    // The location of a value in characters costs time in proportion to its line: here that would be a
+    // minute.
+    std::string valid = "data: {", wrong = "data: {";
+    for (int i = 0; i < 49'000; ++i) valid += "key" + std::to_string(i) + ": &x" + std::to_string(i) + " 1, ";
+    for (int i = 0; i < 49'000; ++i) wrong += std::to_string(i) + ": a long value, ";
+    auto const begin = std::chrono::steady_clock::now();
+    must(yaml::parse_document(valid + "}", "exp.yaml"));
+    BOOST_TEST(problems_of(wrong + "}").find("a key must be a string") != std::string::npos);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)));
 }
 
 BOOST_AUTO_TEST_CASE(damaged_documents_give_a_value_or_errors) {
