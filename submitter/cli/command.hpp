@@ -28,6 +28,9 @@ public:
     virtual Outcome run(Session& session) = 0;
 };
 
+/// Runs a command. An answer from a damaged journal has the exit code of the damage.
+Outcome run_command(Command& command, Session& session);
+
 /// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md, with '_' in place
 /// of blanks and '-'.
 struct CommandEntry {

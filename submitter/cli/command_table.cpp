@@ -94,6 +94,12 @@ constexpr GroupAlias aliases[] = {
 
 }  // namespace
 
+Outcome run_command(Command& command, Session& session) {
+    auto const outcome = command.run(session);
+    bool const is_done = outcome && *outcome == ExitCode::done;
+    return is_done && session.has_found_damage() ? Outcome(ExitCode::damaged) : outcome;
+}
+
 std::string CommandEntry::page_name() const {
     auto page = group.empty() ? std::string(name) : std::string(group) + "/" + std::string(name);
     std::replace_if(

@@ -34,7 +34,7 @@ private:
         return Ok{};
     }
 
-    /// Prints one record per line. Reports a torn tail as a message and a damaged record as an error.
+    /// Prints one record per line. Reports a torn tail as a message and damage as an error.
     static Status dump_journal(std::string_view bytes, Session& session) {
         DET_TRY_ASSIGN(auto const contents, journal::parse_journal(bytes));
         for (auto const& record : contents.records) session.out << to_line(to_json(record)) << '\n';
@@ -43,12 +43,10 @@ private:
         auto const rest = bytes.size() - contents.good_size_bytes;
         if (contents.tail == journal::FrameState::torn)
             session.say(fmt::format("torn tail of {} bytes", rest));
-        if (contents.tail == journal::FrameState::damaged) {
-            return Error{codes::damaged,
-                         fmt::format("it is damaged at byte {}: the {} bytes from there on are not believed",
-                                     contents.good_size_bytes, rest)};
-        }
-        return Ok{};
+        if (contents.damage.empty()) return Ok{};
+        for (auto const& [offset, size] : contents.damage)
+            session.say(fmt::format("at byte {}: {} damaged bytes, whose records are missing", offset, size));
+        return Error{codes::journal_damaged, "the journal is damaged"};
     }
 
     std::string file_;

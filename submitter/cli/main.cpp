@@ -50,7 +50,7 @@ int run(std::vector<std::string> const& arguments) {
         destination};
     session.in = &std::cin;
     session.can_ask = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-    auto const outcome = invocation->command->run(session);
+    auto const outcome = cli::run_command(*invocation->command, session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);
     print(std::cerr, outcome.error(), style);

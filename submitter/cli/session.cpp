@@ -21,6 +21,10 @@ Session::Session(Environment environment_of_user, std::ostream& answers, std::os
 
 void Session::on_warnings(Diagnostics const& warnings) const { print(err, warnings, style); }
 
+void Session::on_damage(Error error) const {
+    if (damage_.insert(error.message).second) print(err, error, style);
+}
+
 void Session::answer(Json const& json) const {
     out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
 }

@@ -3,6 +3,8 @@
 #include <det/protocol/document.hpp>
 
 #include <iosfwd>
+#include <set>
+#include <string>
 
 namespace det::cli {
 
@@ -19,6 +21,10 @@ struct Session final : experiment::Context {
 
     void on_warnings(Diagnostics const& warnings) const override;
     void on_message(std::string const& line) const override { say(line); }
+    /// Prints the error of a damaged journal, once per journal. The command's exit code is then that of the
+    /// error: see run_command().
+    void on_damage(Error error) const override;
+    bool has_found_damage() const { return !damage_.empty(); }
 
     bool wants_json() const { return format == Format::json; }
     /// Prints the answer as JSON.
@@ -42,6 +48,9 @@ struct Session final : experiment::Context {
     Destination destination;     // of the answer
     std::istream* in = nullptr;  // standard input, if the command may read it
     bool can_ask = false;        // the user sees `err` and types into `in`
+
+private:
+    mutable std::set<std::string> damage_;  // the messages that on_damage() has printed
 };
 
 }  // namespace det::cli

@@ -110,4 +110,31 @@ BOOST_AUTO_TEST_CASE(a_successor_job_is_submitted_if_slurm_does_not_requeue) {
     shell(fmt::format("det experiment kill {}", id));
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_with_a_damaged_journal_resumes_from_its_checkpoint_in_the_storage) {
+    auto const id = create(endless);
+    wait_for_run(id, 0);
+    shell(fmt::format("det experiment pause {}", id));
+    wait_for_state(id, "PAUSED");
+    auto const journal = directory(id) / "trials/0/runs/0/journal";
+    auto const flip = [&](std::string const& offset) {
+        shell(
+            fmt::format("python3 -c 'import os; f = open(\"{}\", \"r+b\"); n = os.fstat(f.fileno()).st_size; "
+                        "f.seek({}); b = f.read(1); f.seek(-1, 1); f.write(bytes([b[0] ^ 1]))'",
+                        journal.string(), offset));
+    };
+    // In the record of the newest checkpoint, which is the last but one, and in a report of metrics.
+    flip("n - 200");
+    flip("n // 2");
+    auto const metrics = shell(fmt::format("det trial metrics {} 2>&1 >metrics.txt; echo code $?", id));
+    BOOST_TEST(metrics.find("code 8") != std::string::npos, metrics);
+    BOOST_TEST(metrics.find(journal.string()) != std::string::npos, metrics);
+    BOOST_TEST(shell("cat metrics.txt").find("training") != std::string::npos);
+    shell(fmt::format("det experiment activate {} --accept-damage", id));
+    wait_for_run(id, 1);
+    BOOST_TEST(trial(id).at("runs").at(1).at("steps_completed") > 0);
+    auto const output = shell(fmt::format("cat {}/slurm-*.out", directory(id).string()));
+    BOOST_TEST(output.find("is damaged at byte") != std::string::npos, output);
+    shell(fmt::format("det experiment kill {}", id));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,22 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace det::checkpoint {
+namespace {
+
+/// The manifest of a checkpoint; empty if there is none or it is damaged.
+Result<std::optional<CheckpointManifest>> find_manifest(std::string const& uuid, Store const& store) {
+    auto manifest = store.load_manifest(uuid);
+    if (manifest) return std::optional(*std::move(manifest));
+    auto const& code = manifest.error().code;
+    if (code == codes::no_such_checkpoint || code == codes::checkpoint_damaged)
+        return std::optional<CheckpointManifest>();
+    return std::move(manifest).error();
+}
+
+}  // namespace
 
 Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
                                                             Store const& store) {
@@ -19,15 +33,26 @@ Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record con
         }
     }
     for (auto const& [uuid, begun] : uncommitted) {
-        auto manifest = store.load_manifest(uuid);
-        if (!manifest) {
-            auto const& code = manifest.error().code;
-            if (code == codes::no_such_checkpoint || code == codes::checkpoint_damaged) continue;
-            return std::move(manifest).error();
-        }
+        DET_TRY_ASSIGN(auto manifest, find_manifest(uuid, store));
+        if (!manifest) continue;
         auto resources = resources_of(*manifest);
         checkpoints.push_back(
             {begun.time, uuid, begun.steps_completed, std::move(resources), std::move(manifest->metadata)});
+    }
+    std::ranges::stable_sort(checkpoints, {}, &CheckpointCommitted::steps_completed);
+    return checkpoints;
+}
+
+Result<std::vector<CheckpointCommitted>> stored_checkpoints_of_run(std::string const& run,
+                                                                   Store const& store) {
+    std::vector<CheckpointCommitted> checkpoints;
+    DET_TRY_ASSIGN(auto const uuids, store.list());
+    for (auto const& uuid : uuids) {
+        DET_TRY_ASSIGN(auto manifest, find_manifest(uuid, store));
+        if (!manifest || manifest->run != run) continue;
+        auto resources = resources_of(*manifest);
+        checkpoints.push_back({manifest->time, uuid, manifest->steps_completed, std::move(resources),
+                               std::move(manifest->metadata)});
     }
     std::ranges::stable_sort(checkpoints, {}, &CheckpointCommitted::steps_completed);
     return checkpoints;

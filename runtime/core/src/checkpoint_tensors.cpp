@@ -35,10 +35,10 @@ checkpoint::SaverOptions saver_options(ContextData& data) {
     return options;
 }
 
-/// Reads the journals of all runs of the trial.
-/// \param run the directory of one of its runs
-/// \return the UUIDs of the committed checkpoints, newest first
-Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run,
+/// Reads the journals of all runs of the trial. The checkpoints of a run with a damaged journal are those in
+/// the store. \param run the directory of one of its runs \return the UUIDs of the committed checkpoints,
+/// newest first
+Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run, TrialId id,
                                                        checkpoint::Store const& store) {
     TrialLayout const trial(run.parent_path().parent_path());
     DET_TRY_ASSIGN(auto const names, list_directory(trial.runs()));
@@ -49,9 +49,13 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
     std::ranges::sort(runs, std::ranges::greater{});
     std::vector<std::string> newest_first;
     for (auto const number : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).chief_journal()));
-        DET_TRY_ASSIGN(auto const checkpoints, checkpoint::checkpoints_of_run(journal.records, store));
-        for (auto const& committed : reversed(checkpoints)) newest_first.push_back(committed.uuid);
+        DET_TRY_ASSIGN(auto const journal, journal::salvage_journal(trial.run(number).chief_journal()));
+        auto const checkpoints =
+            journal.damage.empty()
+                ? checkpoint::checkpoints_of_run(journal.records, store)
+                : checkpoint::stored_checkpoints_of_run(to_string(RunId{id, number}), store);
+        if (!checkpoints) return checkpoints.error();
+        for (auto const& committed : reversed(*checkpoints)) newest_first.push_back(committed.uuid);
     }
     return newest_first;
 }
@@ -148,8 +152,10 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     if (data_.distributed.is_chief()) {
         if (auto const newest = latest()) newest_first.push_back(*newest);
         // If a journal can't be read, only latest() is tried.
-        auto const past = data_.in_experiment() ? list_past_checkpoints(data_.info->run_path, *data_.store)
-                                                : Result(std::vector<std::string>());
+        auto const past =
+            data_.in_experiment()
+                ? list_past_checkpoints(data_.info->run_path, data_.info->trial->trial, *data_.store)
+                : Result(std::vector<std::string>());
         for (auto const& uuid : past.value_or(std::vector<std::string>())) {
             if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
         }

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/record_decoder.hpp>
 
@@ -15,6 +16,12 @@ namespace {
 // Enough for the header and a frame of the largest size, so that each reading makes progress.
 constexpr std::size_t read_limit_bytes = payload_limit_bytes + frame_head_size_bytes + header_size_bytes;
 
+/// Whether a file with an invalid header is a journal nevertheless: only its header is damaged.
+bool has_frame_behind_header(std::string_view bytes) {
+    return bytes.size() > header_size_bytes &&
+           read_frame(bytes.substr(header_size_bytes)).state == FrameState::whole;
+}
+
 }  // namespace
 
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group) {
@@ -24,22 +31,41 @@ Result<JournalContents> parse_journal(std::string_view bytes, std::string const&
         contents.tail = bytes.empty() ? FrameState::end : FrameState::torn;
         return contents;
     }
-    DET_TRY(check_header(bytes));
+    if (auto const header = check_header(bytes); !header) {
+        if (header.error().code == codes::newer_format || !has_frame_behind_header(bytes))
+            return header.error();
+        contents.damage.push_back({0, header_size_bytes});
+    }
     contents.good_size_bytes = header_size_bytes;
     RecordDecoder decoder(only_group);
     for (;;) {
         auto const frame = read_frame(bytes.substr(contents.good_size_bytes));
-        if (frame.state != FrameState::whole) {
+        if (frame.state == FrameState::end || frame.state == FrameState::torn) {
             contents.tail = frame.state;
             contents.skipped = decoder.skipped();
             return contents;
         }
+        DamagedRange const range{contents.good_size_bytes, frame.size_bytes};
         contents.good_size_bytes += frame.size_bytes;
-        DET_TRY(decoder.decode(frame, contents.records));
+        if (frame.state == FrameState::damaged) {
+            contents.damage.push_back(range);
+        } else if (auto decoded = decoder.decode(frame, contents.records); !decoded) {
+            // The schema of these metrics may have been among the damaged bytes.
+            if (contents.damage.empty()) return std::move(decoded).error();
+            contents.damage.push_back(range);
+        }
     }
 }
 
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group) {
+    DET_TRY_ASSIGN(auto contents, salvage_journal(path, only_group));
+    if (contents.damage.empty()) return contents;
+    DamagedJournal const damaged{path, contents.damage};
+    if (!is_damage_accepted(damaged)) return journal_damaged_error(damaged);
+    return contents;
+}
+
+Result<JournalContents> salvage_journal(std::filesystem::path const& path, std::string const& only_group) {
     constexpr std::size_t journal_limit_bytes = std::size_t{1} << 30;
     auto bytes = read_file(path, journal_limit_bytes);
     if (!bytes && bytes.error().code == codes::no_such_file) return JournalContents{};

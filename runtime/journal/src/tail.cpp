@@ -1,3 +1,4 @@
+#include <det/journal/damage.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/tail.hpp>
@@ -15,9 +16,19 @@ Result<std::vector<Record>> JournalTail::read_new() {
     }
     for (;;) {
         auto const frame = read_frame(rest);
+        bool const is_at_end = frame.size_bytes == rest.size();
+        if (frame.state == FrameState::damaged && records.empty() && !is_at_end) {
+            DamagedJournal const damaged{path_, {{offset_bytes_, frame.size_bytes}}};
+            if (!is_damage_accepted(damaged)) return journal_damaged_error(damaged);
+            offset_bytes_ += frame.size_bytes;
+            rest.remove_prefix(frame.size_bytes);
+            continue;
+        }
         if (frame.state != FrameState::whole) return records;
         auto const count = records.size();
-        auto const decoded = decoder_.decode(frame, records);
+        auto decoded = decoder_.decode(frame, records);
+        DamagedJournal const range{path_, {{offset_bytes_, frame.size_bytes}}};
+        if (!decoded && is_damage_accepted(range)) decoded = Ok{};  // it needs a record that is missing
         if (!decoded && count > 0) {
             records.erase(records.begin() + static_cast<std::ptrdiff_t>(count), records.end());
             return records;  // the next call returns the error

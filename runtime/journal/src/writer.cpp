@@ -34,14 +34,14 @@ Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
         return Error{codes::misuse, fmt::format("another process writes the journal '{}'", path.string()),
                      "a run has one chief: give each process its rank"};
     }
-    DET_TRY_ASSIGN(auto const contents, load_journal(path));
+    DET_TRY_ASSIGN(auto const contents, salvage_journal(path));
     if (contents.good_size_bytes == 0) {
         if (::ftruncate(file.get(), 0) != 0)
             return os_error(fmt::format("cut the journal '{}'", path.string()), errno);
         return begin(path, std::move(file));
     }
     if (!is_locked) return os_error(fmt::format("lock the journal '{}'", path.string()), lock_error);
-    if (contents.tail == FrameState::damaged) {
+    if (!contents.damage.empty()) {
         return Error{codes::damaged, fmt::format("the journal '{}' is damaged", path.string()),
                      "restart the trial: each run has a new journal"};
     }

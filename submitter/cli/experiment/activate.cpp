@@ -5,15 +5,19 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment/accept_damage_option.hpp"
 
 namespace det::cli {
 namespace {
 
 class ExperimentActivate final : public Command {
 public:
-    std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required}, accept_damage_option(&accepts_damage_)};
+    }
 
     Outcome run(Session& session) override {
+        if (accepts_damage_) DET_TRY(experiment::accept_journal_damage(id_, session));
         DET_TRY_ASSIGN(auto const activated, experiment::activate_experiment(id_, session));
         std::vector<std::string> jobs;
         for (auto const& array : activated.resubmitted) jobs.push_back(std::to_string(array.job));
@@ -29,6 +33,7 @@ public:
 
 private:
     std::string id_;
+    bool accepts_damage_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include <det/experiment/continue_experiment.hpp>
+#include <det/experiment/control_experiment.hpp>
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment/accept_damage_option.hpp"
 
 namespace det::cli {
 namespace {
@@ -15,10 +17,12 @@ public:
         return {{"id", &id_, "the experiment", Need::required},
                 {"changes", &changes_, "a file with what is to change of its configuration"},
                 {"--config-file", &config_file_, "the same, as Determined has it"},
-                {"--config", &overrides_, "key=value, over its configuration"}};
+                {"--config", &overrides_, "key=value, over its configuration"},
+                accept_damage_option(&accepts_damage_)};
     }
 
     Outcome run(Session& session) override {
+        if (accepts_damage_) DET_TRY(experiment::accept_journal_damage(id_, session));
         if (changes_ && config_file_) return Error{codes::usage, "two files with changes", "use one"};
         experiment::ContinueOptions options{id_, {}, overrides_};
         if (changes_) options.changes = *changes_;
@@ -52,6 +56,7 @@ private:
     }
 
     std::string id_;
+    bool accepts_damage_ = false;
     std::optional<std::string> changes_, config_file_;
     std::vector<std::string> overrides_;
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "experiment/accept_damage_option.hpp"
 
 namespace det::cli {
 namespace {
@@ -13,10 +14,12 @@ class ExperimentDelete final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"-y,--yes", &is_sure_, "remove it without a question"}};
+                {"-y,--yes", &is_sure_, "remove it without a question"},
+                accept_damage_option(&accepts_damage_)};
     }
 
     Outcome run(Session& session) override {
+        if (accepts_damage_) DET_TRY(experiment::accept_journal_damage(id_, session));
         DET_TRY_ASSIGN(auto const experiment,
                        experiment::open_experiment(id_, experiment::SlurmAnswer::required, session));
         DET_TRY(check_deletable(experiment));
@@ -33,6 +36,7 @@ public:
 
 private:
     std::string id_;
+    bool accepts_damage_ = false;
     bool is_sure_ = false;
 };
 

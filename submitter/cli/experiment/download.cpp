@@ -31,8 +31,9 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        tracker::history::JournalHistory history(root);
-        DET_TRY_ASSIGN(auto const record, history.load_experiment(id));
+        auto const journals = session.open_journals(root);
+        auto& history = *journals;
+        DET_TRY_ASSIGN(auto const record, history.load_experiment_without_trials(id));
         if (!record.spec) return no_checkpoint(id, "checkpoint");
         auto spec = *record.spec;
         DET_TRY(order_.apply(spec));

@@ -31,7 +31,7 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const record, tracker::history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const record, session.open_journals(root)->load_experiment_without_trials(id));
         if (!record.spec || !record.spec->context) {
             return Error{codes::no_such_file,
                          fmt::format("experiment {} was created without code", id.value)};

@@ -5,11 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "experiment/accept_damage_option.hpp"
+
 namespace det::cli {
 
-std::vector<Option> EndExperiment::options() { return {{"id", &id_, "the experiment", Need::required}}; }
+std::vector<Option> EndExperiment::options() {
+    return {{"id", &id_, "the experiment", Need::required}, accept_damage_option(&accepts_damage_)};
+}
 
 Outcome EndExperiment::run(Session& session) {
+    if (accepts_damage_) DET_TRY(experiment::accept_journal_damage(id_, session));
     DET_TRY_ASSIGN(auto const ended, experiment::end_experiment(id_, desired_, session));
     if (session.wants_json()) {
         auto jobs = Json::array();

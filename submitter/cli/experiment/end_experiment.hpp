@@ -17,6 +17,7 @@ public:
 private:
     DesiredState desired_;
     std::string id_;
+    bool accepts_damage_ = false;
 };
 
 }  // namespace det::cli

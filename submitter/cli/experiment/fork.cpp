@@ -30,7 +30,7 @@ private:
     Result<experiment::SubmissionOptions> request_for(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const parent, tracker::history::JournalHistory(root).load_experiment(id));
+        DET_TRY_ASSIGN(auto const parent, session.open_journals(root)->load_experiment_without_trials(id));
         if (!parent.spec) {
             return Error{
                 codes::wrong_state,

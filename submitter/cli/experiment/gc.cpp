@@ -1,3 +1,4 @@
+#include <det/experiment/control_experiment.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/expired_logs.hpp>
@@ -6,6 +7,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "experiment/accept_damage_option.hpp"
 #include "experiment/collect_garbage.hpp"
 
 namespace det::cli {
@@ -18,10 +20,12 @@ class ExperimentGc final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"--dry-run", &is_dry_run_, "only list what would be removed"}};
+                {"--dry-run", &is_dry_run_, "only list what would be removed"},
+                accept_damage_option(&accepts_damage_)};
     }
 
     Outcome run(Session& session) override {
+        if (accepts_damage_) DET_TRY(experiment::accept_journal_damage(id_, session));
         DET_TRY_ASSIGN(auto const experiment,
                        experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
         auto const& record = experiment.view.record;
@@ -58,6 +62,7 @@ private:
     }
 
     std::string id_;
+    bool accepts_damage_ = false;
     bool is_dry_run_ = false;
 };
 

@@ -36,7 +36,8 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        tracker::history::JournalHistory history(root);
+        auto const journals = session.open_journals(root);
+        auto& history = *journals;
         DET_TRY_ASSIGN(auto const views, load_views(history, session));
         if (session.wants_json()) {
             auto answer = Json::array();

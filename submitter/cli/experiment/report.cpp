@@ -154,10 +154,10 @@ public:
                          fmt::format("experiment {} had no jobs: its creation was interrupted",
                                      experiment.id().value)};
         }
-        tracker::history::JournalHistory history(experiment.root);
+        auto const history = session.open_journals(experiment.root);
         DET_TRY_ASSIGN(
             auto const report,
-            load_usage_report(experiment.view, history, ExperimentLayout(experiment.root, experiment.id()),
+            load_usage_report(experiment.view, *history, ExperimentLayout(experiment.root, experiment.id()),
                               session.clock.now()));
         session.answer(as_json(experiment.view, report), as_text(report));
         return ExitCode::done;

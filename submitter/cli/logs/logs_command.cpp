@@ -179,9 +179,9 @@ Result<LogChoice> LogsCommand::choose(UtcTime now) const {
 Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
     auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
     if (!path_exists(trial.path())) {
-        DET_TRY_ASSIGN(auto const record,
-                       tracker::history::JournalHistory(root).load_experiment(id.experiment));
-        DET_TRY(experiment::require_trial(view_experiment(record, {}), id));
+        tracker::history::JournalHistory history(root);
+        DET_TRY_ASSIGN(auto const record, history.load_experiment_without_trials(id.experiment));
+        if (id.index >= record.trial_count()) return tracker::history::no_such_trial(id);
     }
     if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
     return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};

@@ -41,7 +41,8 @@ public:
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
-        tracker::history::JournalHistory history(root);
+        auto const journals = session.open_journals(root);
+        auto& history = *journals;
         DET_TRY_ASSIGN(auto const record, history.load_experiment(id.experiment));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(
                                              view_experiment(record, tracker::history::QueueSnapshot{}), id));

@@ -75,12 +75,12 @@ public:
 private:
     Result<std::vector<ShownReport>> load(Session& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        tracker::history::JournalHistory history(root);
+        auto const history = session.open_journals(root);
         std::vector<ShownReport> shown;
         std::set<MetricKey> reported;
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(text));
-            DET_TRY_ASSIGN(auto runs, history.load_reports(id));
+            DET_TRY_ASSIGN(auto runs, history->load_reports(id));
             for (auto& run : runs) {
                 for (auto& report : run.metrics) {
                     for (auto const& [name, value] : report.metrics->items())

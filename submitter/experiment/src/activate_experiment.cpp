@@ -1,8 +1,11 @@
 #include <det/experiment/control_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_event_hook.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/damage.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
+#include <det/search/asha.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
 
 #include <chrono>
@@ -105,11 +108,33 @@ Status check_arrays_are_complete(tracker::history::ExperimentRecord const& recor
         fmt::format("'det-submit experiment kill {}' ends it; then create it again", record.id.value)};
 }
 
+/// A search decides by the reports of all trials.
+Status check_journals_of_search(OpenExperiment const& experiment) {
+    if (!search::is_asha(experiment.view.record.spec->searcher.name)) return Ok{};
+    DET_TRY_ASSIGN(auto const damaged, journal::find_damaged_journals(experiment.layout));
+    if (damaged.empty()) return Ok{};
+    return journal::journal_damaged_error(damaged.front());
+}
+
 }  // namespace
+
+Status accept_journal_damage(std::string const& id, Context& context) {
+    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto const number, require_experiment_id(id));
+    DET_TRY_ASSIGN(auto const damaged, journal::find_damaged_journals(ExperimentLayout(root, number)));
+    for (auto const& journal : damaged) {
+        auto warning = journal::journal_damaged_error(journal);
+        warning.hint = "this is accepted from now on";
+        context.warn(std::move(warning));
+        DET_TRY(journal::accept_damage(journal));
+    }
+    return Ok{};
+}
 
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context) {
     DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
     DET_TRY(check_can_be_activated(experiment));
+    DET_TRY(check_journals_of_search(experiment));
     auto const& record = experiment.view.record;
     if (!is_recorded(record)) {
         DET_TRY(check_arrays_are_complete(record));

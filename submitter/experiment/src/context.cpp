@@ -15,7 +15,12 @@ void Context::warn(Error error) const {
 
 std::shared_ptr<tracker::history::History> Context::open_history(RootLayout const& root) const {
     if (make_history) return make_history(root);
-    return std::make_shared<tracker::history::JournalHistory>(root);
+    return open_journals(root);
+}
+
+std::shared_ptr<tracker::history::JournalHistory> Context::open_journals(RootLayout const& root) const {
+    return std::make_shared<tracker::history::JournalHistory>(
+        root, [this](Error error) { on_damage(std::move(error)); });
 }
 
 std::string user_name(Environment const& environment) {

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(damage_is_found_and_named) {
     BOOST_TEST(contains(out, ended[0] + ": whole, 2 files"), out);
     damage(ended[1]);
     BOOST_TEST(run("checkpoint verify " + ended[0] + " " + ended[1] + " --json") ==
-               to_int(ExitCode::checkpoint_damaged));
+               to_int(ExitCode::damaged));
     BOOST_TEST(contains(err, "bytes 0 to 4495 of 'rank-00000.safetensors' don't match their checksum"), err);
     auto const answer = Json::parse(out);
     BOOST_TEST(answer[0]["is_whole"] == true);
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_copied_completely_or_not_at_all) {
                to_int(ExitCode::could_not));
     damage(ended[1]);
     BOOST_TEST(run("checkpoint download " + ended[1] + " -o " + (directory / "other").string()) ==
-               to_int(ExitCode::checkpoint_damaged));
+               to_int(ExitCode::damaged));
     BOOST_TEST(!path_exists(directory / "other"));
 }
 

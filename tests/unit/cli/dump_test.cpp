@@ -85,12 +85,14 @@ BOOST_AUTO_TEST_CASE(a_torn_tail_is_a_message_and_no_error) {
     BOOST_TEST(err == "torn tail of 5 bytes\n");
 }
 
-BOOST_AUTO_TEST_CASE(records_behind_damage_are_not_printed) {
+BOOST_AUTO_TEST_CASE(records_behind_damage_are_printed_and_the_damage_is_an_error) {
     auto bytes = journal();
     bytes[journal::header_size_bytes + journal::frame_head_size_bytes + 1] ^= 1;
-    BOOST_TEST(dump(bytes) == to_int(ExitCode::could_not));
-    BOOST_TEST(out == "");
-    BOOST_TEST(contains(err, "it is damaged at byte 16"), err);
+    BOOST_TEST(dump(bytes) == to_int(ExitCode::damaged));
+    BOOST_REQUIRE(split_lines(out).size() == 1u);
+    BOOST_TEST(Json::parse(out)["record"] == "acknowledgement");
+    BOOST_TEST(contains(err, "at byte 16: "), err);
+    BOOST_TEST(contains(err, "[journal-damaged]"), err);
 }
 
 BOOST_AUTO_TEST_CASE(records_of_newer_programs_are_counted) {

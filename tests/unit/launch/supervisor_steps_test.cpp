@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
                           [] { return Status(Ok{}); }));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100 * (number + 1), {}, {}}));
     }
-    auto const newest = must(find_resume_point(experiment.trial(0), {0, 3}, store));
+    auto const newest = must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 3}, store));
     BOOST_TEST(newest.checkpoint == uuids[2]);
     BOOST_TEST(newest.steps_completed == 300u);
     // The chief was killed between two records: the one that begins a checkpoint and the one that commits it.
@@ -133,13 +133,40 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     must(chief.append(CheckpointBegun{UtcTime{2}, never, 500}));
     must(make_directories(store.path_of(untold)));
     must(store.commit({untold, "7.0", 400, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
-    auto const found = must(find_resume_point(experiment.trial(0), {0, 4}, store));
+    auto const found = must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 4}, store));
     BOOST_TEST(found.checkpoint == untold);
     BOOST_TEST(found.checkpoint_path == store.path_of(untold));
     BOOST_TEST(found.steps_completed == 400u);
     // A deleted checkpoint is skipped.
     must(remove_tree(store.path_of(uuids[2])));
-    BOOST_TEST(must(find_resume_point(experiment.trial(0), {0, 3}, store)).checkpoint == uuids[1]);
+    BOOST_TEST(must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 3}, store)).checkpoint == uuids[1]);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_with_a_damaged_journal_resumes_from_the_newest_checkpoint_in_the_store) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    auto const run = experiment.trial(0).run(0);
+    must(make_directories(run.path()));
+    auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
+    must(life.append(RunStarted{}));
+    auto chief = must(journal::JournalWriter::create(run.chief_journal()));
+    std::string newest;
+    for (std::uint64_t const steps : {100u, 200u}) {
+        newest = make_uuid();
+        must(make_directories(store.path_of(newest)));
+        must(store.commit({newest, "7.0.0", steps, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+        must(chief.append(CheckpointCommitted{UtcTime{1}, newest, steps, {}, {}}));
+    }
+    auto const of_another_run = make_uuid();
+    must(make_directories(store.path_of(of_another_run)));
+    must(store.commit({of_another_run, "7.1.0", 300, {}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    auto bytes = must(read_file(run.chief_journal()));
+    bytes[bytes.size() - 5] ^= 1;  // in the record of the newest checkpoint
+    must(write_file(run.chief_journal(), bytes));
+    auto const point = must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 1}, store));
+    BOOST_TEST(point.checkpoint == newest);
+    BOOST_TEST(point.steps_completed == 200u);
+    BOOST_REQUIRE(point.damage.size() == 1u);
+    BOOST_TEST(point.damage[0].find(run.chief_journal().string()) != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpoint) {
@@ -160,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_trial_starts_from_the_source_until_it_has_its_own_checkpo
 
     auto chief = must(journal::JournalWriter::create(experiment.trial(0).run(1).chief_journal()));
     must(chief.append(CheckpointCommitted{UtcTime{1}, own, 100, {}, {}}));
-    auto point = must(find_resume_point(experiment.trial(0), {0, 2}, store));
+    auto point = must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 2}, store));
     must(use_source_checkpoint(source, store, point));
     BOOST_TEST(point.checkpoint == own);
     BOOST_TEST(point.steps_completed == 100u);
@@ -182,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
         must(life.append(RunStarted{}));
         must(life.append(RunEnded{{}, cause, next, 1, ""}));
         if (!file.empty()) must(write_file(trial.run(0).path() / file, ""));
-        return must(find_resume_point(trial, {0, 1}, store)).may_still_run.has_value();
+        return must(find_resume_point(trial, {{7}, 0}, {0, 1}, store)).may_still_run.has_value();
     };
     BOOST_TEST(!after(Cause::failed, NextAction::restart_in_place, "node-0.pulse"));
     BOOST_TEST(after(Cause::failed, NextAction::restart_in_place, "abandoned"));
@@ -192,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_still_run_unless_its_end_is_confirmed) {
     must(remove_tree(trial.run(0).supervisor_journal()));
     auto life = must(journal::JournalWriter::create(trial.run(0).supervisor_journal()));
     must(life.append(RunStarted{}));
-    BOOST_TEST(must(find_resume_point(trial, {0, 1}, store)).may_still_run.value() == 0u);
+    BOOST_TEST(must(find_resume_point(trial, {{7}, 0}, {0, 1}, store)).may_still_run.value() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
@@ -210,11 +237,11 @@ BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
         auto chief = must(journal::JournalWriter::create(run.chief_journal()));
         must(chief.append(CheckpointCommitted{UtcTime{1}, uuid, 100, {}, {}}));
     }
-    auto const counted = must(find_resume_point(experiment.trial(0), {2, 3}, store));
+    auto const counted = must(find_resume_point(experiment.trial(0), {{7}, 0}, {2, 3}, store));
     BOOST_TEST(counted.restarts == 1u);
     BOOST_TEST(counted.failures_without_progress == 1u);
     BOOST_TEST(counted.checkpoint == uuid);
-    auto const continued = must(find_resume_point(experiment.trial(0), {3, 3}, store));
+    auto const continued = must(find_resume_point(experiment.trial(0), {{7}, 0}, {3, 3}, store));
     BOOST_TEST(continued.restarts == 0u);
     BOOST_TEST(continued.bad_hosts.empty());
     BOOST_TEST(continued.steps_completed == 100u);

@@ -70,7 +70,7 @@ Result<RunPlan> Lane::plan_run(RunId id, search::TrialDraw const& draw) const {
     RunPlan plan;
     plan.id = id;
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(batch_job_.spec, context_.environment));
-    DET_TRY_ASSIGN(plan.resume, find_resume_point(batch_job_.experiment.trial(trial),
+    DET_TRY_ASSIGN(plan.resume, find_resume_point(batch_job_.experiment.trial(trial), id.trial,
                                                   {batch_job_.spec.first_run_of(trial), plan.id.number},
                                                   *store, batch_job_.spec.progress_globs));
     DET_TRY(use_source_checkpoint(batch_job_.spec.source_checkpoint, *store, plan.resume));
@@ -108,6 +108,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     DET_TRY_ASSIGN(auto search, SearchFollower::open(batch_job_, id, draw));
     DET_TRY_ASSIGN(auto record,
                    RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
+    for (auto const& damage : plan.resume.damage) context_.log(damage);
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
     auto const files = prepare_trial_files(batch_job_.spec, batch_job_.experiment.trial(trial),

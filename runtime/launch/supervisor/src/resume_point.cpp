@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/reversed.hpp>
+#include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/launch/supervisor/skip_step_ids.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <deque>
+#include <iterator>
 
 #include "progress_files.hpp"
 
@@ -22,11 +24,13 @@ struct PastRun {
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
 
+    std::vector<std::string> damage;  // which of its journals lack records
     bool was_acknowledged = false;  // the program has seen the notice and saved
     bool was_abandoned = false;
     bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
 
     bool may_still_run() const {
+        if (!ended && !damage.empty()) return true;  // these records may be missing
         if (!started) return false;
         if (!ended || was_abandoned || ended->cause == Cause::node_failed) return true;
         // After this record Slurm ends the processes of the job, but not on a node that does not answer.
@@ -52,10 +56,20 @@ struct PastRun {
     }
 };
 
-Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store) {
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(layout.supervisor_journal()));
-    DET_TRY_ASSIGN(auto const reports, journal::load_journal(layout.chief_journal()));
+/// Reads a journal. Adds a line to `damage` if records of it are missing.
+Result<journal::JournalContents> salvage(std::filesystem::path const& path,
+                                         std::vector<std::string>& damage) {
+    DET_TRY_ASSIGN(auto contents, journal::salvage_journal(path));
+    if (!contents.damage.empty())
+        damage.push_back(journal::journal_damaged_error({path, contents.damage}).message);
+    return contents;
+}
+
+/// Reads the journals of a run. If records of the chief are missing, its checkpoints are those in the store.
+Result<PastRun> load_run(RunLayout const& layout, RunId const& id, checkpoint::Store const& store) {
     PastRun run;
+    DET_TRY_ASSIGN(auto const life, salvage(layout.supervisor_journal(), run.damage));
+    DET_TRY_ASSIGN(auto const reports, salvage(layout.chief_journal(), run.damage));
     for (auto const& record : life.records) {
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
@@ -63,7 +77,11 @@ Result<PastRun> load_run(RunLayout const& layout, checkpoint::Store const& store
     run.was_acknowledged = std::ranges::any_of(reports.records, [](auto const& record) {
         return std::holds_alternative<PreemptionAcknowledged>(record);
     });
-    DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
+    if (reports.damage.empty()) {
+        DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
+    } else {
+        DET_TRY_ASSIGN(run.checkpoints, checkpoint::stored_checkpoints_of_run(to_string(id), store));
+    }
     DET_TRY_ASSIGN(auto const names, list_directory(layout.path()));
     run.was_abandoned = std::ranges::find(names, layout.abandoned().filename().string()) != names.end();
     run.has_heartbeats =
@@ -108,7 +126,7 @@ Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
 
 }  // namespace
 
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunRange range,
                                       checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs) {
     DET_TRY_ASSIGN(auto runs, list_numeric_names(trial.runs()));
@@ -120,7 +138,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange range,
     bool has_checkpoint = false, has_progress = false, has_good_end = false, was_run_by_slurm = false;
     std::deque<RunSlurmSteps> steps;
     for (auto const number : reversed(runs)) {
-        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), store));
+        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), {id, number}, store));
+        std::ranges::copy(run.damage, std::back_inserter(point.damage));
         if (!has_checkpoint) {
             DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
         }
@@ -164,7 +183,8 @@ bool has_begun(RunLayout const& run) {
 Result<bool> has_ended(TrialLayout const& trial, std::uint32_t first_run) {
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     if (runs.empty() || runs.back() < first_run) return false;
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(runs.back()).supervisor_journal()));
+    // A trial whose end is not known runs again, from its last checkpoint.
+    DET_TRY_ASSIGN(auto const life, journal::salvage_journal(trial.run(runs.back()).supervisor_journal()));
     return std::any_of(life.records.begin(), life.records.end(), [](auto const& record) {
         auto const* ended = std::get_if<RunEnded>(&record);
         return ended != nullptr && ended->next_action == NextAction::stop;

@@ -48,6 +48,9 @@ Status visit_reports(std::string_view journal, MetricFrameReader::Visitor const&
     };
     for (auto rest = journal.substr(journal::header_size_bytes);;) {
         auto const frame = journal::read_frame(rest);
+        if (frame.state == journal::FrameState::damaged)
+            return Error{codes::journal_damaged,
+                         fmt::format("it is damaged at byte {}", journal.size() - rest.size())};
         if (frame.state != journal::FrameState::whole) return Ok{};
         rest.remove_prefix(frame.size_bytes);
         if (frame.type == static_cast<std::uint16_t>(RecordType::metric_schema))

@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/damage.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -18,13 +19,6 @@ Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) 
     return std::optional(*std::move(spec));
 }
 
-Result<lifecycle::RunView> load_run(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const life, journal::load_journal(run.supervisor_journal()));
-    lifecycle::RunView view;
-    for (auto const& record : life.records) view.add(record);
-    return view;
-}
-
 Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
     auto const text = read_file(layout.claimed());
     if (!text && text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
@@ -32,7 +26,26 @@ Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
     return slurm::parse_job_ref(trim(*text));
 }
 
-Result<TrialRecord> read_trial(TrialLayout const& layout, TrialId id, bool tasks_claim_trials) {
+}  // namespace
+
+Result<journal::JournalContents> JournalHistory::load(std::filesystem::path const& journal) const {
+    if (!on_damage_) return journal::load_journal(journal);
+    DET_TRY_ASSIGN(auto contents, journal::salvage_journal(journal));
+    journal::DamagedJournal const damaged{journal, contents.damage};
+    if (!contents.damage.empty() && !journal::is_damage_accepted(damaged))
+        on_damage_(journal::journal_damaged_error(damaged));
+    return contents;
+}
+
+Result<lifecycle::RunView> JournalHistory::load_run(RunLayout const& run) const {
+    DET_TRY_ASSIGN(auto const life, load(run.supervisor_journal()));
+    lifecycle::RunView view;
+    for (auto const& record : life.records) view.add(record);
+    return view;
+}
+
+Result<TrialRecord> JournalHistory::read_trial(TrialLayout const& layout, TrialId id,
+                                               bool tasks_claim_trials) const {
     TrialRecord trial{id, DesiredState::run, {}, {}};
     if (tasks_claim_trials) {
         DET_TRY_ASSIGN(trial.claimed_by, load_claim(layout));
@@ -45,8 +58,6 @@ Result<TrialRecord> read_trial(TrialLayout const& layout, TrialId id, bool tasks
     }
     return trial;
 }
-
-}  // namespace
 
 Error no_such_experiment(ExperimentId id, std::filesystem::path const& root) {
     return {codes::no_such_experiment,
@@ -104,14 +115,15 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
 }
 
 Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
-    DET_TRY_ASSIGN(auto const experiment, load_experiment(id.experiment));
-    if (id.index >= experiment.trials.size()) return no_such_trial(id);
+    DET_TRY_ASSIGN(auto const experiment, load_experiment_without_trials(id.experiment));
+    if (id.index >= experiment.trial_count()) return no_such_trial(id);
+    DET_TRY_ASSIGN(auto const trial_record, load_trial(experiment, id.index));
     auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
-    auto const& known_runs = experiment.trials[id.index].runs;  // a run may have begun since these were read
+    auto const& known_runs = trial_record.runs;  // a run may have begun since these were read
     for (auto const number : runs) {
-        DET_TRY_ASSIGN(auto const journal, journal::load_journal(trial.run(number).chief_journal()));
+        DET_TRY_ASSIGN(auto const journal, load(trial.run(number).chief_journal()));
         auto& run = reports.emplace_back();
         run.run = number;
         auto const index = reports.size() - 1;

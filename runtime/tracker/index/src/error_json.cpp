@@ -11,9 +11,9 @@ namespace {
 
 /// The codes with which reading files below a root fails. parse_error() returns codes::file_system for
 /// others.
-constexpr std::array reading_codes{codes::damaged,      codes::newer_format, codes::permission,
-                                   codes::not_a_file,   codes::no_such_file, codes::document_too_large,
-                                   codes::unsafe_owner, codes::file_system};
+constexpr std::array reading_codes{
+    codes::damaged,      codes::journal_damaged,    codes::newer_format, codes::permission, codes::not_a_file,
+    codes::no_such_file, codes::document_too_large, codes::unsafe_owner, codes::file_system};
 
 }  // namespace
 

@@ -116,7 +116,7 @@ Result<bool> ExperimentFollower::follow_journal(Trial& trial, index::JournalKey 
     if (follower->row().is_settled) return false;
     bool const has_ended = trial.row.record.runs[key.run].ended.has_value();
     DET_TRY_ASSIGN(bool const has_grown, follower->follow(path));
-    if (has_ended && !has_grown) DET_TRY(follower->settle());
+    if (has_ended && !has_grown) DET_TRY(follower->settle(path));
     return is_new || has_grown;
 }
 
@@ -149,7 +149,12 @@ Result<bool> ExperimentFollower::follow_trial(Trial& trial, history::TrialRecord
         DET_TRY_ASSIGN(bool const has_grown, follow_run(trial, run));
         has_changed |= has_grown;
     }
-    bool const was_settled = std::exchange(trial.row.is_settled, is_over && !has_changed);
+    // The user may accept the damage of a journal at any time.
+    bool const has_damage = std::ranges::any_of(trial.journals, [](auto const& entry) {
+        auto const& error = entry.second->row().error;
+        return error && error->code == codes::journal_damaged;
+    });
+    bool const was_settled = std::exchange(trial.row.is_settled, is_over && !has_changed && !has_damage);
     bool const has_new_head = std::exchange(trial.has_new_head, false);
     if (!has_changed && !has_new_head && was_settled == trial.row.is_settled) return false;
     auto best = index::find_best_validation(database_, trial.row.record, *experiment_.record.spec);

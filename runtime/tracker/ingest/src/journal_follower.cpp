@@ -1,3 +1,4 @@
+#include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
 #include <det/tracker/ingest/journal_follower.hpp>
 
@@ -26,19 +27,21 @@ JournalFollower::JournalFollower(index::Database& database, index::JournalRow ro
 }
 
 Result<bool> JournalFollower::follow(std::filesystem::path const& path) {
-    bool has_changed = false;
+    auto const old_offset_bytes = row_.offset_bytes;
+    // The user may have accepted the damage since the last call.
+    auto const old_error = std::exchange(row_.error, std::nullopt);
+    if (old_error && old_error->code != codes::journal_damaged) row_.error = old_error;
     while (!row_.error) {
         auto const bytes = journal::read_journal_bytes(path, row_.offset_bytes);
         if (!bytes) {
             row_.error = bytes.error();
-            has_changed = true;
             break;
         }
         DET_TRY_ASSIGN(bool const has_read, follow_bytes(*bytes, path));
         if (!has_read) break;
-        has_changed = true;
     }
-    if (!has_changed) return false;
+    if (old_error && !row_.error) DET_TRY(check_end(path));
+    if (row_.error == old_error && row_.offset_bytes == old_offset_bytes) return false;
     DET_TRY(blocks_.write());
     DET_TRY(index::update_journal(database_, row_));
     return true;
@@ -47,7 +50,9 @@ Result<bool> JournalFollower::follow(std::filesystem::path const& path) {
 Result<bool> JournalFollower::follow_bytes(std::string_view bytes, std::filesystem::path const& path) {
     auto const before = row_.offset_bytes;
     auto const fail = [&](Error error) {
-        row_.error = std::move(error).while_doing(fmt::format("reading '{}'", path.string()));
+        row_.error = error.code == codes::journal_damaged
+                         ? std::move(error)  // it names the file
+                         : std::move(error).while_doing(fmt::format("reading '{}'", path.string()));
         return true;
     };
     if (row_.offset_bytes == 0) {
@@ -60,12 +65,22 @@ Result<bool> JournalFollower::follow_bytes(std::string_view bytes, std::filesyst
     }
     for (;;) {
         auto const frame = journal::read_frame(bytes);
-        if (frame.state != journal::FrameState::whole) return row_.offset_bytes != before;
-        if (auto const taken = take_frame(frame); !taken) return fail(taken.error());
+        bool const is_damaged = frame.state == journal::FrameState::damaged;
+        bool const is_at_end = frame.size_bytes == bytes.size();  // a writer may still change these bytes
+        if (is_damaged ? is_at_end : frame.state != journal::FrameState::whole)
+            return row_.offset_bytes != before;
+        auto const taken = is_damaged ? damage_of(frame, path) : take_frame(frame);
+        if (!taken && !journal::is_damage_accepted({path, {{row_.offset_bytes, frame.size_bytes}}}))
+            return fail(taken.error());
         row_.offset_bytes += frame.size_bytes;
         bytes.remove_prefix(frame.size_bytes);
         if (blocks_.pending_bytes() > pending_limit_bytes) DET_TRY(blocks_.write());
     }
+}
+
+/// The error of damaged bytes at the present offset.
+Status JournalFollower::damage_of(journal::FrameView const& frame, std::filesystem::path const& path) const {
+    return journal::journal_damaged_error({path, {{row_.offset_bytes, frame.size_bytes}}});
 }
 
 Status JournalFollower::take_frame(journal::FrameView const& frame) {
@@ -113,9 +128,21 @@ Status JournalFollower::take_record(journal::FrameView const& frame) {
     return Ok{};
 }
 
-Status JournalFollower::settle() {
-    row_.is_settled = true;
-    DET_TRY(index::compact_blocks(database_, row_.id));
+/// Finds damaged bytes at the end of the file. follow_bytes() does not take these, because a writer may
+/// change them.
+Status JournalFollower::check_end(std::filesystem::path const& path) {
+    DET_TRY_ASSIGN(auto const rest, journal::read_journal_bytes(path, row_.offset_bytes));
+    auto const frame = journal::read_frame(rest);
+    if (row_.offset_bytes == 0 || frame.state != journal::FrameState::damaged) return Ok{};
+    if (journal::is_damage_accepted({path, {{row_.offset_bytes, frame.size_bytes}}})) return Ok{};
+    row_.error = damage_of(frame, path).error();
+    return Ok{};
+}
+
+Status JournalFollower::settle(std::filesystem::path const& path) {
+    if (!row_.error) DET_TRY(check_end(path));
+    row_.is_settled = !row_.error || row_.error->code != codes::journal_damaged;
+    if (row_.is_settled) DET_TRY(index::compact_blocks(database_, row_.id));
     return index::update_journal(database_, row_);
 }
 

@@ -58,7 +58,7 @@ struct Fixture : CliFixture {
     core::Context begin_run(std::uint32_t number) {
         must(start_run(experiment, number, static_cast<int>(number)).append(finish(20)));
         auto const resume =
-            must(launch::supervisor::find_resume_point(experiment.trial(0), {0, number}, *store()));
+            must(launch::supervisor::find_resume_point(experiment.trial(0), {{7}, 0}, {0, number}, *store()));
         auto const run_dir = directory / ("run-" + std::to_string(number));
         auto const info = run_dir / info_files::directory;
         must(make_directories(info));
@@ -122,8 +122,8 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_restart_the_training_from_the_begi
     (*spec.config)["checkpoint_storage"]["bucket"] = "no-such-bucket-but-an-error";
     (*spec.config)["checkpoint_storage"]["endpoint_url"] = "http://127.0.0.1:1";
     BOOST_TEST(
-        (must_fail(launch::supervisor::find_resume_point(experiment.trial(0), {0, 1}, *store())).code ==
-         codes::transport));
+        (must_fail(launch::supervisor::find_resume_point(experiment.trial(0), {{7}, 0}, {0, 1}, *store()))
+             .code == codes::transport));
 }
 
 BOOST_AUTO_TEST_CASE(the_commands_handle_checkpoints_in_a_bucket_like_those_in_a_directory) {

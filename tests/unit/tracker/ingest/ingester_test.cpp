@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/journal/damage.hpp>
 #include <det/tracker/history/dump.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/index/records.hpp>
@@ -200,15 +201,41 @@ BOOST_AUTO_TEST_CASE(a_journal_with_an_unreadable_record_is_the_same_error_in_bo
     must_fail(history_at(path).load_reports({{1}, 0}));
 }
 
-BOOST_AUTO_TEST_CASE(a_damaged_frame_hides_what_follows_in_both) {
-    example.create(1, 1);
+BOOST_AUTO_TEST_CASE(a_damaged_journal_is_an_error_in_both_until_the_user_accepts_it) {
+    auto const layout = example.create(1, 1);
     example.step({{1}, 0});
-    example.run_of({{1}, 0}).report(10, 1, example.random());
-    auto const journal = example.run_of({{1}, 0}).layout().chief_journal();
+    auto& run = example.run_of({{1}, 0});
+    for (int i = 0; i < 3; ++i) run.report(10, 1, example.random());
+    auto const journal = run.layout().chief_journal();
     auto bytes = must(read_file(journal));
     bytes[bytes.size() / 2] ^= 1;
     must(write_file(journal, bytes));
     must(ingester->refresh({1}, now));
+    check_same(1);
+    BOOST_TEST((must_fail(history_at(path).load_reports({{1}, 0})).code == codes::journal_damaged));
+
+    for (auto const& damaged : must(journal::find_damaged_journals(layout))) must(accept_damage(damaged));
+    must(ingester->refresh({1}, now));
+    check_same(1);
+    BOOST_TEST(must(history_at(path).load_reports({{1}, 0}))[0].metrics.size() > 10u);
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_last_record_of_an_ended_run_is_an_error_in_both) {
+    auto const layout = example.create(1, 1);
+    example.step({{1}, 0});
+    auto& run = example.run_of({{1}, 0});
+    run.report(10, 1, example.random());
+    auto const journal = run.layout().chief_journal();
+    example.finish({{1}, 0});
+    auto bytes = must(read_file(journal));
+    bytes[bytes.size() - 2] ^= 1;
+    must(write_file(journal, bytes));
+    poll_until_quiet();
+    check_same(1);
+    BOOST_TEST((must_fail(history_at(path).load_reports({{1}, 0})).code == codes::journal_damaged));
+    for (auto const& damaged : must(journal::find_damaged_journals(layout))) must(accept_damage(damaged));
+    must(ingester->refresh({1}, now));
+    poll_until_quiet();
     check_same(1);
 }
 

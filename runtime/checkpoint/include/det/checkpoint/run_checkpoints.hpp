@@ -3,6 +3,7 @@
 #include <det/protocol/record.hpp>
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace det::checkpoint {
@@ -16,5 +17,12 @@ namespace det::checkpoint {
 /// \return an error if the store cannot be read. The store is asked only for the second kind
 Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record const> journal,
                                                             Store const& store);
+
+/// Lists the checkpoints of a run by the manifests in the store, ordered by steps_completed: for a run whose
+/// journal is damaged. Reads the manifest of each checkpoint in the store; damaged ones are left out.
+/// \param run as in CheckpointManifest::run
+/// \return an error if the store cannot be read
+Result<std::vector<CheckpointCommitted>> stored_checkpoints_of_run(std::string const& run,
+                                                                   Store const& store);
 
 }  // namespace det::checkpoint

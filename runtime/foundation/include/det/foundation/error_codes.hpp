@@ -74,7 +74,8 @@ inline constexpr ErrorCode name_taken{"name-taken", ExitCode::could_not};
 inline constexpr ErrorCode not_yours{"not-yours", ExitCode::could_not};
 inline constexpr ErrorCode damaged{"damaged", ExitCode::could_not};
 inline constexpr ErrorCode newer_format{"newer-format", ExitCode::could_not};
-inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::checkpoint_damaged};
+inline constexpr ErrorCode journal_damaged{"journal-damaged", ExitCode::damaged};
+inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::damaged};
 
 // Running.
 inline constexpr ErrorCode process{"process", ExitCode::could_not};

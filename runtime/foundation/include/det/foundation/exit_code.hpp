@@ -14,7 +14,7 @@ enum class ExitCode : int {
     refused_by_slurm = 5,   // sbatch or slurmctld refused
     slurm_unreachable = 6,  // slurmctld does not answer
     timed_out = 7,
-    checkpoint_damaged = 8,
+    damaged = 8,        // a checkpoint, or a journal from which the command answers
     internal = 70,      // a bug in the program
     interrupted = 130,  // Ctrl-C
 };

@@ -23,18 +23,26 @@ Status check_header(std::string_view bytes);
 enum class FrameState {
     whole,
     end,      // end of the bytes
-    torn,     // the last frame is incomplete or has a wrong checksum: it is being written, or its writer died
-    damaged,  // the frame's checksum is wrong and more bytes follow, or its size is above the limit
+    torn,     // the last frame is incomplete: it is being written, or its writer died
+    damaged,  // bytes that are no frame, up to the next whole frame or the end of the bytes
 };
 
 struct FrameView {
     FrameState state;
     std::uint16_t type = 0;
     std::string_view payload = {};
-    std::size_t size_bytes = 0;  // of the whole frame
+    std::size_t size_bytes = 0;  // of the whole frame, or of the damaged bytes
 };
 
-/// Decodes the frame at the start of `bytes`, which must extend to the end of the file.
+/// Decodes the frame at the start of `bytes`, which must extend to the end of the file, or be longer than the
+/// largest frame. After damaged bytes, the next whole frame begins `size_bytes` later.
 FrameView read_frame(std::string_view bytes);
+
+/// Bytes of a journal that can't be read.
+struct DamagedRange {
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t size_bytes = 0;
+    friend bool operator==(DamagedRange const&, DamagedRange const&) = default;
+};
 
 }  // namespace det::journal

@@ -13,23 +13,33 @@
 
 namespace det::journal {
 
-/// The contents of a journal. Reading stops at the first torn or damaged frame.
+/// The contents of a journal. A torn frame at the end is left out.
 struct JournalContents {
     std::vector<Record> records;
-    FrameState tail = FrameState::end;  // end, torn or damaged
+    FrameState tail = FrameState::end;  // end or torn
     /// Up to the end of the last complete frame; 0 without a complete header.
     std::size_t good_size_bytes = 0;
     std::size_t skipped = 0;  // number of frames of unknown types; 0 with only_group
+    /// Bytes that hold no frames, and frames after these that can't be decoded without them: records are
+    /// missing.
+    std::vector<DamagedRange> damage;
 };
 
-/// Parses the bytes of a whole journal. Pure. codes::damaged if it is no journal or a record with a valid
-/// checksum can't be decoded; codes::newer_format if a newer program wrote it.
-/// \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
+/// Parses the bytes of a whole journal. Pure. Reads on after damaged bytes. codes::damaged if it is no
+/// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote
+/// it. \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group = {});
 
-/// Reads and parses a journal. A file that does not exist counts as an empty journal. Errors as
-/// parse_journal(), and codes::document_too_large above 1 GiB.
+/// Reads and parses a journal, for answers and decisions that need all of its records: codes::journal_damaged
+/// if records are missing and the user has not accepted that (damage.hpp). A file that does not exist counts
+/// as an empty journal. Other errors as parse_journal(), and codes::document_too_large above 1 GiB.
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
+
+/// Reads and parses what is left of a journal. The caller must show or handle JournalContents::damage. A file
+/// that does not exist counts as an empty journal. Errors as parse_journal(), and codes::document_too_large
+/// above 1 GiB.
+Result<JournalContents> salvage_journal(std::filesystem::path const& path,
+                                        std::string const& only_group = {});
 
 /// Reads the bytes of a journal from an offset to the end, at most as many as a header and the largest frame
 /// have. Empty if the journal does not exist or ends at the offset. Each call opens the file, because an NFS

@@ -16,8 +16,10 @@ public:
 
     /// Reads the complete records that were appended since the last call, about 16 MiB of them at most; the
     /// next call reads the records after these. A file that does not exist counts as an empty journal.
-    /// Returns no records beyond a damaged frame; an incomplete frame at the end is read by a later call.
-    /// Fails if the first new record can't be decoded; later calls continue after that record.
+    /// An incomplete or damaged frame at the end is read by a later call. Fails if the first new record can't
+    /// be decoded; later calls continue after that record. Fails with codes::journal_damaged if the first new
+    /// bytes are damaged and records follow them; later calls fail too until the user has accepted that
+    /// (damage.hpp).
     Result<std::vector<Record>> read_new();
 
 private:

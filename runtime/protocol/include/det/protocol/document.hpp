@@ -17,6 +17,7 @@ namespace documents {
 inline constexpr DocumentKind spec{"spec", 1};
 inline constexpr DocumentKind event{"event", 1};
 inline constexpr DocumentKind desired{"desired", 1};
+inline constexpr DocumentKind accepted_damage{"accepted-damage", 1};
 inline constexpr DocumentKind manifest{"manifest", 2};
 }  // namespace documents
 

@@ -12,7 +12,8 @@
 
 namespace det::tracker::history {
 class History;
-}
+class JournalHistory;
+}  // namespace det::tracker::history
 
 namespace det::experiment {
 
@@ -33,9 +34,16 @@ public:
     /// Called while an operation runs, with one line of text.
     virtual void on_message(std::string const& line) const = 0;
 
+    /// Called while an operation reads a damaged journal, with codes::journal_damaged. The operation
+    /// continues with what is left of the journal.
+    virtual void on_damage(Error error) const { warn(std::move(error)); }
+
     void warn(Error error) const;
-    /// Opens the records for a command that only reads: by `make_history` if it is set, else the journals.
+    /// Opens the records for a command that only reads: by `make_history` if it is set, else the journals, of
+    /// which damaged ones are read as far as possible.
     std::shared_ptr<tracker::history::History> open_history(RootLayout const& root) const;
+    /// Opens the journals for a command that only reads. \pre This context outlives the result.
+    std::shared_ptr<tracker::history::JournalHistory> open_journals(RootLayout const& root) const;
 
     Environment environment;
     Clock& clock;

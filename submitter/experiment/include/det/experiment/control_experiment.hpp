@@ -10,6 +10,10 @@ namespace det::experiment {
 // The functions that pause, activate, end and kill write the `desired` file before they change jobs in Slurm,
 // so that the supervisor of an ending job can read the reason. `id` is what the user typed.
 
+/// Accepts the damage of all journals of the experiment, so that commands and later runs go on without the
+/// records that are missing. Warns with each damaged journal.
+Status accept_journal_damage(std::string const& id, Context& context);
+
 /// Pauses an experiment. Running trials save their work; then their jobs wait in the queue, held.
 Result<ExperimentId> pause_experiment(std::string const& id, Context& context);
 
@@ -18,6 +22,8 @@ struct ActivatedExperiment {
     std::vector<ArrayJob> resubmitted;  // new arrays of interrupted trials
 };
 /// Releases held jobs, submits interrupted trials again, and completes an interrupted creation.
+/// codes::journal_damaged if the experiment is a search and one of its journals is damaged: the search's
+/// decisions need all reports.
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context);
 
 struct EndedExperiment {

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/checkpoint/store.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/ids.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,7 @@ struct ResumePoint {
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// later runs.
     std::optional<std::uint32_t> may_still_run = {};
+    std::vector<std::string> damage = {};  // which journals of earlier runs lack records
     std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
 };
 
@@ -45,9 +47,11 @@ struct RunRange {
 
 /// Reads the journals of all runs before `end`. Checkpoints of all of them are used; failures are counted
 /// from `first_that_counts`. A checkpoint whose manifest is missing or damaged is skipped in favour of the
-/// one before it.
-/// \param progress_globs slurm.progress_glob; empty: only checkpoints are progress.
-Result<ResumePoint> find_resume_point(TrialLayout const& trial, RunRange runs, checkpoint::Store const& store,
+/// one before it. If a chief's journal is damaged, the checkpoints of its run are found in the store; a run
+/// whose start or end may be among the missing records may still be running. \param progress_globs
+/// slurm.progress_glob; empty: only checkpoints are progress.
+Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunRange runs,
+                                      checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs = {});
 
 /// Lets a trial without a checkpoint of its own start from the source checkpoint, at step 0.

@@ -24,11 +24,14 @@ public:
     /// \return whether there was something new
     Result<bool> follow(std::filesystem::path const& path);
     /// Marks the journal as settled in the index and joins its blocks. To be called once no process writes
-    /// the journal any more and follow() has found nothing new.
-    Status settle();
+    /// the journal any more and follow() has found nothing new. A journal with damage that the user has not
+    /// accepted does not settle: the index has its error.
+    Status settle(std::filesystem::path const& path);
 
 private:
     Result<bool> follow_bytes(std::string_view bytes, std::filesystem::path const& path);
+    Status check_end(std::filesystem::path const& path);
+    Status damage_of(journal::FrameView const& frame, std::filesystem::path const& path) const;
     Status take_frame(journal::FrameView const& frame);
     Status take_values(std::string_view payload);
     Status take_schema(std::string_view payload);
