@@ -54,7 +54,8 @@ public:
 private:
     static std::vector<TrialId> trials_of(tracker::history::ExperimentRecord const& record) {
         std::vector<TrialId> trials;
-        for (auto const& trial : record.trials) trials.push_back(trial.id);
+        for (std::uint32_t index = 0; index < record.trial_count(); ++index)
+            trials.push_back({record.id, index});
         return trials;
     }
 
