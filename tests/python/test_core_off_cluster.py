@@ -112,6 +112,10 @@ class OffCluster(Case):
                 refuses(RuntimeError, context.start)
                 refuses(RuntimeError, context.preempt.start)
                 refuses(ValueError, lambda: context.train.report_progress(1.5))
+                for steps in (-1, 2**64):
+                    refuses(ValueError, lambda: context.train.report_training_metrics(steps, {"loss": 1}))
+                    refuses(ValueError, lambda: context.checkpoint.upload(
+                        os.environ["HOME"], {"steps_completed": steps}))
                 refuses(ValueError, lambda: context.alert("x"))
                 refuses(RuntimeError, lambda: context.train.report_validation_metrics(1, {"loss": None}))
                 refuses(RuntimeError, lambda: context.train.upload_tensorboard_files())

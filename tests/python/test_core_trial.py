@@ -94,6 +94,40 @@ class Trial(RunCase):
         self.assertEqual(self.records(kind="status")[0]["status"], "warming up")
         self.assertEqual(self.records(kind="alert")[0]["level"], "warn")
 
+    def test_a_number_of_batches_that_is_out_of_range_is_refused(self):
+        self.run_ranks(
+            """
+            import math
+            def refuses(value, call):
+                try:
+                    call()
+                except ValueError as problem:
+                    assert "steps_completed" in str(problem) and str(value) in str(problem), problem
+                    return
+                raise SystemExit(f"{value} was accepted")
+            with det.core.init(distributed=connect()) as context:
+                train, checkpoint = context.train, context.checkpoint
+                def store(steps, shard):
+                    with checkpoint.store_path({"steps_completed": steps}, shard=shard) as (path, _):
+                        (path / f"weights-{rank}").write_text("1")
+                for steps in (-1, 2**64, 2**63, math.nan, "many"):
+                    refuses(steps, lambda: train.report_training_metrics(steps, {"loss": 1}))
+                    refuses(steps, lambda: train.report_validation_metrics(steps, {"loss": 1}))
+                    refuses(steps, lambda: train.report_metrics("own", steps, {"loss": 1}))
+                    refuses(steps, lambda: train.report_mean_metrics("own", steps, {"loss": 1}))
+                    refuses(steps, lambda: context.searcher.batches_left(steps))
+                    refuses(steps, lambda: store(steps, True))
+                    refuses(steps, lambda: store(steps if rank == 1 else 3, True))
+                    refuses(steps, lambda: checkpoint.upload(os.environ["HOME"] + "/node", {"steps_completed": steps}, shard=True))
+                    if rank == 0:
+                        refuses(steps, lambda: store(steps, False))
+                train.report_training_metrics(3.0, {"loss": 1})
+            """,
+            2,
+        )
+        self.assertEqual([each["steps_completed"] for each in self.records(kind="metrics")], [3])
+        self.assertEqual(self.records(kind="checkpoint"), [])
+
     def test_several_slots_need_a_distributed_context(self):
         self.run_ranks(
             """

@@ -1,3 +1,5 @@
+#include <det/protocol/steps_completed.hpp>
+
 #include <fmt/format.h>
 
 #include "handle_types.hpp"
@@ -47,6 +49,7 @@ det_status det_searcher_batches_left(det_context* context, uint64_t steps_comple
                                      uint64_t* batches) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", is_known, "is_known", batches, "batches"));
+        DET_TRY(check_steps_completed(steps_completed));
         auto const left = context->core->searcher().batches_left(steps_completed);
         *is_known = left ? 1 : 0;
         if (left) *batches = *left;

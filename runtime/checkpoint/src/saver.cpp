@@ -1,5 +1,6 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/saver.hpp>
+#include <det/protocol/steps_completed.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -20,6 +21,11 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::chrono::microseconds since(SteadyClock::time_point begin) {
     return std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin);
+}
+
+Status check(SaveDescription const& description) {
+    DET_TRY(check_steps_completed(description.steps_completed));
+    return check_metadata(*description.metadata);
 }
 
 }  // namespace
@@ -107,8 +113,8 @@ public:
             DET_TRY(end_oldest());
             started.waited = since(begin);
         }
-        DET_TRY_ASSIGN(auto const agreed, agreement_.agree(description.steps_completed, state,
-                                                           check_metadata(*description.metadata)));
+        DET_TRY_ASSIGN(auto const agreed,
+                       agreement_.agree(description.steps_completed, state, check(description)));
         started.ended = take_ended();
         started.uuid = agreed.uuid;
         auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});

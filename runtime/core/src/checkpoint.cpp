@@ -3,6 +3,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/preemption/final_save.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/steps_completed.hpp>
 
 #include "collective_peers.hpp"
 #include "context_data.hpp"
@@ -11,6 +12,7 @@ namespace det::core {
 Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohmann::json metadata) {
     DET_TRY(require_chief(data_, "checkpoint.store"));
     if (!metadata.is_object()) return Error{codes::misuse, "a checkpoint's metadata is a map"};
+    DET_TRY(check_steps_completed(steps_completed));
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
     DET_TRY(announce(uuid, steps_completed));
@@ -62,6 +64,7 @@ Result<std::string> Checkpoint::begin_upload(std::uint64_t steps_completed) {
     auto& distributed = data_.distributed;
     auto const own = [&]() -> Result<std::string> {
         if (!distributed.is_chief()) return std::string();
+        DET_TRY(check_steps_completed(steps_completed));
         auto uuid = make_uuid();
         DET_TRY(announce(uuid, steps_completed));
         return uuid;

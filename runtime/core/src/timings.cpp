@@ -1,5 +1,6 @@
 #include <det/core/train.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/steps_completed.hpp>
 #include <det/telemetry/timing/span.hpp>
 
 #include "context_data.hpp"
@@ -7,6 +8,7 @@
 namespace det::core {
 
 Status Train::report_timings(std::optional<std::uint64_t> steps_completed) {
+    if (steps_completed) DET_TRY(check_steps_completed(*steps_completed));
     if (steps_completed) timing_steps_ = *steps_completed;
     // Only the chief takes the timings: ranks may be threads of one process, which share them.
     if (!require_chief(data_, "report_timings")) return Ok{};

@@ -5,6 +5,7 @@
 #include <det/journal/best_validation.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/steps_completed.hpp>
 
 #include <array>
 #include <fmt/format.h>
@@ -25,9 +26,10 @@ constexpr std::array<std::string_view, 4> alert_levels{"debug", "info", "warn", 
 
 constexpr char not_a_map[] = "metrics are a map of names to values";
 
-Status check_group(std::string_view group) {
-    if (!group.empty() && group.find('.') == group.npos) return Ok{};
-    return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
+Status check_report(std::string_view group, std::uint64_t steps_completed) {
+    if (group.empty() || group.find('.') != group.npos)
+        return Error{codes::misuse, fmt::format("'{}' can't name a group of metrics", group)};
+    return check_steps_completed(steps_completed);
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ Status Train::report_validation_metrics(std::uint64_t steps_completed, nlohmann:
 Status Train::report_metrics(std::string_view group, std::uint64_t steps_completed,
                              std::span<Metric const> metrics) {
     DET_TRY(require_chief(data_, "report_metrics"));
-    DET_TRY(check_group(group));
+    DET_TRY(check_report(group, steps_completed));
     if (data_.reporter) data_.reporter->report(data_.clock.now(), group, steps_completed, metrics);
     return Ok{};
 }
@@ -53,7 +55,7 @@ Status Train::report_metrics(std::string group, std::uint64_t steps_completed, n
     if (!metrics.is_object()) return Error{codes::misuse, not_a_map};
     MetricList numbers;
     if (find_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
-    DET_TRY(check_group(group));
+    DET_TRY(check_report(group, steps_completed));
     name_non_finite(metrics);
     return report_record(
         MetricsReported{data_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
@@ -71,7 +73,7 @@ Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_
 
 Result<std::vector<double>> Train::report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
                                                        std::span<Metric const> metrics) {
-    auto const is_valid = check_group(group);
+    auto const is_valid = check_report(group, steps_completed);
     CollectivePeers peers(data_.distributed);
     DET_TRY(checkpoint::agree_on_status(peers, is_valid));
     DET_TRY_ASSIGN(auto const reports, data_.distributed.allgather(encode_for_mean(metrics)));

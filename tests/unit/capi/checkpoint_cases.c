@@ -37,6 +37,8 @@ const char* case_stored_directory(void) {
     CHECK_OK(det_context_open(NULL, &context));
     CHECK(det_checkpoint_draft_open(context, 5, "3", &draft) == DET_COULD_NOT &&
           failed_with("misuse", "metadata"));
+    CHECK(det_checkpoint_draft_open(context, UINT64_MAX, NULL, &draft) == DET_COULD_NOT &&
+          failed_with("misuse", "(-1 as a signed number)"));
     CHECK_OK(det_checkpoint_draft_open(context, 5, "{\"epoch\": 2}", &draft));
     strcpy(uuid, det_checkpoint_draft_uuid(draft));
     CHECK(strlen(uuid) == DET_UUID_SIZE - 1);
@@ -88,6 +90,10 @@ const char* case_uploaded_files(void) {
                                 rank == 0 ? det_checkpoint_draft_directory(scratch) : NULL,
                                 uuid) == DET_COULD_NOT);
     CHECK(failed_with("misuse", "metadata"));
+    CHECK(det_checkpoint_upload(context, UINT64_MAX, NULL,
+                                rank == 0 ? det_checkpoint_draft_directory(scratch) : NULL,
+                                uuid) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "(-1 as a signed number)"));
     CHECK(det_checkpoint_upload(context, 8, NULL, NULL, uuid) == DET_COULD_NOT);
     CHECK_OK(det_checkpoint_upload(context, 8, rank == 1 ? "{\"from\": 1}" : NULL,
                                    rank == 0 ? det_checkpoint_draft_directory(scratch) : NULL, uuid));

@@ -15,6 +15,8 @@ const char* case_batches_are_left(void) {
     CHECK_OK(det_searcher_batches_left(context, 100, &is_known, &left));
     CHECK(is_known == 1 && left == 0);
     CHECK(det_searcher_batches_left(context, 100, NULL, &left) == DET_COULD_NOT);
+    CHECK(det_searcher_batches_left(context, UINT64_MAX, &is_known, &left) == DET_COULD_NOT &&
+          failed_with("misuse", "(-1 as a signed number)"));
     CHECK(det_searcher_training_length(NULL, &length, &unit) == DET_COULD_NOT);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);

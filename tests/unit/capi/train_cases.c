@@ -28,6 +28,9 @@ const char* case_reports(void) {
     CHECK(means[0] == 0.5 && means[1] == 0.875);
     CHECK_OK(det_train_report_mean(context, "validation", 9, names, values, 2, NULL));
     CHECK(det_train_report_mean(context, "a.b", 9, names, values, 2, means) == DET_COULD_NOT);
+    CHECK(det_train_report_mean(context, "validation", det_distributed_rank(context) == 1 ? UINT64_MAX : 9,
+                                names, values, 2, means) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "(-1 as a signed number)"));
     CHECK_OK(det_train_flush(context));
     if (det_distributed_rank(context) != 0) {
         CHECK(det_train_report_progress(context, 0.5) == DET_COULD_NOT && failed_with("misuse", "chief"));
@@ -50,6 +53,11 @@ const char* case_reports(void) {
         CHECK(det_train_report_numbers(context, "training", 1, no_name, values, 1) == DET_COULD_NOT);
         CHECK(det_train_report_numbers(context, "training", 1, NULL, values, 1) == DET_COULD_NOT);
         CHECK(det_train_report_metrics(context, "a.b", 1, "{}") == DET_COULD_NOT);
+        CHECK(det_train_report_training_metrics(context, UINT64_MAX, "{\"loss\": 2}") == DET_COULD_NOT);
+        CHECK(failed_with("misuse", "steps_completed is 18446744073709551615 (-1 as a signed number)"));
+        CHECK(det_train_report_validation_metrics(context, UINT64_MAX, "{\"loss\": 2}") == DET_COULD_NOT);
+        CHECK(det_train_report_numbers(context, "training", UINT64_MAX, names, values, 2) == DET_COULD_NOT);
+        CHECK(det_train_report_timings(context, UINT64_MAX) == DET_COULD_NOT);
         CHECK(det_train_report_progress(context, 2) == DET_COULD_NOT);
     }
     CHECK_OK(det_context_close(context));

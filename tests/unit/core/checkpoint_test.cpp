@@ -119,6 +119,27 @@ BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
     BOOST_TEST(Json::parse(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
 }
 
+BOOST_AUTO_TEST_CASE(a_negative_number_of_batches_is_refused) {
+    auto& checkpoint = context.checkpoint();
+    auto const negative = static_cast<std::uint64_t>(-3);
+    float weight = 1;
+    checkpoint::State const state{tensor::NamedTensor::whole("w", tensor::DataType::float32, {1}, &weight)};
+    auto const refuses = [](auto const& result) {
+        auto const error = must_fail(result);
+        return error.code == codes::misuse && error.message.find("(-3 as a signed") != std::string::npos;
+    };
+    BOOST_TEST(refuses(checkpoint.begin(negative, Json::object())));
+    BOOST_TEST(refuses(checkpoint.store(negative, Json::object(), write_weights)));
+    BOOST_TEST(refuses(checkpoint.store_before_preemption(negative, Json::object(), write_weights)));
+    BOOST_TEST(refuses(checkpoint.store_sharded(negative, Json::object(), write_weights)));
+    BOOST_TEST(refuses(checkpoint.begin_sharded(negative, Json::object())));
+    BOOST_TEST(refuses(checkpoint.upload(negative, {})));
+    BOOST_TEST(refuses(checkpoint.save(negative, Json::object(), state)));
+    BOOST_TEST(refuses(checkpoint.save_before_preemption(negative, Json::object(), state)));
+    BOOST_TEST(!path_exists(storage));
+    BOOST_TEST(records().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_file_whose_name_its_manifest_can_not_hold_is_refused) {
     // JSON can't hold this name: the manifest would have another one, and the checkpoint would look damaged.
     auto const error =

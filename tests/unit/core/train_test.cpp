@@ -131,6 +131,24 @@ BOOST_AUTO_TEST_CASE(numbers_need_no_json) {
     BOOST_TEST((must_fail(context.train().report_mean_metrics("a.b", 5, metrics)).code == codes::misuse));
 }
 
+BOOST_AUTO_TEST_CASE(a_negative_number_of_batches_is_refused) {
+    auto& train = context.train();
+    std::array<Metric, 1> const metrics{{{"loss", 0.5}}};
+    auto const negative = static_cast<std::uint64_t>(-1);
+    auto const error = must_fail(train.report_training_metrics(negative, Json{{"loss", 0.5}}));
+    BOOST_TEST((error.code == codes::misuse));
+    BOOST_TEST(error.message.find("18446744073709551615 (-1 as a signed number)") != std::string::npos);
+    for (auto const& result :
+         {train.report_training_metrics(negative, Json{{"text", "a"}}),
+          train.report_metrics_text("training", std::uint64_t{1} << 63, R"({"loss": 1})"),
+          train.report_metrics("training", negative, metrics), train.report_timings(negative)})
+        BOOST_TEST((must_fail(result).code == codes::misuse));
+    BOOST_TEST((must_fail(train.report_mean_metrics("training", negative, metrics)).code == codes::misuse));
+    BOOST_TEST(records().empty());
+    must(train.report_metrics("training", INT64_MAX, metrics));
+    BOOST_TEST(last<MetricsReported>().steps_completed == static_cast<std::uint64_t>(INT64_MAX));
+}
+
 BOOST_AUTO_TEST_CASE(progress_is_from_0_to_1) {
     for (double const progress : {0.0, 0.5, 1.0}) {
         must(context.train().report_progress(progress));

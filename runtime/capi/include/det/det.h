@@ -397,6 +397,9 @@ DET_API det_status det_preempt_acknowledge(det_context* context);
  * (sigaction(2) with SA_SIGINFO). That handler gets every other SIGTERM. Does nothing in other processes. */
 DET_API void det_preempt_wrap_handler_of_child(void);
 
+/* A steps_completed above INT64_MAX, which a negative number becomes when it is converted to uint64_t, is
+ * "misuse" in every call that takes one. */
+
 /* ------------------------------------------------------------------------------------------------- train */
 
 /** Reports metrics of training.

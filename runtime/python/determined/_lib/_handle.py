@@ -3,7 +3,7 @@
 import ctypes
 import os
 from ctypes import byref, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
-from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from determined._lib._library import (
     SELECT_FUNCTION,
@@ -15,6 +15,24 @@ from determined._lib._library import (
 )
 
 Selector = Callable[[str], bool]
+
+_STEPS_LIMIT = 2**63
+
+
+def check_steps(steps_completed: Any) -> int:
+    """The number of batches as an int. ctypes would pass only the lowest 64 bits of a number that is out of
+    range.
+
+    Raises:
+        ValueError: it is no number from 0 to 2**63 - 1
+    """
+    try:
+        number = int(steps_completed)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if 0 <= number < _STEPS_LIMIT:
+        return number
+    raise ValueError(f"steps_completed must be a number of batches from 0 to 2**63 - 1, not {steps_completed!r}")
 
 
 class Ranks(NamedTuple):
@@ -205,7 +223,7 @@ class Handle:
 
     def report_metrics(self, group: str, steps_completed: int, metrics: str) -> None:
         status = self._library.det_train_report_metrics(
-            self._pointer, group.encode(), steps_completed, metrics.encode()
+            self._pointer, group.encode(), check_steps(steps_completed), metrics.encode()
         )
         if status != 0:
             raise self._library.last_error(status)
@@ -218,7 +236,7 @@ class Handle:
         means = (c_double * count)()
         self._library.check(
             self._library.det_train_report_mean(
-                self._pointer, group.encode(), steps_completed, names, values, count, means
+                self._pointer, group.encode(), check_steps(steps_completed), names, values, count, means
             )
         )
         return dict(zip(metrics, means))
@@ -280,7 +298,7 @@ class Handle:
         is_known, batches = c_int32(), c_uint64()
         self._library.check(
             self._library.det_searcher_batches_left(
-                self._pointer, steps_completed, byref(is_known), byref(batches)
+                self._pointer, check_steps(steps_completed), byref(is_known), byref(batches)
             )
         )
         return batches.value if is_known.value else None
@@ -308,7 +326,7 @@ class Handle:
         library = self._library
         call = library.det_checkpoint_draft_open_sharded if sharded else library.det_checkpoint_draft_open
         pointer = c_void_p()
-        library.check(call(self._pointer, steps_completed, metadata.encode(), byref(pointer)))
+        library.check(call(self._pointer, check_steps(steps_completed), metadata.encode(), byref(pointer)))
         return Draft(library, pointer.value or 0)
 
     def upload(
@@ -319,7 +337,7 @@ class Handle:
         uuid = ctypes.create_string_buffer(UUID_SIZE)
         path = None if directory is None else os.fsencode(directory)
         status = self._library.det_checkpoint_upload_selected(
-            self._pointer, steps_completed, metadata.encode(), path, selection.function, None, uuid
+            self._pointer, check_steps(steps_completed), metadata.encode(), path, selection.function, None, uuid
         )
         selection.check()
         self._library.check(status)

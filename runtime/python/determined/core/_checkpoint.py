@@ -60,7 +60,7 @@ class CheckpointContext:
             RuntimeError: on another rank than the chief without shard; ckpt_dir is None without shard, with a
                 selector or on all ranks; ranks bring different files of the same name or contradicting
                 metadata
-            ValueError: no rank's metadata has steps_completed
+            ValueError: no rank's metadata has steps_completed, or it is no number from 0 to 2**63 - 1
         """
         if ckpt_dir is None and selector is not None:
             raise RuntimeError("upload() got a selector without a ckpt_dir")
@@ -102,7 +102,7 @@ class CheckpointContext:
         """
         if not shard:
             self._require_chief("store_path")
-        steps = self._agree_on_steps(metadata) if shard else _steps_in(metadata)
+        steps = self._agree_on_steps(metadata) if shard else _check_steps([_steps_in(metadata)])
         draft = self._handle().open_draft(steps or 0, json.dumps(metadata or {}), shard)
         try:
             yield pathlib.Path(draft.directory), draft.uuid
@@ -223,12 +223,12 @@ class CheckpointContext:
         return self._distributed.size < 2 or DownloadMode(mode) is DownloadMode.NoSharedDownload
 
     def _agree_on_steps(self, metadata: Optional[Dict[str, Any]]) -> Optional[int]:
-        """The steps_completed of the lowest rank that has it; None if no rank has it. Collective.
+        """The steps_completed of the lowest rank that has it; None if no rank has it. Collective: a value that
+        is out of range is an error on all ranks.
 
         Different values are an error later, when the metadata of the ranks is merged.
         """
-        known = [steps for steps in self._distributed.allgather(_steps_in(metadata)) if steps is not None]
-        return known[0] if known else None
+        return _check_steps(self._distributed.allgather(_steps_in(metadata)))
 
     def _manifest(self, storage_id: str) -> Dict[str, Any]:
         manifest: Dict[str, Any] = json.loads(_fetch(lambda: self._handle().manifest(storage_id)))["body"]
@@ -290,9 +290,19 @@ class _InBackground:
             raise self._problem
 
 
-def _steps_in(metadata: Optional[Dict[str, Any]]) -> Optional[int]:
+def _steps_in(metadata: Optional[Dict[str, Any]]) -> Union[int, str, None]:
+    """The steps_completed of the metadata, unchecked; its text if it is no number."""
     steps = (metadata or {}).get("steps_completed")
-    return None if steps is None else int(steps)
+    try:
+        return None if steps is None else int(steps)
+    except (TypeError, ValueError, OverflowError):
+        return str(steps)
+
+
+def _check_steps(of_ranks: List[Union[int, str, None]]) -> Optional[int]:
+    """Checks the steps_completed of ranks, None for a rank without. Returns the first; None if there is none."""
+    known = [_lib.check_steps(steps) for steps in of_ranks if steps is not None]
+    return known[0] if known else None
 
 
 def _no_steps() -> ValueError:

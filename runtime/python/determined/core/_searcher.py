@@ -117,7 +117,7 @@ class SearcherContext:
         Returns:
             None off the cluster, without max_length, and if time_metric measures the length
         """
-        return self._distributed._handle().batches_left(int(steps_completed)) if self._is_on_cluster else None
+        return self._distributed._handle().batches_left(steps_completed) if self._is_on_cluster else None
 
     def operations(
         self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True

@@ -7,6 +7,7 @@ import math
 import pathlib
 from typing import Any, Callable, Dict, List, Optional
 
+from determined._lib import check_steps
 from determined.core._distributed import DistributedContext
 from determined.core._timings import Timings
 
@@ -46,7 +47,11 @@ class TrainContext:
             steps_completed: number of batches since the beginning of the trial
             metrics: names and values; values may be anything that JSON has, and arrays and scalars of numpy
             batch_metrics: metrics of each batch
+
+        Raises:
+            ValueError: steps_completed is no number from 0 to 2**63 - 1
         """
+        steps_completed = check_steps(steps_completed)
         self._log("report_training_metrics(steps_completed=%s, metrics=%s)", steps_completed, metrics)
         if batch_metrics is not None:
             metrics = {**metrics, "batch_metrics": batch_metrics}
@@ -57,7 +62,9 @@ class TrainContext:
 
         Raises:
             RuntimeError: a value is None
+            ValueError: as report_training_metrics()
         """
+        steps_completed = check_steps(steps_completed)
         self._log("report_validation_metrics(steps_completed=%s, metrics=%s)", steps_completed, metrics)
         self._report("validation", steps_completed, _without_bytes(metrics))
 
@@ -66,7 +73,11 @@ class TrainContext:
 
         Args:
             group: "training", "validation" or another name without a dot
+
+        Raises:
+            ValueError: as report_training_metrics()
         """
+        steps_completed = check_steps(steps_completed)
         self._log("report_metrics(group=%s, steps_completed=%s, metrics=%s)", group, steps_completed, metrics)
         self._report(group, steps_completed, _without_bytes(metrics) if group == "validation" else metrics)
 
@@ -79,11 +90,15 @@ class TrainContext:
 
         Returns:
             the means, on every rank
+
+        Raises:
+            ValueError: as report_training_metrics()
         """
+        steps_completed = check_steps(steps_completed)
         numbers = {name: float(value) for name, value in metrics.items()}
         self._log("report_mean_metrics(group=%s, steps_completed=%s, metrics=%s)", group, steps_completed, numbers)
         if self._is_on_cluster or self._distributed.size > 1:
-            return self._distributed._handle().report_mean(group, int(steps_completed), numbers)
+            return self._distributed._handle().report_mean(group, steps_completed, numbers)
         return numbers
 
     def report_progress(self, progress: float) -> None:
@@ -164,8 +179,8 @@ class TrainContext:
 
     def _report(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
         if self._is_on_cluster and self._is_chief:
-            self._distributed._handle().report_metrics(group, int(steps_completed), encode(metrics))
-            self._last_steps = int(steps_completed)
+            self._distributed._handle().report_metrics(group, steps_completed, encode(metrics))
+            self._last_steps = steps_completed
             if self._timings is not None and self._timings.is_due():
                 self._report_timings()
         elif self._is_on_cluster and not self._has_warned:

@@ -39,7 +39,8 @@ class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}
 
-    /// \param steps_completed number of batches since the beginning of the trial
+    /// \param steps_completed number of batches since the beginning of the trial; more than
+    ///     steps_completed_max, as a converted negative number is, is codes::misuse in every call
     /// \param metrics a JSON object of names and values; anything else is codes::misuse
     Status report_training_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
     Status report_validation_metrics(std::uint64_t steps_completed, nlohmann::json metrics);
