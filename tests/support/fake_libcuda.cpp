@@ -1,6 +1,7 @@
 // A fake libcuda.so for machines without a GPU, with only the functions that we call. The device memory is
 // not accessible to the process. The device executes the queued copies when cuEventQuery is called for the
-// second time for an event that was recorded after them.
+// second time for an event that was recorded after them. One stream at a time may be captured; a query of an
+// event that was recorded on it makes the capture invalid, as it does on a device.
 #include <cuda.h>
 #include <deque>
 #include <set>
@@ -10,6 +11,7 @@
 struct CUevent_st {
     std::size_t copies_before = 0;
     bool was_queried = false;
+    bool is_captured = false;
 };
 
 namespace {
@@ -26,6 +28,8 @@ struct Device {
     std::size_t copies_queued = 0;
     std::set<void*> pinned;
     int contexts_pushed = 0;
+    CUstream captured = nullptr;  // nullptr: none
+    bool is_capture_valid = true;
 
     CUresult enqueue(void* to, void const* from, std::size_t size_bytes) {
         copies.push_back({to, from, size_bytes});
@@ -78,15 +82,36 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t size_by
     return device.enqueue(pointer_of(to), from, size_bytes);
 }
 
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+    device.captured = stream;
+    device.is_capture_valid = true;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph*) {
+    device.captured = nullptr;
+    return device.is_capture_valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    if (device.captured != nullptr && stream == nullptr) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    bool const is_capturing = device.captured != nullptr && stream == device.captured;
+    *status = is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuEventCreate(CUevent* event, unsigned) {
     *event = new CUevent_st;
     return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent event, CUstream) {
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+    event->is_captured = stream != nullptr && stream == device.captured;
     event->copies_before = device.copies_queued;
     return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
+    if (event->is_captured) {
+        device.is_capture_valid = false;
+        return CUDA_ERROR_CAPTURED_EVENT;
+    }
     if (!event->was_queried) {
         event->was_queried = true;
         return CUDA_ERROR_NOT_READY;

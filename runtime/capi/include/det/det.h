@@ -263,7 +263,8 @@ DET_API det_status det_distributed_all_to_all(det_context* context, const void* 
 DET_API det_status det_distributed_broadcast(det_context* context, void* data, size_t count, det_dtype dtype,
                                              int32_t from);
 /** Chooses the stream for all later work in device memory, copies for checkpoints included. Not collective;
- * ranks may use different streams.
+ * ranks may use different streams. While the stream is captured into a graph, calls that would put work on it
+ * are "misuse".
  * \param stream a cudaStream_t; NULL, as at the beginning, is the default stream
  * \return "misuse" if the context has no devices */
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);

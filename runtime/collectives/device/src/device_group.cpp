@@ -110,10 +110,12 @@ private:
         return (has_in && !in) || (has_out && !out) ? Location::mixed : Location::device;
     }
 
-    static Status check(Location location) {
-        if (location != Location::mixed) return Ok{};
-        return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
-                     "pass both from the same side"};
+    Status check(Location location) const {
+        if (location == Location::mixed) {
+            return Error{codes::misuse, "one buffer is memory of a device and the other of the host",
+                         "pass both from the same side"};
+        }
+        return check_not_capturing(*devices_, stream_);
     }
 
     /// Returns when all ranks have entered. Fails on all ranks if their calls differ or a rank refuses.

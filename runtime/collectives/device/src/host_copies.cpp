@@ -54,6 +54,14 @@ Status wait_until(std::function<Result<bool>()> const& is_over, liveness::WaitPo
     }
 }
 
+Status check_not_capturing(DeviceBackend const& devices, Stream stream) {
+    DET_TRY_ASSIGN(bool const is_capturing, devices.is_capturing(stream));
+    if (!is_capturing) return Ok{};
+    return Error{codes::misuse,
+                 "the stream is captured into a graph, which has no collectives and no checkpoints",
+                 "make the call before or after the capture, or set another stream for it (use_stream)"};
+}
+
 Status HostCopies::wait_for_stream() {
     DET_TRY_ASSIGN(auto const event, devices_->record(stream_));
     return wait_until(
@@ -63,6 +71,7 @@ Status HostCopies::wait_for_stream() {
 
 Result<std::unique_ptr<PendingCopies>> HostCopies::start(tensor::CopyDirection direction,
                                                          std::span<DeviceCopy const> copies) {
+    DET_TRY(check_not_capturing(*devices_, stream_));
     DET_TRY(wait_for_stream());
     Status started = Ok{};
     for (auto const& copy : copies) {

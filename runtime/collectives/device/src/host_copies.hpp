@@ -15,6 +15,10 @@ namespace det::collectives::device {
 Status wait_until(std::function<Result<bool>()> const& is_over, liveness::WaitPolicy const& policy,
                   collectives::RankGroup* ranks, std::string const& what);
 
+/// Fails with codes::misuse if the stream is captured into a graph: the device would do the work only when
+/// the graph is launched.
+Status check_not_capturing(DeviceBackend const& devices, Stream stream);
+
 /// Copies between the memory of this rank's device and host memory. `host` and `waits` are those of the
 /// device group, and must outlive this object.
 class HostCopies final : public tensor::DeviceCopies {

@@ -70,6 +70,7 @@ Status load_cuda(std::filesystem::path const& path, CudaFunctions& found) {
     DET_TRY_ASSIGN(auto* const library, open(path));
     return Finder(library, path)
         .find(found.pointer_attribute, "cuPointerGetAttribute")
+        .find(found.is_capturing, "cuStreamIsCapturing")
         .find(found.event_create, "cuEventCreate")
         .find(found.event_record, "cuEventRecord")
         .find(found.event_query, "cuEventQuery")

@@ -32,6 +32,7 @@ struct NcclFunctions {
 /// CUDA runtime, and its interface does not depend on the version of the runtime.
 struct CudaFunctions {
     decltype(&::cuPointerGetAttribute) pointer_attribute;
+    decltype(&::cuStreamIsCapturing) is_capturing;
     decltype(&::cuEventCreate) event_create;
     decltype(&::cuEventRecord) event_record;
     decltype(&::cuEventQuery) event_query;

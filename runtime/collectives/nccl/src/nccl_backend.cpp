@@ -137,6 +137,15 @@ public:
                type == CU_MEMORYTYPE_DEVICE;  // the query fails for memory that CUDA does not know
     }
 
+    Result<bool> is_capturing(Stream stream) const override {
+        CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+        auto const asked = functions_->cuda.is_capturing(static_cast<CUstream>(stream), &status);
+        // The answer for the default stream while a stream that synchronises with it captures.
+        if (asked == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+        if (asked != CUDA_SUCCESS) return cuda_error(functions_->cuda, "ask about a stream", asked);
+        return status != CU_STREAM_CAPTURE_STATUS_NONE;
+    }
+
     Result<std::string> make_id() override {
         ncclUniqueId id{};
         auto const made = functions_->nccl.get_unique_id(&id);

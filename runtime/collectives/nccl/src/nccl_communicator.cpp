@@ -10,16 +10,27 @@ constexpr ncclDataType_t types[collectives::reducible_types.size()] = {
 };
 constexpr ncclRedOp_t ops[collectives::reduce_ops] = {ncclSum, ncclAvg, ncclMin, ncclMax, ncclProd};
 
+/// The hint for what NCCL says; empty if it needs none.
+std::string hint_for(std::string_view said) {
+    if (said.find("Duplicate GPU") == said.npos) return {};
+    return "each rank of a node needs a device of its own: call cudaSetDevice(LOCAL_RANK), in Python "
+           "torch.cuda.set_device(LOCAL_RANK), before the first call on device memory, and ask for as many "
+           "GPUs as the node has ranks";
+}
+
 }  // namespace
 
 ncclDataType_t type_of(collectives::DataType type) { return types[collectives::reducible_index(type)]; }
-ncclRedOp_t op_of(collectives::ReduceOp op) { return ops[static_cast<std::size_t>(op)]; }
+ncclRedOp_t op_of(collectives::ReduceOp op, int ranks) {
+    if (ranks == 1 && op == collectives::ReduceOp::mean) return ncclSum;
+    return ops[static_cast<std::size_t>(op)];
+}
 
 using collectives::device::DeviceAction;
 
 Result<std::unique_ptr<collectives::device::DeviceCommunicator>> NcclCommunicator::begin(
     std::shared_ptr<Functions const> functions, ncclUniqueId const& id, Rank rank, int ranks) {
-    std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions)));
+    std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions), ranks));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     auto const begun = made->functions_->nccl.init_rank(&made->communicator_, ranks, id, rank.value, &config);
@@ -44,7 +55,9 @@ Error NcclCommunicator::cannot(char const* what, ncclResult_t result) const {
     auto const& nccl = functions_->nccl;
     auto error = Error{codes::transport, fmt::format("cannot {}: {}", what, nccl.get_error_string(result))};
     auto const* const last = nccl.get_last_error(communicator_);
-    if (last != nullptr && *last != '\0') error.notes.push_back(fmt::format("NCCL says: {}", last));
+    if (last == nullptr || *last == '\0') return error;
+    error.notes.push_back(fmt::format("NCCL says: {}", last));
+    error.hint = hint_for(last);
     return error;
 }
 
@@ -91,7 +104,7 @@ Status NcclCommunicator::copy(DeviceStep const& work, CUstream stream) const {
 ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) const {
     auto const& nccl = functions_->nccl;
     auto const type = type_of(work.type);
-    auto const op = op_of(work.op);
+    auto const op = op_of(work.op, ranks_);
     auto const peer = work.peer.value;
     switch (work.action) {
         case DeviceAction::allreduce:

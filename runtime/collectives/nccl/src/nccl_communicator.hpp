@@ -6,7 +6,9 @@
 namespace det::collectives::nccl {
 
 ncclDataType_t type_of(collectives::DataType type);
-ncclRedOp_t op_of(collectives::ReduceOp op);
+/// The operation over this number of ranks. The mean of one rank is a sum: NCCL 2.28's ncclAvg of one rank
+/// leaves the last elements of an odd number unwritten if `in` and `out` differ.
+ncclRedOp_t op_of(collectives::ReduceOp op, int ranks);
 
 using collectives::device::DeviceStep;
 using collectives::device::Stream;
@@ -24,8 +26,8 @@ public:
     void abort() noexcept override;
 
 private:
-    explicit NcclCommunicator(std::shared_ptr<Functions const> functions)
-        : functions_(std::move(functions)) {}
+    NcclCommunicator(std::shared_ptr<Functions const> functions, int ranks)
+        : functions_(std::move(functions)), ranks_(ranks) {}
 
     Error cannot(char const* what, ncclResult_t result) const;
     /// Converts NCCL's result to a Status. ncclInProgress counts as success.
@@ -34,6 +36,7 @@ private:
     ncclResult_t put(DeviceStep const& work, CUstream stream) const;
 
     std::shared_ptr<Functions const> functions_;
+    int ranks_;
     ncclComm_t communicator_ = nullptr;  // null: aborted
     bool is_finishing_ = false;
     bool is_finished_ = false;

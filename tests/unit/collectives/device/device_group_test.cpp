@@ -147,6 +147,22 @@ BOOST_AUTO_TEST_CASE(host_and_device_memory_do_not_mix) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_call_while_one_rank_captures_its_stream_is_refused_on_all) {
+    FakeDevices devices(2);
+    int captured = 0;
+    devices.is_capturing = [&](int rank, Stream stream) { return rank == 1 && stream == &captured; };
+    check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        DET_TRY(context.use_stream(&captured));
+        auto const refused = context.allreduce(memory.tensor(), ReduceOp::sum);
+        DET_TRY(expect_words(refused, {"rank 1: the stream is captured into a graph"}));
+        DET_TRY(expect(refused.error().code == codes::misuse, "a misuse"));
+        DET_TRY(context.use_stream(nullptr));
+        return context.allreduce(memory.tensor(), ReduceOp::sum);
+    }));
+    for (int const rank : {0, 1}) BOOST_TEST(devices.has_finished(rank));
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_rank_ends_operations_in_progress_and_all_that_follow) {
     FakeDevices devices(3);
     devices.hold();

@@ -23,6 +23,7 @@ public:
     std::function<void(void*, void const*, std::size_t)> copy_memory = [](auto* to, auto* from, auto size) {
         std::memcpy(to, from, size);
     };
+    std::function<bool(int rank, Stream)> is_capturing = [](int, Stream) { return false; };
     int polls_until_ready = 3;  // after each request
     std::atomic<int> copies_until_broken = 1'000'000;
     std::atomic<int> copies_done = 0, pinned_now = 0;
@@ -273,6 +274,7 @@ class FakeBackend final : public DeviceBackend {
 public:
     FakeBackend(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
     bool is_device_memory(void const* memory) const override { return devices_.is_device_memory(memory); }
+    Result<bool> is_capturing(Stream stream) const override { return devices_.is_capturing(rank_, stream); }
     Result<std::string> make_id() override { return devices_.make_id(); }
     Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                               int) override {

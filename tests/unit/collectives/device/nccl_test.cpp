@@ -5,6 +5,7 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <dlfcn.h>
 
 #include "check_result.hpp"
 #include "nccl_communicator.hpp"
@@ -29,6 +30,40 @@ void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
     while (!must(event->has_passed())) BOOST_REQUIRE(++polls < 100);
 }
 
+/// A single rank with memory of the fake device, connected by the fake NCCL.
+struct FakeDeviceRank {
+    std::shared_ptr<collectives::device::DeviceBackend> devices =
+        must(open_nccl({DET_FAKE_LIBCUDA, DET_FAKE_LIBCUDA}));
+    core::Context context = must(core::Context::init(options()));
+    std::vector<std::unique_ptr<collectives::device::DeviceScratch>> memory;
+
+    core::ContextOptions options() const {
+        core::ContextOptions options;
+        options.environment = {};
+        options.devices = core::Devices::nccl;
+        options.device_backend = devices;
+        return options;
+    }
+    std::span<float> allocate(Floats const& values) {
+        auto const size = values.size() * sizeof(float);
+        memory.push_back(must(devices->allocate(size, nullptr)));
+        auto* const there = memory.back()->data();
+        copy(*devices, tensor::CopyDirection::to_device, {there, values.data(), size});
+        return {static_cast<float*>(there), values.size()};
+    }
+    Floats read(std::span<float> there) const {
+        Floats values(there.size());
+        copy(*devices, tensor::CopyDirection::to_host, {values.data(), there.data(), there.size_bytes()});
+        return values;
+    }
+};
+
+/// The fake driver's function of this name.
+template <class Function>
+Function* driver_function(char const* name) {
+    return reinterpret_cast<Function*>(::dlsym(::dlopen(DET_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL), name));
+}
+
 }  // namespace nccl_test
 
 BOOST_AUTO_TEST_SUITE(nccl_test)
@@ -42,11 +77,13 @@ BOOST_AUTO_TEST_CASE(types_and_operations_are_those_of_nccl) {
     BOOST_TEST(type_of(DataType::float64) == ncclFloat64);
     BOOST_TEST(type_of(DataType::float16) == ncclFloat16);
     BOOST_TEST(type_of(DataType::bfloat16) == ncclBfloat16);
-    BOOST_TEST(op_of(ReduceOp::sum) == ncclSum);
-    BOOST_TEST(op_of(ReduceOp::mean) == ncclAvg);
-    BOOST_TEST(op_of(ReduceOp::min) == ncclMin);
-    BOOST_TEST(op_of(ReduceOp::max) == ncclMax);
-    BOOST_TEST(op_of(ReduceOp::prod) == ncclProd);
+    BOOST_TEST(op_of(ReduceOp::sum, 2) == ncclSum);
+    BOOST_TEST(op_of(ReduceOp::mean, 2) == ncclAvg);
+    BOOST_TEST(op_of(ReduceOp::min, 2) == ncclMin);
+    BOOST_TEST(op_of(ReduceOp::max, 2) == ncclMax);
+    BOOST_TEST(op_of(ReduceOp::prod, 2) == ncclProd);
+    BOOST_TEST(op_of(ReduceOp::mean, 1) == ncclSum);
+    BOOST_TEST(op_of(ReduceOp::max, 1) == ncclMax);
 }
 
 BOOST_AUTO_TEST_CASE(libraries_that_are_absent_are_an_error_that_names_them) {
@@ -116,6 +153,66 @@ BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test:
     copy(*devices, tensor::CopyDirection::to_host, {back.data(), there->data(), size});
     BOOST_TEST(back == values, boost::test_tools::per_element());
     must(context.close());
+}
+
+BOOST_AUTO_TEST_CASE(the_mean_of_one_rank_writes_all_elements) {
+    FakeDeviceRank rank;
+    auto& ranks = rank.context.distributed();
+    using collectives::ConstTensor, collectives::Tensor, collectives::ReduceOp;
+    Floats const values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    auto const in = rank.allocate(values);
+    auto const from = ConstTensor::of(std::span<float const>(in));
+    auto const is_whole = [&](auto const& operation) {
+        auto const out = rank.allocate(Floats(values.size(), -1));
+        must(operation(Tensor::of(out)));
+        return rank.read(out) == values;
+    };
+    BOOST_TEST(is_whole([&](Tensor out) { return ranks.allreduce(from, out, ReduceOp::mean); }));
+    BOOST_TEST(is_whole([&](Tensor out) { return ranks.reduce(from, out, ReduceOp::mean); }));
+    BOOST_TEST(is_whole([&](Tensor out) { return ranks.reduce_scatter(from, out, ReduceOp::mean); }));
+    BOOST_TEST(is_whole([&](Tensor out) { return ranks.allreduce(from, out, ReduceOp::sum); }));
+    must(rank.context.close());
+}
+
+BOOST_AUTO_TEST_CASE(a_collective_on_a_capturing_stream_is_refused_and_the_context_stays_usable) {
+    FakeDeviceRank rank;
+    auto& ranks = rank.context.distributed();
+    using collectives::Tensor, collectives::ReduceOp;
+    auto const memory = rank.allocate({1, 2, 3});
+    int one = 0, other = 0;
+    auto* const captured = reinterpret_cast<CUstream>(&one);
+    for (void* const used : {static_cast<void*>(captured), static_cast<void*>(nullptr)}) {
+        must(ranks.use_stream(used));
+        must(ranks.allreduce(Tensor::of(memory), ReduceOp::sum));
+        BOOST_REQUIRE(driver_function<decltype(::cuStreamBeginCapture)>("cuStreamBeginCapture_v2")(
+                          captured, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+        auto const error = must_fail(ranks.allreduce(Tensor::of(memory), ReduceOp::sum));
+        BOOST_TEST((error.code == codes::misuse));
+        BOOST_TEST(error.message.find("the stream is captured into a graph") != std::string::npos);
+        Floats host(3);
+        tensor::DeviceCopy const out[] = {{host.data(), memory.data(), memory.size_bytes()}};
+        auto copied = ranks.device_copies()->start(tensor::CopyDirection::to_host, out);
+        BOOST_TEST((must_fail(std::move(copied)).code == codes::misuse));
+        must(ranks.use_stream(&other));
+        must(ranks.allreduce(Tensor::of(memory), ReduceOp::sum));
+        CUgraph graph = nullptr;
+        BOOST_TEST(driver_function<decltype(::cuStreamEndCapture)>("cuStreamEndCapture")(captured, &graph) ==
+                   CUDA_SUCCESS);
+        must(ranks.use_stream(used));
+        must(ranks.allreduce(Tensor::of(memory), ReduceOp::sum));
+    }
+    BOOST_TEST(rank.read(memory) == (Floats{1, 2, 3}), boost::test_tools::per_element());
+    must(rank.context.close());
+}
+
+BOOST_AUTO_TEST_CASE(two_ranks_on_one_device_are_an_error_with_a_hint) {
+    auto const devices = must(open_nccl({DET_FAKE_LIBCUDA, DET_FAKE_LIBCUDA}));
+    auto const communicator = must(devices->begin_connect(must(devices->make_id()), Rank{1}, 2));
+    auto const error = must_fail(communicator->is_ready());
+    BOOST_TEST((error.code == codes::transport));
+    BOOST_REQUIRE(error.notes.size() == 1u);
+    BOOST_TEST(error.notes[0].find("Duplicate GPU detected") != std::string::npos);
+    BOOST_TEST(error.hint.find("cudaSetDevice(LOCAL_RANK)") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,6 +79,9 @@ public:
     virtual ~DeviceBackend() = default;
 
     virtual bool is_device_memory(void const* memory) const = 0;
+    /// Whether work on the stream is now recorded in a graph instead of done. Most calls of a device library
+    /// on such a stream fail and make the recording useless.
+    virtual Result<bool> is_capturing(Stream stream) const = 0;
     /// Makes the id that all ranks need to connect. One rank calls it.
     virtual Result<std::string> make_id() = 0;
     /// Begins to connect the devices. Collective. They are connected when is_ready() returns true.
