@@ -24,15 +24,20 @@ Result<RankIdentity> read_identity(LauncherEnvironment const& launcher, Environm
     auto& topology = identity.topology;
     DET_TRY_ASSIGN(identity.rank, require_number(environment, launcher.rank));
     DET_TRY_ASSIGN(identity.size, require_number(environment, launcher.size));
-    DET_TRY_ASSIGN(topology.local_rank, require_number(environment, launcher.local_rank));
-    DET_TRY_ASSIGN(topology.local_size, require_number(environment, launcher.local_size));
+    // A single rank may have only RANK=0 and WORLD_SIZE=1: torch needs no more, and users set them by hand.
+    auto const read = [&](std::string_view name, int of_single_rank) {
+        bool const is_implied = identity.size == 1 && !environment.find_non_empty(name);
+        return is_implied ? Result<int>(of_single_rank) : require_number(environment, name);
+    };
+    DET_TRY_ASSIGN(topology.local_rank, read(launcher.local_rank, 0));
+    DET_TRY_ASSIGN(topology.local_size, read(launcher.local_size, 1));
     if (info && !launcher.numbers_nodes) {
         DET_TRY_ASSIGN(auto const nodes, expand_counts(info->rendezvous.slot_counts));
         topology.cross_rank = info->rendezvous.container_rank;
         topology.cross_size = static_cast<int>(nodes.size());
     } else if (!launcher.cross_rank.empty()) {
-        DET_TRY_ASSIGN(topology.cross_rank, require_number(environment, launcher.cross_rank));
-        DET_TRY_ASSIGN(topology.cross_size, require_number(environment, launcher.cross_size));
+        DET_TRY_ASSIGN(topology.cross_rank, read(launcher.cross_rank, 0));
+        DET_TRY_ASSIGN(topology.cross_size, read(launcher.cross_size, 1));
     }
     return identity;
 }

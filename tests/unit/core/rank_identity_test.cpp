@@ -68,6 +68,15 @@ BOOST_AUTO_TEST_CASE(a_process_without_a_launcher_is_a_single_rank) {
     BOOST_TEST((must(find_rank_identity(Environment(slurm), on_second_of_two_nodes())) == RankIdentity{}));
 }
 
+BOOST_AUTO_TEST_CASE(a_single_rank_needs_only_its_rank_and_their_number) {
+    Values single{{"RANK", "0"}, {"WORLD_SIZE", "1"}};
+    BOOST_TEST((must(find_rank_identity(Environment(single), {})) == RankIdentity{}));
+    single["LOCAL_RANK"] = "0";
+    BOOST_TEST((must(find_rank_identity(Environment(single), {})) == RankIdentity{}));
+    BOOST_TEST(refusal(single, "RANK", "1").message.find("rank 1 of 1") != std::string::npos);
+    BOOST_TEST(refusal(single, "LOCAL_RANK", "x").message == "LOCAL_RANK='x' is not a number");
+}
+
 BOOST_AUTO_TEST_CASE(srun_and_torchrun_set_all_numbers) {
     BOOST_TEST((must(find_rank_identity(Environment(launcher()), {})) == fifth));
 }

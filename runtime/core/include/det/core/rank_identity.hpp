@@ -17,7 +17,8 @@ struct RankIdentity {
 /// horovodrun (HOROVOD_*), else srun, torchrun or deepspeed (RANK, WORLD_SIZE, LOCAL_RANK ...). Without a
 /// launcher the process is the only rank. For mpirun and horovodrun the number of the node comes from `info`
 /// in a run: mpirun sets none, and horovodrun's is wrong if nodes have different numbers of ranks. Outside of
-/// a run a rank that mpirun has started is on node 0 of 1. Pure.
+/// a run a rank that mpirun has started is on node 0 of 1. RANK=0 and WORLD_SIZE=1 alone are a single rank.
+/// Pure.
 ///
 /// \param environment the variables of the process.
 /// \param info the run, or nullopt outside of a run.
