@@ -1,4 +1,5 @@
 // Checkpoints that consist of tensors.
+#include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/checkpoint/saver.hpp>
 #include <det/core/checkpoint.hpp>
@@ -13,6 +14,7 @@
 #include <iterator>
 #include <map>
 #include <sched.h>
+#include <tuple>
 
 #include "collective_peers.hpp"
 #include "context_data.hpp"
@@ -36,8 +38,10 @@ checkpoint::SaverOptions saver_options(ContextData& data) {
 }
 
 /// Reads the journals of all runs of the trial. The checkpoints of a run with a damaged journal are those in
-/// the store. \param run the directory of one of its runs \return the UUIDs of the committed checkpoints,
-/// newest first
+/// the store.
+///
+/// \param run the directory of one of its runs
+/// \return the UUIDs of the committed checkpoints, newest first
 Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path const& run, TrialId id,
                                                        checkpoint::Store const& store) {
     TrialLayout const trial(run.parent_path().parent_path());
@@ -56,6 +60,40 @@ Result<std::vector<std::string>> list_past_checkpoints(std::filesystem::path con
                 : checkpoint::stored_checkpoints_of_run(to_string(RunId{id, number}), store);
         if (!checkpoints) return checkpoints.error();
         for (auto const& committed : reversed(*checkpoints)) newest_first.push_back(committed.uuid);
+    }
+    return newest_first;
+}
+
+/// Reads the manifests of a storage.
+/// \return the UUIDs of the checkpoints that programs outside of experiments have committed, newest first
+Result<std::vector<std::string>> list_checkpoints_outside(checkpoint::Store const& store) {
+    DET_TRY_ASSIGN(auto const uuids, store.list());
+    std::vector<CheckpointManifest> committed;
+    for (auto const& uuid : uuids) {
+        // A manifest that can't be read is that of no checkpoint, or of a damaged one.
+        auto manifest = store.load_manifest(uuid);
+        if (manifest && manifest->run.empty()) committed.push_back(*std::move(manifest));
+    }
+    std::ranges::sort(committed, std::ranges::greater{}, [](CheckpointManifest const& manifest) {
+        return std::tuple(manifest.time.microseconds, manifest.steps_completed);
+    });
+    std::vector<std::string> newest_first;
+    for (auto& manifest : committed) newest_first.push_back(std::move(manifest.uuid));
+    return newest_first;
+}
+
+/// Returns the checkpoints that Checkpoint::load() may load, newest first.
+Result<std::vector<std::string>> list_loadable(ContextData const& data,
+                                               std::optional<std::string> const& latest) {
+    auto past = data.in_experiment()
+                    ? list_past_checkpoints(data.info->run_path, data.info->trial->trial, *data.store)
+                    : list_checkpoints_outside(*data.store);
+    // If a journal can't be read, only `latest` is tried.
+    if (!past && !data.in_experiment()) return std::move(past).error();
+    std::vector<std::string> newest_first;
+    if (latest) newest_first.push_back(*latest);
+    for (auto const& uuid : past.value_or(std::vector<std::string>())) {
+        if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
     }
     return newest_first;
 }
@@ -148,20 +186,12 @@ Result<Checkpoint::Outcomes> Checkpoint::finish() {
 
 Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
                                                            checkpoint::OnDamage on_damage) {
-    std::vector<std::string> newest_first;
-    if (data_.distributed.is_chief()) {
-        if (auto const newest = latest()) newest_first.push_back(*newest);
-        // If a journal can't be read, only latest() is tried.
-        auto const past =
-            data_.in_experiment()
-                ? list_past_checkpoints(data_.info->run_path, data_.info->trial->trial, *data_.store)
-                : Result(std::vector<std::string>());
-        for (auto const& uuid : past.value_or(std::vector<std::string>())) {
-            if (std::ranges::find(newest_first, uuid) == newest_first.end()) newest_first.push_back(uuid);
-        }
-    }
+    auto newest_first =
+        data_.distributed.is_chief() ? list_loadable(data_, latest()) : Result(std::vector<std::string>());
+    DET_TRY(checkpoint::agree_on_status(tensors().peers,
+                                        newest_first ? Status(Ok{}) : Status(newest_first.error())));
     return checkpoint::load(
-        tensors().peers, *data_.store, std::move(newest_first), state, on_damage,
+        tensors().peers, *data_.store, *std::move(newest_first), state, on_damage,
         {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
 }
 

@@ -302,4 +302,43 @@ BOOST_AUTO_TEST_CASE(a_sharded_directory_is_filled_in_place) {
     BOOST_TEST(must(list_directory(storage)).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(outside_of_an_experiment_the_newest_save_is_loaded) {
+    ContextOptions options;
+    options.environment = {};
+    options.checkpoint_path = storage;
+    options.clock = &clock;
+    float weight = 0;
+    checkpoint::State const state{tensor::NamedTensor::whole("w", tensor::DataType::float32, {1}, &weight)};
+    auto const run_program = [&](auto const& body) {
+        auto program = must(Context::init(options));
+        body(program.checkpoint());
+        must(program.close());
+    };
+    run_program([&](Checkpoint& checkpoint) { BOOST_TEST(!must(checkpoint.load(state)).has_value()); });
+    std::string newest;
+    run_program([&](Checkpoint& checkpoint) {
+        // The newest save need not have the most steps: a program may begin anew.
+        for (std::uint64_t const steps : {7, 3}) {
+            weight = static_cast<float>(steps);
+            clock.sleep_for(std::chrono::seconds(1));
+            newest = must(checkpoint.save(steps, Json::object(), state)).uuid;
+        }
+    });
+    clock.sleep_for(std::chrono::seconds(1));
+    must(store());  // of a trial, which has the same storage
+    auto const load = [&](checkpoint::OnDamage on_damage) {
+        std::optional<checkpoint::Loaded> loaded;
+        run_program([&](Checkpoint& checkpoint) { loaded = must(checkpoint.load(state, on_damage)); });
+        BOOST_REQUIRE(loaded.has_value());
+        return *loaded;
+    };
+    BOOST_TEST(load(checkpoint::OnDamage::fail).manifest.uuid == newest);
+    BOOST_TEST(weight == 3);
+    for (auto const& name : must(list_directory(storage / newest))) {
+        if (name.ends_with(".safetensors")) must(write_file(storage / newest / name, "damaged"));
+    }
+    BOOST_TEST(load(checkpoint::OnDamage::take_older).manifest.steps_completed == 7u);
+    BOOST_TEST(weight == 7);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -783,11 +783,14 @@ typedef struct det_loaded {
     { sizeof(det_loaded), "", 0, 0 }
 
 /** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(); if there is none, from the
- * newest one that a run of this trial has committed. With DET_ON_DAMAGE_TAKE_OLDER, if need be, from an older
- * one of this trial. Collective. Blocks until they are filled. The number of ranks, and how tensors are cut,
- * may differ from the save. After an error the data of the state is undefined. \param loaded initialised by
- * the caller with DET_LOADED_INIT \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has
- * no such tensor, or another type or shape of it */
+ * newest one that a run of this trial has committed. Outside of an experiment fills them from the newest
+ * checkpoint that a program outside of an experiment has committed to the same storage. With
+ * DET_ON_DAMAGE_TAKE_OLDER, if need be, from an older one of these. Collective. Blocks until they are filled.
+ * The number of ranks, and how tensors are cut, may differ from the save. After an error the data of the
+ * state is undefined.
+ * \param loaded initialised by the caller with DET_LOADED_INIT
+ * \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has no such tensor, or another type
+ * or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
 

@@ -141,8 +141,10 @@ public:
     /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
     /// Fills each rank's parts of the state from the checkpoint latest(); if there is none, from the newest
-    /// one that a run of this trial has committed. With OnDamage::take_older, if need be, from an older one
-    /// of this trial. The number of ranks and the division of tensors into parts may differ from the save.
+    /// one that a run of this trial has committed. Outside of an experiment fills them from the newest
+    /// checkpoint that a program outside of an experiment has committed to the same storage. With
+    /// OnDamage::take_older, if need be, from an older one of these. The number of ranks and the division of
+    /// tensors into parts may differ from the save.
     /// \return nullopt if there is no such checkpoint; codes::checkpoint_damaged;
     ///     codes::no_such_checkpoint; codes::misuse if the checkpoint does not have a tensor of the state, or
     ///     has it with another type or shape. After an error the data of the state is undefined
