@@ -5,10 +5,11 @@ The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>
 differs between ranks: its random state and, in the middle of an aggregation window, its gradients.
 """
 
+import collections
 import logging
 import os
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import torch
 
@@ -19,7 +20,8 @@ from determined.pytorch._rng import get_rng_state, set_rng_state
 
 logger = logging.getLogger("determined.pytorch")
 
-_MODULE_PREFIX = "module."
+_MODULE_PREFIX = "module."  # of names in a DistributedDataParallel
+_COMPILED = "_orig_mod"  # where torch.compile(module) keeps the module
 
 
 class Checkpoints:
@@ -71,7 +73,7 @@ class Checkpoints:
     def _state(self) -> Dict[str, Any]:
         context = self._context
         state = {
-            "models_state_dict": [unwrap(model).state_dict() for model in context.models],
+            "models_state_dict": [_weights_of(model) for model in context.models],
             "optimizers_state_dict": [optimizer.state_dict() for optimizer in context.optimizers],
             "lr_schedulers_state_dict": [scheduler.state_dict() for scheduler in context.lr_schedulers],
             "callbacks": self._callbacks.state_dict(),
@@ -140,9 +142,10 @@ class Checkpoints:
             logger.warning("the gradients of the unfinished aggregation window are dropped: the number of ranks differs")
             return
         for model, by_name in zip(self._context.models, gradients):
+            of_plain_names = {_plain_name(name): gradient for name, gradient in by_name.items()}
             for name, parameter in unwrap(model).named_parameters():
-                if name in by_name:
-                    parameter.grad = by_name[name].to(parameter.device)
+                if _plain_name(name) in of_plain_names:
+                    parameter.grad = of_plain_names[_plain_name(name)].to(parameter.device)
 
 
 def _rank_file(rank: int) -> str:
@@ -151,26 +154,51 @@ def _rank_file(rank: int) -> str:
 
 def _gradients_of(model: Any) -> Dict[str, Any]:
     named = unwrap(model).named_parameters()
-    return {name: parameter.grad for name, parameter in named if parameter.grad is not None}
+    return {_plain_name(name): parameter.grad for name, parameter in named if parameter.grad is not None}
+
+
+def _plain_name(name: str) -> str:
+    """The name that a parameter, a buffer or a module has if no module is compiled."""
+    return ".".join(part for part in name.split(".") if part != _COMPILED)
+
+
+def _rename(weights: Any, new_name: Callable[[str], str]) -> Any:
+    """A state_dict() with other names, also in its metadata, where torch keeps the versions of modules. The
+    same object if no name changes."""
+    if all(new_name(name) == name for name in weights):
+        return weights
+    renamed = collections.OrderedDict((new_name(name), value) for name, value in weights.items())
+    metadata = getattr(weights, "_metadata", None)
+    if metadata is not None:
+        renamed._metadata = {new_name(name): value for name, value in metadata.items()}  # type: ignore[attr-defined]
+    return renamed
+
+
+def _weights_of(model: Any) -> Any:
+    """The state_dict() of a model with the names that it has if nothing is compiled, so that a model loads
+    it whether it is compiled or not."""
+    return _rename(unwrap(model).state_dict(), _plain_name)
 
 
 def load_models(models: List[Any], state: Dict[str, Any]) -> None:
-    """Loads the weights of models. They may have been saved by one rank or several, and by an older release
-    of Determined."""
+    """Loads the weights of models. They may have been saved by one rank or several, compiled or not, and by
+    Determined."""
     states = state.get("models_state_dict")
     if states is None:
         states = [state["model_state_dict"]]
     for model, weights in zip(models, states):
         inner = unwrap(model)
-        if all(name.startswith(_MODULE_PREFIX) for name in weights) and not _has_prefix(inner):
-            weights = {name[len(_MODULE_PREFIX) :]: value for name, value in weights.items()}
-        inner.load_state_dict(weights)
+        own_names = {_plain_name(name): name for name in inner.state_dict()}
+        weights = _rename(weights, _plain_name)
+        if all(name.startswith(_MODULE_PREFIX) for name in weights) and not _have_prefix(own_names):
+            weights = _rename(weights, lambda name: name[len(_MODULE_PREFIX) :])
+        inner.load_state_dict(_rename(weights, lambda name: own_names.get(name, name)))
     if len(models) != len(states):
         logger.warning("the checkpoint has %d models, and the trial has %d", len(states), len(models))
 
 
-def _has_prefix(model: Any) -> bool:
-    return any(name.startswith(_MODULE_PREFIX) for name in model.state_dict())
+def _have_prefix(names: Iterable[str]) -> bool:
+    return any(name.startswith(_MODULE_PREFIX) for name in names)
 
 
 def _load_each(kind: str, objects: List[Any], states: List[Any]) -> None:

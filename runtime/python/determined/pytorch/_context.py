@@ -8,7 +8,7 @@ import torch
 
 from determined import core, errors
 from determined.pytorch._data import to_device
-from determined.pytorch._exchange import GradientExchange
+from determined.pytorch._exchange import GradientExchange, find_device
 from determined.pytorch._experimental_context import PyTorchExperimentalContext
 from determined.pytorch._lr_scheduler import LRScheduler
 from determined.pytorch._optimizations import Optimizations
@@ -40,7 +40,7 @@ class PyTorchTrialContext(TrialValues):
         enable_tensorboard_logging: bool,
     ) -> None:
         super().__init__(core_context, hparams, exp_conf, enable_tensorboard_logging)
-        self.device = _find_device(core_context.distributed)
+        self.device = find_device(core_context.distributed)
         self.models: List[Any] = []
         self.optimizers: List[Any] = []
         self.lr_schedulers: List[LRScheduler] = []
@@ -237,11 +237,3 @@ class PyTorchTrialContext(TrialValues):
 
             self._writer = make_writer(self.get_tensorboard_path())
         return self._writer
-
-
-def _find_device(distributed: core.DistributedContext) -> Any:
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    device = torch.device("cuda", distributed.local_rank if distributed.size > 1 else 0)
-    torch.cuda.set_device(device)
-    return device

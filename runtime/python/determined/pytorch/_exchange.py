@@ -188,11 +188,24 @@ def _named_parameters_of(optimizer: Any, models: List[Any]) -> Any:
 
 
 class Ranks:
-    """The ranks of the training and how they exchange gradients. distributed is None for a single rank."""
+    """The ranks of the training and how they exchange gradients. distributed is None for a single rank.
 
-    def __init__(self, distributed: Optional[DistributedContext], exchange: GradientExchange) -> None:
+    owns_process_group: close() destroys torch's process group
+    """
+
+    def __init__(
+        self, distributed: Optional[DistributedContext], exchange: GradientExchange, owns_process_group: bool = False
+    ) -> None:
         self.distributed = distributed
         self.exchange = exchange
+        self._owns_process_group = owns_process_group
+
+    def close(self) -> None:
+        """Destroys the process group if this object has made it. Call it when all ranks have finished their
+        collective operations, because the other ranks of an unfinished one would fail."""
+        if self._owns_process_group and dist.is_initialized():
+            dist.destroy_process_group()
+        self._owns_process_group = False
 
 
 def connect_in_trial(slots: int) -> Ranks:
@@ -227,12 +240,36 @@ def connect_locally(distributed: Optional[DistributedContext]) -> Ranks:
     return _connect_torch(distributed)
 
 
+def find_device(distributed: DistributedContext) -> torch.device:
+    """The device on which this rank trains: with several ranks the GPU with the number of the local rank, else
+    the first GPU; without GPUs the CPU. Makes a GPU the current device.
+
+    Raises:
+        ValueError: the node shows this rank fewer GPUs than it has ranks
+    """
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    index, visible = distributed.local_rank if distributed.size > 1 else 0, torch.cuda.device_count()
+    if index >= visible:
+        raise ValueError(
+            f"rank {distributed.rank} is local rank {index} and needs the GPU with this number, but sees {visible} "
+            f"{'GPU' if visible == 1 else 'GPUs'} (CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES', 'not set')}): "
+            "each rank of a node needs a GPU of its own, and must see those of all its node's ranks. Ask for a slot "
+            "for each rank (resources.slots_per_trial), start no more ranks on a node than it has slots, and do not "
+            "bind GPUs to tasks (--gpus-per-task, --gpu-bind)"
+        )
+    device = torch.device("cuda", index)
+    torch.cuda.set_device(device)
+    return device
+
+
 def _connect_torch(distributed: DistributedContext) -> Ranks:
-    if torch.cuda.is_available():
-        torch.cuda.set_device(distributed.local_rank)
-    if not dist.is_initialized():
-        _init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    return Ranks(distributed, TorchExchange() if distributed.size > 1 else GradientExchange())
+    backend = "nccl" if find_device(distributed).type == "cuda" else "gloo"
+    owns_process_group = not dist.is_initialized()
+    if owns_process_group:
+        _init_process_group(backend)
+    exchange = TorchExchange() if distributed.size > 1 else GradientExchange()
+    return Ranks(distributed, exchange, owns_process_group)
 
 
 def _init_process_group(backend: str) -> None:

@@ -72,3 +72,4 @@ def make_context(
         if optimizations.uses_amp():
             context.experimental.use_amp()
         yield context
+    ranks.close()  # not after an exception: other ranks may be in a collective operation

@@ -12,7 +12,7 @@ import torch
 
 import determined
 from determined import core
-from determined.pytorch._exchange import connect_in_trial
+from determined.pytorch._exchange import GradientExchange, Ranks, connect_in_trial
 from determined.pytorch._rng import seed_all
 from determined.pytorch.experimental._batch_processor import TorchBatchProcessor, TorchBatchProcessorContext
 from determined.pytorch.experimental._output import InferenceOutput
@@ -53,10 +53,13 @@ def torch_batch_process(
         raise RuntimeError("torch_batch_process() works only in a trial: submit it by det-submit experiment create")
     options = _check_arguments(dataset, batch_size, checkpoint_interval, dataloader_kwargs)
     if distributed_context is None:
-        distributed_context = connect_in_trial(sum(info.container_slot_counts)).distributed
+        ranks = connect_in_trial(sum(info.container_slot_counts))
+    else:
+        ranks = Ranks(distributed_context, GradientExchange())
     seed_all(info.trial.trial_seed)
-    with core.init(distributed=distributed_context) as core_context:
+    with core.init(distributed=ranks.distributed) as core_context:
         _Inference(core_context, info, dataset, options, max_batches, checkpoint_interval).run(batch_processor_cls)
+    ranks.close()
 
 
 def _check_arguments(

@@ -7,8 +7,8 @@ import pathlib
 from typing import Any, Callable, Dict, Iterator, Optional, Set, Type, Union
 
 from determined import core
-from determined.pytorch._context import _find_device
 from determined.pytorch._data import to_device
+from determined.pytorch._exchange import find_device
 from determined.pytorch._reducer import MetricReducer, WrappedReducers
 from determined.pytorch.experimental._output import InferenceOutput
 
@@ -28,7 +28,7 @@ class TorchBatchProcessorContext:
         self._reducers = WrappedReducers()
         self._warned_types: Set[Type[Any]] = set()
         self._steps_completed = 0
-        self.device = _find_device(core_context.distributed)
+        self.device = find_device(core_context.distributed)
 
     def to_device(self, data: Any, warned_types: Optional[Set[Type[Any]]] = None) -> Any:
         """Moves tensors and arrays to the device, in maps, lists and tuples too. warned_types: as in
