@@ -14,8 +14,9 @@ import torch
 
 import determined as det
 from determined import errors, pytorch
-from support import Case
-from trial_support import TrialCase
+from determined.pytorch._checkpoint_files import load_file
+from support import Case, finish
+from trial_support import LIMIT_S, TrialCase
 
 EVENTS = []
 
@@ -58,6 +59,17 @@ class Line(pytorch.PyTorchTrial):
 class Recorded(Line):
     def build_callbacks(self):
         return {"recorder": Recorder()}
+
+
+class Compiled(torch.nn.Module):
+    """What torch.compile(module) returns in torch 2: an OptimizedModule, which keeps the module as _orig_mod."""
+
+    def __init__(self, module):
+        super().__init__()
+        self._orig_mod = module
+
+    def forward(self, *arguments):
+        return self._orig_mod(*arguments)
 
 
 class LocalCase(Case):
@@ -192,6 +204,95 @@ class Local(LocalCase):
         with self.reports() as reports:
             self.fit(Line, max_length=pytorch.Batch(5), latest_checkpoint=storage_ids[-1])
         self.assertEqual([steps for _, steps, _ in reports], [5, 5])
+
+    def test_a_compiled_model_is_saved_under_the_names_of_the_plain_one(self):
+        storage_ids = []
+
+        class Plain(Line):
+            model_of = staticmethod(lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(1), torch.nn.Linear(1, 1)))
+
+            def __init__(self, context):
+                self.context = context
+                self.model = context.wrap_model(self.model_of())
+                self.optimizer = context.wrap_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9))
+
+            def build_callbacks(self):
+                callback = pytorch.PyTorchCallback()
+                callback.on_checkpoint_upload_end = storage_ids.append
+                return {"saved": callback}
+
+        class Whole(Plain):
+            model_of = staticmethod(lambda: Compiled(Plain.model_of()))
+
+        class Part(Plain):
+            model_of = staticmethod(
+                lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(1), Compiled(torch.nn.Linear(1, 1)))
+            )
+
+        for trained in (Whole, Part, Plain):
+            trial = self.fit(trained, aggregation_frequency=2)  # 3 batches: gradients are saved too
+            path = f"{self.directory}/determined/{storage_ids[-1]}"
+            saved = load_file(f"{path}/state_dict.pth")["models_state_dict"][0]
+            self.assertEqual(
+                list(saved),
+                ["0.weight", "0.bias", "0.running_mean", "0.running_var", "0.num_batches_tracked", "1.weight", "1.bias"],
+            )
+            self.assertEqual(saved._metadata["0"], {"version": 2})
+            self.assertEqual(sorted(load_file(f"{path}/rank-0.pth")["gradients"][0]), ["0.bias", "0.weight", "1.bias", "1.weight"])
+            # As Determined saves it, and det-submit did before.
+            former = f"{self.directory}/former"
+            shutil.copytree(path, former)
+            state = load_file(f"{former}/state_dict.pth")
+            state["models_state_dict"][0] = {f"_orig_mod.{name}": value for name, value in saved.items()}
+            torch.save(state, f"{former}/state_dict.pth")
+            for loaded_class in (Plain, Whole, Part):
+                for source in (path, former):
+                    loaded = pytorch.load_trial_from_checkpoint_path(source, trial_class=loaded_class)
+                    values = zip(loaded.model.state_dict().values(), trial.model.state_dict().values())
+                    self.assertTrue(all(torch.equal(one, other) for one, other in values))
+                with self.reports() as reports:
+                    self.fit(loaded_class, aggregation_frequency=2, max_length=pytorch.Batch(4), latest_checkpoint=storage_ids[-1])
+                self.assertEqual([steps for _, steps, _ in reports], [4, 4])
+                del storage_ids[-1]
+            shutil.rmtree(former)
+
+    def test_metrics_that_are_arrays_are_reduced_to_numbers(self):
+        class Arrays(Line):
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                loss = super().train_batch(batch, epoch_idx, batch_idx)
+                return {"loss": loss.reshape(1), "each": torch.tensor([batch_idx, batch_idx + 3.0]), "text": "none"}
+
+            def evaluate_batch(self, batch, batch_idx):
+                samples = torch.arange(batch_idx + 1.0)  # 0; 0, 1; 0, 1, 2; 0, 1, 2, 3
+                return {"one": torch.ones(1), "mean": samples, "sum": samples, "max": samples.reshape(1, -1), "min": samples}
+
+            def evaluation_reducer(self):
+                kinds = pytorch.Reducer
+                return {"one": kinds.AVG, "mean": kinds.AVG, "sum": kinds.SUM, "max": kinds.MAX, "min": kinds.MIN}
+
+        with self.reports() as reports:
+            self.fit(Arrays)
+        (_, _, training), (_, _, validation) = reports
+        self.assertIs(type(training["loss"]), float)
+        self.assertEqual((training["each"], training["text"]), (2.5, None))
+        self.assertEqual([validation[name] for name in ("one", "mean", "sum", "max", "min")], [1, 0.75, 10, 3, 0])
+        self.assertTrue(all(type(value) in (int, float) for value in validation.values()), validation)
+
+    def test_a_metric_of_one_element_is_a_number(self):
+        class Full(Line):
+            evaluate_batch = pytorch.PyTorchTrial.evaluate_batch
+
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: torch.ones(1, 1), "wrapped")
+
+            def evaluate_full_dataset(self, data_loader):
+                return {"error": torch.ones(1)}
+
+        with self.reports() as reports:
+            self.fit(Full)
+        values = [metrics["wrapped"] for _, _, metrics in reports] + [reports[-1][2]["error"]]
+        self.assertEqual([(type(value), value) for value in values], [(float, 1)] * 3)
 
     def test_reducers_of_batches_may_differ_by_name(self):
         class Reduced(Line):
@@ -386,6 +487,60 @@ class Traced(InterruptedTrial):
 """
 
 
+ARRAYS = """
+import numpy as np
+import torch
+from pytorch_trial import InterruptedTrial
+
+class Arrays(InterruptedTrial):
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        rank = self.context.distributed.rank
+        super().train_batch(batch, epoch_idx, batch_idx)
+        # Arrays of one shape on all ranks, and of shapes that differ.
+        return {"same": torch.tensor([rank, rank + 1.0]), "ragged": torch.full((rank + 1,), float(rank))}
+
+    def evaluate_batch(self, batch):
+        super().evaluate_batch(batch)
+        return {"validation_loss": torch.tensor([float(self.context.distributed.rank)])}
+"""
+
+GROUP = """
+import os
+import torch.distributed as dist
+import determined as det
+from determined import pytorch
+from pytorch_trial import InterruptedTrial
+
+is_own = os.environ["TEST_OWN_GROUP"] == "yes"
+if is_own:
+    dist.init_process_group("gloo")
+with pytorch.init(hparams=det.get_cluster_info().trial.hparams) as context:
+    assert dist.is_initialized()
+    trainer = pytorch.Trainer(InterruptedTrial(context), context)
+    trainer.fit(max_length=pytorch.Batch(1), checkpoint_policy="none")
+assert dist.is_initialized() == is_own, is_own
+"""
+
+FEW_GPUS = """
+import torch
+
+def set_device(device):
+    if (device if isinstance(device, int) else device.index) > 0:
+        raise RuntimeError("CUDA error: invalid device ordinal")
+
+torch.cuda.is_available = lambda: True
+torch.cuda.device_count = lambda: 1
+torch.cuda.set_device = set_device
+from determined import core, pytorch
+from determined.pytorch import _exchange
+ranks = core.DistributedContext.from_torch_distributed()
+if ranks.local_rank == 0:
+    assert _exchange.find_device(ranks) == torch.device("cuda", 0)
+else:
+    _exchange._connect_torch(ranks)
+"""
+
+
 class InTrial(TrialCase):
     config = {
         "hyperparameters": {"global_batch_size": 33, "hidden": 4, "samples": 66},
@@ -428,6 +583,30 @@ class InTrial(TrialCase):
         self.finish_ranks(self.start_ranks("train.py"))
         self.assertEqual([steps for steps, _ in self.reports("validation")], [3])
         self.assertEqual([steps for _, steps in self.checkpoints()], [3])
+
+    def test_the_process_group_is_destroyed_if_the_program_has_not_made_it(self):
+        self.add_program("pytorch_trial.py")
+        self.add_program("train.py", GROUP)
+        for is_own in ("no", "yes"):
+            self.finish_ranks(self.start_ranks("train.py", USE_LIBUV="0", TEST_OWN_GROUP=is_own))
+
+    def test_a_rank_without_a_gpu_of_its_own_is_told_why(self):
+        self.add_program("train.py", FEW_GPUS)
+        (first, second) = finish(self.start_ranks("train.py", CUDA_VISIBLE_DEVICES="3"), LIMIT_S)
+        self.assertEqual(first[0], 0, first)
+        second = second[2]
+        self.assertIn("ValueError: rank 1 is local rank 1 and needs the GPU with this number, but sees 1 GPU", second)
+        self.assertIn("CUDA_VISIBLE_DEVICES=3", second)
+        self.assertIn("resources.slots_per_trial", second)
+
+    def test_arrays_are_reduced_over_ranks_and_elements(self):
+        self.add_program("pytorch_trial.py")
+        self.add_program("model_def.py", ARRAYS)
+        self.train("model_def:Arrays")
+        for _, metrics in self.reports("validation"):  # of 4 batches of rank 0 and 3 of rank 1
+            self.assertAlmostEqual(metrics["validation_loss"], 3 / 7)
+        for _, metrics in self.reports("training"):
+            self.assertEqual((metrics["same"], metrics["ragged"]), (1, 0.5))
 
     def test_the_context_tells_of_the_trial_and_of_the_training(self):
         self.new_run(data={"path": "/data"})

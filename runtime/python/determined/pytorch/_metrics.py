@@ -1,6 +1,6 @@
 """Training metrics: the means over batches and ranks."""
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 import numpy as np
 import torch
@@ -25,19 +25,33 @@ def read_batch_metrics(result: Any) -> Metrics:
 
 
 def as_scalar(value: Any) -> Any:
-    """Converts an array of no dimensions to a number. Returns other values unchanged."""
-    return value.item() if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0 else value
+    """Converts a tensor or an array of one element to a number, and other tensors to arrays. Returns other
+    values unchanged."""
+    value = to_numpy(value)
+    return value.item() if isinstance(value, (np.ndarray, np.generic)) and value.size == 1 else value
 
 
 def mean_of(values: List[Any]) -> Any:
-    """The mean of numbers or arrays; leaves out None. Returns None if there is no mean."""
+    """The mean of numbers, and of the elements of arrays; leaves out None. The weight of each value is the
+    same. Returns None if there is no mean."""
     known = [value for value in values if value is not None]
     if not known:
         return None
     if all(isinstance(value, (int, float)) for value in known):
         return sum(known) / len(known)
     try:
-        return as_scalar(np.mean(np.array(known), axis=0))
+        return as_scalar(np.mean([np.mean(value) for value in known]))
+    except (TypeError, ValueError):
+        return None
+
+
+def _mean_of_elements(values: List[Any]) -> Any:
+    """The array of the means of each element if the values are arrays of one shape; else mean_of()."""
+    shapes = {np.shape(value) for value in values if isinstance(value, np.ndarray)}
+    if len(shapes) != 1 or not all(isinstance(value, np.ndarray) for value in values):
+        return mean_of(values)
+    try:
+        return as_scalar(np.mean(np.array(values), axis=0))
     except (TypeError, ValueError):
         return None
 
@@ -47,16 +61,19 @@ def mean_of_ranks(ranks: List[List[Metrics]]) -> List[Metrics]:
     if len(ranks) == 1:
         return ranks[0]
     longest = max((len(batches) for batches in ranks), default=0)
-    return [_mean_by_name([batches[index] for batches in ranks if index < len(batches)]) for index in range(longest)]
+    return [
+        _combine_by_name(_mean_of_elements, [batches[index] for batches in ranks if index < len(batches)])
+        for index in range(longest)
+    ]
 
 
 def mean_of_batches(batches: List[Metrics]) -> Metrics:
-    """The mean of each metric. A metric that has no mean is None."""
-    return _mean_by_name(batches)
+    """The mean of each metric, a number. A metric that has no mean is None."""
+    return _combine_by_name(mean_of, batches)
 
 
-def _mean_by_name(maps: List[Metrics]) -> Metrics:
-    names: Dict[str, Optional[None]] = {}
+def _combine_by_name(combine: Callable[[List[Any]], Any], maps: List[Metrics]) -> Metrics:
+    names: Dict[str, None] = {}
     for each in maps:
         names.update(dict.fromkeys(each))
-    return {name: mean_of([each.get(name) for each in maps]) for name in names}
+    return {name: combine([each.get(name) for each in maps]) for name in names}

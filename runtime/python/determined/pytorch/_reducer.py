@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Reducer(enum.Enum):
-    """How the values of evaluate_batch() are combined over batches and ranks."""
+    """How the values of evaluate_batch() are combined over the elements of arrays, batches and ranks."""
 
     AVG = 1  # the mean of all batches
     SUM = 2
@@ -25,15 +25,16 @@ _NUMPY_REDUCERS: Dict[Reducer, Callable[..., Any]] = {
 
 
 def reduce_values(reducer: Reducer, values: List[Any], counts: Optional[List[int]] = None) -> Any:
-    """Combines values.
+    """Combines values to a number: the elements of each value, which may be an array, and then the values.
 
     Args:
         counts: number of batches of each value, the weights of a mean; None: equal
     """
-    array = np.array(values)
+    reduce = _NUMPY_REDUCERS[reducer]
+    numbers = np.array([reduce(value) for value in values])
     if reducer is Reducer.AVG and counts is not None:
-        return np.average(array, axis=0, weights=counts)
-    return _NUMPY_REDUCERS[reducer](array, axis=0)
+        return np.average(numbers, weights=counts)
+    return reduce(numbers)
 
 
 class MetricReducer(abc.ABC):

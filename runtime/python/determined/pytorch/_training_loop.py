@@ -190,7 +190,8 @@ class TrainingLoop:
                 ranks = distributed.gather(window)
                 batch_metrics = mean_of_ranks(ranks) if ranks is not None else window
             metrics = mean_of_batches(batch_metrics)
-            metrics.update(context._reducers.reduce(True, distributed.allgather))
+            reduced = context._reducers.reduce(True, distributed.allgather)
+            metrics.update({name: as_scalar(value) for name, value in reduced.items()})
         self._add_lengths(metrics)
         if distributed.rank == 0:
             steps = self._progress.batches_trained
