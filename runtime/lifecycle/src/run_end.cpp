@@ -36,9 +36,8 @@ bool is_in_grace(RunFacts const& facts) {
     return facts.job && facts.job->state == JobState::running && facts.job->preempt_time;
 }
 
-bool had_notice(RunFacts const& facts) {
-    return is_in_grace(facts) || facts.task_notice_received || facts.stop_reason != StopReason::none;
-}
+/// Whether the run must end before its work is done: Slurm takes the nodes, or the supervisor asked for it.
+bool must_stop(RunFacts const& facts) { return is_in_grace(facts) || facts.stop_reason != StopReason::none; }
 
 constexpr std::uint32_t failures_without_progress_max = 2;  // one more ends the trial
 constexpr std::uint32_t bad_ends_without_progress_max = 2;  // one more is a failure
@@ -60,8 +59,15 @@ bool is_stuck_at_notices(RunFacts const& facts) {
 /// Whether the run stopped because of a notice before its work was done.
 bool stopped_after_notice(RunFacts const& facts) {
     if (facts.preemption_acknowledged) return true;
-    if (!had_notice(facts) || is_stuck_at_notices(facts)) return false;
-    return facts.was_killed || facts.gets_notices || facts.step_exit_code != 0;
+    if (must_stop(facts)) {
+        bool const has_ended_early = facts.was_killed || facts.gets_notices || facts.step_exit_code != 0;
+        return has_ended_early && !is_stuck_at_notices(facts);
+    }
+    // TERM of Slurm alone is no sure sign: the other ranks get it too after the failure of one.
+    bool const was_told = facts.gets_notices && facts.step_exit_code == 0;
+    bool const was_late = facts.was_killed && facts.silent_host.empty() && !facts.hung_for;
+    return facts.task_notice_received &&
+           (was_told || was_late || facts.has_preempted_exit_code || facts.ended_by_notice_signal);
 }
 
 /// Whether the training has finished: exit code 0, and no notice is the reason.
@@ -278,7 +284,7 @@ bool can_restart_here(RunFacts const& facts) {
 
 /// Why a run that ended after a notice is a failure; empty for other runs.
 std::string describe_stuck_at_notices(RunFacts const& facts) {
-    if (!had_notice(facts) || !is_stuck_at_notices(facts)) return "";
+    if (!must_stop(facts) || !is_stuck_at_notices(facts)) return "";
     return fmt::format(" after a notice, {} times in a row without having saved anything new",
                        facts.bad_ends_without_progress + 1);
 }

@@ -205,6 +205,18 @@ constexpr Row table[] = {
          f.bad_ends_without_progress = 2;
      },
      Cause::preempted, NextAction::requeue},
+    {"a failure is one though Slurm has sent TERM to the other ranks, which the failure of one ends",
+     [](RunFacts& f) {
+         f.task_notice_received = f.uses_core_api = f.gets_notices = true;
+         f.step_exit_code = 3;
+     },
+     Cause::failed, NextAction::restart_in_place},
+    {"a program that Slurm's TERM ends was preempted, though Slurm does not say so",
+     [](RunFacts& f) {
+         f.task_notice_received = f.ended_by_notice_signal = true;
+         f.step_exit_code = 143;
+     },
+     Cause::preempted, NextAction::requeue},
     {"a node that becomes silent after the notice is a preemption",
      [](RunFacts& f) {
          f.job->preempt_time = noon;
