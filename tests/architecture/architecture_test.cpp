@@ -37,8 +37,9 @@ std::vector<OnlyThere> const rules{
     {"starts Slurm's commands",
      R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
      {"runtime/slurm/", "runtime/launch/node/src/scontrol_shim.cpp",
-      "runtime/launch/node/src/srun_shim.cpp",            // becomes the srun that a program has called
-      "submitter/experiment/src/nested_launchers.cpp"}},  // looks for the word
+      "runtime/launch/node/src/srun_shim.cpp",               // becomes the srun that a program has called
+      "submitter/experiment/src/nested_launchers.cpp",       // looks for the word
+      "runtime/launch/wrap_rank/src/notice_delivery.cpp"}},  // recognises a process of that name
     {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
     {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},

@@ -24,8 +24,8 @@ struct PastRun {
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
 
-    std::vector<std::string> damage;  // which of its journals lack records
-    bool was_acknowledged = false;  // the program has seen the notice and saved
+    std::vector<std::string> damage;           // which of its journals lack records
+    bool was_preemption_acknowledged = false;  // the program has seen the notice and saved
     bool was_abandoned = false;
     bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
 
@@ -41,7 +41,7 @@ struct PastRun {
     bool ended_badly_after_notice() const {
         bool const was_preempted =
             ended && (ended->cause == Cause::preempted || ended->cause == Cause::time_limit);
-        return was_preempted && !was_acknowledged && ended->exit_code != 0 &&
+        return was_preempted && !was_preemption_acknowledged && ended->exit_code != 0 &&
                ended->exit_code != 128 + SIGTERM;
     }
     bool was_failed_by_slurm() const {
@@ -74,7 +74,7 @@ Result<PastRun> load_run(RunLayout const& layout, RunId const& id, checkpoint::S
         if (auto const* started = std::get_if<RunStarted>(&record)) run.started = *started;
         if (auto const* ended = std::get_if<RunEnded>(&record)) run.ended = *ended;
     }
-    run.was_acknowledged = std::ranges::any_of(reports.records, [](auto const& record) {
+    run.was_preemption_acknowledged = std::ranges::any_of(reports.records, [](auto const& record) {
         return std::holds_alternative<PreemptionAcknowledged>(record);
     });
     if (reports.damage.empty()) {
