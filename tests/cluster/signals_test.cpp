@@ -104,7 +104,6 @@ struct Site : LoopbackCluster {
 };
 
 constexpr char const* all_proctracks[] = {"cgroup", "linuxproc"};
-constexpr char const* only_linuxproc[] = {"linuxproc"};
 
 }  // namespace signals_test
 
@@ -137,17 +136,22 @@ BOOST_DATA_TEST_CASE(a_preemption_loses_nothing_whatever_starts_the_program, bda
     }
 }
 
-BOOST_DATA_TEST_CASE(a_trial_that_raises_ends_at_once_though_its_data_loader_has_workers,
-                     bdata::make(only_linuxproc), proctrack) {
-    Site const site(proctrack, 1);
-    auto const id =
-        site.create("raises", "/usr/bin/python3 -m determined.exec.harness raising_trial:RaisingTrial", "",
-                    "max_restarts: 0\nhyperparameters: {global_batch_size: 4}");
-    site.wait_for_line(id, "RuntimeError: the training raises");
-    auto const raised = std::chrono::steady_clock::now();
-    site.wait_for_state(id, "ERROR");
-    BOOST_TEST((std::chrono::steady_clock::now() - raised < 10s));
-    BOOST_TEST(site.runs(id)[0]["cause"] == "failed");
+BOOST_AUTO_TEST_CASE(a_trial_that_raises_ends_at_once_though_its_data_loader_has_workers) {
+    Site const site("linuxproc", 2);
+    std::vector<int> ids;
+    for (auto const* entrypoint :
+         {"[/usr/bin/python3, -m, determined.exec.harness, 'raising_trial:RaisingTrial']",
+          "det-launch torch_distributed /usr/bin/python3 -m determined.exec.harness "
+          "raising_trial:RaisingTrial"})
+        ids.push_back(site.create("raises", entrypoint, "",
+                                  "max_restarts: 0\nhyperparameters: {global_batch_size: 4}"));
+    for (auto const id : ids) {
+        site.wait_for_line(id, "RuntimeError: the training raises");
+        auto const raised = std::chrono::steady_clock::now();
+        site.wait_for_state(id, "ERROR");
+        BOOST_TEST((std::chrono::steady_clock::now() - raised < 10s));
+        BOOST_TEST(site.runs(id)[0]["cause"] == "failed");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_nested_srun_gets_no_signal_but_its_tasks_do) {
