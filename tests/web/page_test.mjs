@@ -192,6 +192,81 @@ describe('the views', () => {
   }));
 });
 
+/** What clips the text of an element: the difference of its box to that of its text, and to that of the box around it. */
+const clippedBy = (locator, around) => locator.evaluate((element, selector) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const text = range.getBoundingClientRect(), box = element.getBoundingClientRect(), outer = element.closest(selector).getBoundingClientRect();
+  const beyond = (inner, whole) => Math.max(0, whole.left - inner.left, inner.right - whole.right, whole.top - inner.top, inner.bottom - whole.bottom);
+  return { text: Math.round(text.width), box: Math.round(box.width), byBox: Math.round(beyond(text, box)), byOuter: Math.round(beyond(box, outer)) };
+}, around);
+
+describe('what must be read is not clipped:', () => {
+  it('the label of a point of a chart', withPage(async (page) => {
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 860 });
+      for (const name of ['experiment-curves', 'trial-curves', 'trial-system', 'compare', 'hostile']) {
+        await show(page, views.find((view) => view.name === name));
+        const plot = page.locator('.plot:has(canvas)').first();
+        // A moment after the window, the chart has its new width too.
+        await page.waitForFunction(() => [...document.querySelectorAll('.plot .uplot')].every((chart) => chart.clientWidth === chart.parentElement.clientWidth));
+        await plot.focus();
+        for (const key of ['Home', 'End', 'PageUp', 'ArrowDown']) {
+          await page.keyboard.press(key);
+          const label = plot.locator('.pointer .label');
+          await label.waitFor();
+          const said = await label.innerText();
+          assert.match(said, /.+, .+: .+/);
+          const { text, box, byBox, byOuter } = await clippedBy(label, '.plot');
+          const where = `${name} at ${width} pixels, ${key}: '${said}' is ${text} pixels wide in a label of ${box}`;
+          assert.ok(text > 60, where);
+          assert.ok(byBox <= 1, `${where}, which clips ${byBox} pixels`);
+          assert.ok(byOuter <= 1, `${where}, of which the chart clips ${byOuter} pixels`);
+        }
+      }
+    }
+  }));
+
+  it('the exception below a long traceback', withPage(async (page) => {
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 860 });
+      await show(page, views.find((view) => view.name === 'trial-failed'));
+      const output = page.locator('.note.bad pre');
+      assert.match(await output.innerText(), /\nRuntimeError: CUDA out of memory\. Tried to allocate 2\.50 GiB$/);
+      await page.waitForFunction(() => {
+        const element = document.querySelector('.note.bad pre'), node = element.firstChild, range = document.createRange();
+        range.setStart(node, node.data.lastIndexOf('RuntimeError'));
+        range.setEnd(node, node.length);
+        const line = range.getBoundingClientRect(), box = element.getBoundingClientRect();
+        return line.top >= box.top && line.bottom <= box.bottom && line.right <= box.right + 1;
+      });
+      assert.ok(await output.evaluate((element) => element.scrollHeight > element.clientHeight), 'the traceback is longer than its box');
+    }
+  }));
+
+  it('how far a trial is that reports no progress', withPage(async (page) => {
+    const row = page.locator('tbody tr', { hasText: 'still running' });
+    await row.locator('.progress').waitFor();
+    assert.equal((await row.locator('.progress').innerText()).trim(), '57 %');  // step 400 of 700
+    await goTo(page, '#/trials/7.0');
+    await page.locator('.fact', { hasText: 'Progress' }).waitFor();
+    assert.match(await textOf(page, '.fact:has-text("Progress")'), /57 %/);
+  }));
+
+  it('how long a compared trial took, beside its experiment', withPage(async (page) => {
+    await goTo(page, '#/compare?ids=2,2.0,5.0');
+    await page.locator('table:has-text("Duration")').waitFor();
+    const cells = (name) => page.locator('tr', { has: page.locator(`th[scope=row]:text-is("${name}")`) }).locator('td').allInnerTexts();
+    const [experiment, trial, preempted] = await cells('Duration');
+    assert.equal(trial, '1 min 50 s');
+    assert.match(experiment, /^2\d min/);
+    assert.equal(preempted, '30 min 20 s');
+    assert.deepEqual(await cells('Trials'), ['40', '', '']);
+    const [ofExperiment, ofTrial] = await cells('Slot time');
+    assert.notEqual(ofExperiment, ofTrial);
+  }));
+});
+
 describe('the logs', () => {
   it('are filtered by rank, level and text', withPage(async (page) => {
     await goTo(page, '#/trials/1.0?tab=logs');

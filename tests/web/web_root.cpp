@@ -260,10 +260,18 @@ void make_completed(Creator& creator) {
     run.finish(1285);
 }
 
-constexpr char traceback[] =
-    "Traceback (most recent call last):\n  File \"train.py\", line 87, in <module>\n    main(parse_args())\n"
-    "  File \"train.py\", line 61, in main\n    loss.backward()\nRuntimeError: CUDA out of memory. Tried to "
-    "allocate 2.50 GiB";
+/// A traceback as long as those of frameworks: the exception is its last line.
+std::string traceback() {
+    std::string text =
+        "Traceback (most recent call last):\n  File \"train.py\", line 87, in <module>\n    "
+        "main(parse_args())\n"
+        "  File \"train.py\", line 61, in main\n    loss = model(batch).mean()\n";
+    for (int layer = 0; layer < 12; ++layer)
+        text +=
+            "  File \"/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 1736, in "
+            "_wrapped_call_impl\n    return self._call_impl(*args, **kwargs)\n";
+    return text + "RuntimeError: CUDA out of memory. Tried to allocate 2.50 GiB";
+}
 
 void make_failed(Creator& creator) {
     auto const experiment = creator.create(
@@ -274,10 +282,10 @@ void make_failed(Creator& creator) {
         run.append_life(JobAllocated{at(begin), at(98), at(70), at(500), 2});
         run.train(0, 40, 0.5, 2, 3);
         run.log(1, begin + 80, "INFO: [1005] trainer: step 40", 5);
-        std::istringstream text(traceback);
+        std::istringstream text(traceback());
         for (std::string line; std::getline(text, line);) run.log(1, begin + 83, line, 5);
         run.log(0, begin + 84, "ERROR: [1000] comm: lost rank 5", 0);
-        RankFailure end{at(begin + 83), 5u, "node2", 1, 0, traceback, {}, {}};
+        RankFailure end{at(begin + 83), 5u, "node2", 1, 0, traceback(), {}, {}};
         RankFailure other{at(begin + 84), 0u, "node1", 1, 0, "ERROR: lost rank 5", {}, "rank 5 on node2"};
         must(write_file(RunLayout::failures_beside(run.layout.node_log(1)), render_rank_failure(end)));
         must(write_file(RunLayout::failures_beside(run.layout.node_log(0)), render_rank_failure(other)));
@@ -398,11 +406,13 @@ void make_hostile(Creator& creator) {
     run.end(81, Cause::failed, NextAction::stop, 1, markup);
 }
 
+/// Makes a trial that runs and reports no progress: the page knows it from the steps and the length.
 void make_running(Creator& creator) {
-    auto const experiment = creator.create(config("still running", single, fixed_values));
+    auto const experiment = creator.create(config(
+        "still running", "{name: single, metric: loss, smaller_is_better: true, max_length: {batches: 700}}",
+        fixed_values));
     ExampleRun run(experiment.trial(0), 0, 60);
-    run.train(0, 300, 0.3, 2, 9);
-    run.append(ProgressReported{at(660), 0.42});
+    run.train(0, 400, 0.3, 2, 9);
     run.append(StatusSet{at(660), "epoch 5 of 12"});
     write_logs(run, 61, 800);
 }

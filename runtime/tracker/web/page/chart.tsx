@@ -206,10 +206,17 @@ export function Chart(props: ChartProps) {
     const u = plot.current, element = mark.current;
     if (!u || !element || !at || !near) return;
     const left = u.valToPos(near.x[at.point]!, 'x') + u.over.offsetLeft;
-    const top = u.valToPos(near.y[at.point]!, 'y') + u.over.offsetTop;
+    // NaN, infinities and, on a logarithmic axis, numbers that are not positive have no place: only their label is shown.
+    const y = u.valToPos(near.y[at.point]!, 'y'), hasPlace = Number.isFinite(y);
+    const top = (hasPlace ? y : u.over.clientHeight / 2) + u.over.offsetTop;
+    element.classList.toggle('unplaced', !hasPlace);
     element.style.left = left + 'px';
     element.style.top = top + 'px';
     element.classList.toggle('left', left > u.width / 2);
+    // The label is on the side with more room, and the plot clips what does not fit into it.
+    const label = element.querySelector<HTMLElement>('.label')!;
+    label.style.maxWidth = Math.max(left, u.width - left) - 14 + 'px';
+    element.classList.toggle('below', top < label.offsetHeight + 10);
   });
 
   const xText = (value: number) => (axis === 'time' ? localTime(new Date(value * 1000).toISOString()) : axis === 'seconds' ? duration(value) : 'step ' + integer(value));

@@ -94,21 +94,35 @@ function Overlay({ all, metrics, chosen, query }: { all: Compared[]; metrics: Me
   );
 }
 
+/** The trial, if the column is that of a trial; null for an experiment, whose trial is its best one. */
+function trialOf({ id, trial }: Compared): TrialRow | null {
+  return id.includes('.') ? trial : null;
+}
+
+/** How long a trial or an experiment took, from the start of its first run; until now if it is not over. */
+function durationOf(one: Compared): string {
+  const trial = trialOf(one);
+  const started = trial ? trial.runs[0]?.started : one.experiment.started;
+  const ended = trial ? trial.runs[trial.runs.length - 1]?.ended : one.experiment.ended;
+  return started && (ended || !isOver((trial ?? one.experiment).state)) ? duration(secondsBetween(started, ended)) : '';
+}
+
 function Facts({ all }: { all: Compared[] }) {
-  const slotTime = ({ experiment: e, trial }: Compared) => {
+  const slotTime = (one: Compared) => {
+    const { experiment: e } = one;
     const slots = (e.nodes ?? 0) * (e.slots_per_node ?? 0);
-    const runs = trial && all.some(({ id }) => id.includes('.')) ? trial.runs : e.trials.flatMap((t) => t.runs);
+    const runs = trialOf(one)?.runs ?? e.trials.flatMap((t) => t.runs);
     const seconds = runs.reduce((sum, run) => sum + (run.started ? secondsBetween(run.started, run.ended) ?? 0 : 0), 0);
     return slots > 0 ? seconds * slots : null;
   };
   const rows: [string, (one: Compared) => preact.ComponentChildren][] = [
     ['Name', ({ experiment }) => <Text>{experiment.name ?? ''}</Text>],
-    ['State', ({ experiment, trial, id }) => <State state={id.includes('.') && trial ? trial.state : experiment.state} />],
+    ['State', (one) => <State state={(trialOf(one) ?? one.experiment).state} />],
     ['Best trial', ({ trial }) => trial && <a href={link(['trials', trial.name])}>{trial.name}</a>],
     ['Best value', ({ experiment, trial }) => trial?.best_validation && <>{number(trial.best_validation.value)} <span class="dim"><Text>{searcherOf(experiment.config).metric}</Text></span></>],
     ['At step', ({ trial }) => number(trial?.best_validation?.steps_completed ?? null)],
-    ['Trials', ({ experiment }) => String(experiment.trials.length)],
-    ['Duration', ({ experiment: e }) => (e.started && (e.ended || !isOver(e.state)) ? duration(secondsBetween(e.started, e.ended)) : '')],
+    ['Trials', (one) => (trialOf(one) ? '' : String(one.experiment.trials.length))],
+    ['Duration', durationOf],
     ['Slots', ({ experiment: e }) => (e.nodes && e.slots_per_node ? `${e.nodes} × ${e.slots_per_node}` : '')],
     ['Slot time', (one) => duration(slotTime(one))],
   ];

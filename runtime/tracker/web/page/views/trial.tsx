@@ -1,10 +1,11 @@
 // The page of one trial: its head, why it failed, and tabs.
+import { useLayoutEffect } from 'preact/hooks';
 import { useData } from '../api';
 import { percent, plural, valueText, visible } from '../format';
 import { flatValues } from '../hyperparameters';
 import { link, type Query } from '../route';
 import type { Answer, Run, TrialDescription } from '../types';
-import { CommandLine, Elapsed, Fact, isOver, Loaded, Progress, State, Tabs, Text, Time, Warnings } from '../ui';
+import { CommandLine, Elapsed, Fact, isOver, Loaded, Progress, State, Tabs, Text, Time, useWidth, Warnings } from '../ui';
 import { snapshot } from '../snapshot';
 import { TrialCurves } from './trial_curves';
 import { TrialLogs } from './trial_logs';
@@ -73,6 +74,13 @@ export function isFailure(run: Run): boolean {
   return run.cause !== null && ['failed', 'hung', 'node-failed', 'not-launched', 'time-limit', 'invalid-hyperparameters'].includes(run.cause);
 }
 
+/** The last output of a rank, scrolled to its end: the last line of a traceback is the exception. */
+function LastOutput({ text }: { text: string }) {
+  const [element, width] = useWidth<HTMLPreElement>();
+  useLayoutEffect(() => { if (element.current) element.current.scrollTop = element.current.scrollHeight; }, [text, width]);
+  return <pre class="output" ref={element} tabIndex={0} role="region" aria-label="Last output">{visible(text.replace(/\n$/, ''))}</pre>;
+}
+
 function WhyItFailed({ trial }: { trial: TrialDescription }) {
   const run = trial.runs[trial.runs.length - 1];
   if (!run?.ended || !isFailure(run)) return null;
@@ -84,7 +92,7 @@ function WhyItFailed({ trial }: { trial: TrialDescription }) {
         <p>{failure.rank !== null ? `Rank ${failure.rank}` : 'The launcher'} on <Text>{failure.host}</Text> failed first
           {failure.signal !== null ? `, by signal ${failure.signal}` : failure.exit_code ? `, with exit code ${failure.exit_code}` : ''}
           {failure.setup && <>: <Text>{failure.setup}</Text></>}{failure.lost_peer && <>: it had lost <Text>{failure.lost_peer}</Text></>}.</p>
-        {failure.last_words && <pre class="output" tabIndex={0} role="region" aria-label="Last output">{visible(failure.last_words.replace(/\n$/, ''))}</pre>}
+        {failure.last_words && <LastOutput text={failure.last_words} />}
       </>}
       <p><a class="button" href={logLink(trial.name, run.run, failure?.time ?? run.ended, failure?.rank)}>Log at that moment</a></p>
     </section>
