@@ -1,4 +1,5 @@
-// The order in which a real Slurm starts jobs after a plain user has moved them with `det-submit job update`.
+// What a real Slurm's queue shows and does: jobs that a plain user has moved with `det-submit job update`,
+// experiments that wait for others, and searches of which some trials wait.
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -43,6 +44,7 @@ struct OneNode : DigitsCluster {
         auto const output = update(arguments);
         BOOST_REQUIRE_MESSAGE(output.exit_code == 0, arguments << "\n" << output.err);
     }
+    void must_run(std::string const& command) const { shell("det-submit " + command); }
     /// Lets all jobs run. Returns their names in the order in which Slurm started them.
     std::string run_all() const {
         shell("touch go");
@@ -53,11 +55,47 @@ struct OneNode : DigitsCluster {
     std::string blocker_;
 };
 
-int create_logging(OneNode const& site, std::string const& name) {
+/// Creates an experiment whose trials run the shell command in the home directory.
+int create_command(OneNode const& site, std::string const& command, std::string const& arguments = "") {
     return site.create(
-        fmt::format("--config slurm.launch=rank --config resources.slots_per_trial=1 "
-                    "--config 'entrypoint=[sh, -c, \"echo {} >>{}/started\"]'",
-                    name, site.home().string()));
+        fmt::format("--config slurm.launch=rank --config resources.slots_per_trial=1 --config max_restarts=0 "
+                    "--config 'entrypoint=[sh, -c, \"cd {} && {}\"]' {}",
+                    site.home().string(), command, arguments));
+}
+
+int create_logging(OneNode const& site, std::string const& name, std::string const& arguments = "") {
+    return create_command(site, fmt::format("echo {} >>started", name), arguments);
+}
+
+/// A grid search; its tasks run `trials_per_node` trials at a time.
+std::string grid_of(int trials, int trials_per_node = 1) {
+    std::string values;
+    for (int i = 0; i < trials; ++i) values += fmt::format("{}{}", i == 0 ? "" : ", ", i);
+    return fmt::format(
+        "--config 'searcher={{name: grid, metric: loss}}' --config slurm.trials_per_node={} "
+        "--config 'hyperparameters={{a: {{type: categorical, vals: [{}]}}}}'",
+        trials_per_node, values);
+}
+
+std::string after(std::string const& predecessor, std::string const& key = "after") {
+    return fmt::format("--config 'slurm.{}=[\"{}\"]'", key, predecessor);
+}
+
+ProcessOutput try_to_create(OneNode const& site, std::string const& arguments) {
+    return site.login("researcher", {"bash", "-c",
+                                     "cd; det-submit experiment create digits.yaml --config "
+                                     "resources.slots_per_trial=1 " +
+                                         arguments});
+}
+
+/// What Slurm shows of an experiment's job; `field` is a letter of squeue's --format.
+std::string shown(OneNode const& site, int experiment, char field) {
+    return site.shell(fmt::format("squeue --noheader --states=all --format=%{} --name=exp-{} | sort -u",
+                                  field, experiment));
+}
+
+std::string dependency_on(OneNode const& site, int predecessor, std::string const& tasks) {
+    return fmt::format("afterany:{}_{}(unfulfilled)", shown(site, predecessor, 'F'), tasks);
 }
 
 }  // namespace job_queue
@@ -124,6 +162,56 @@ BOOST_FIXTURE_TEST_CASE(a_job_can_change_its_pool_and_an_operator_can_set_priori
     BOOST_TEST(set.exit_code == 0, set.err);
     BOOST_TEST(shell("squeue --noheader --format=%Q --job " + b) == "4294901792");
     BOOST_TEST(run_all() == "b a");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_experiment_depends_in_slurm_on_the_jobs_of_its_predecessor, OneNode) {
+    auto const one = create_logging(*this, "one");
+    auto const search = create_logging(*this, "search", grid_of(3));
+    auto const packed = create_logging(*this, "packed", grid_of(4, 4));
+    auto const follow = [&](std::string const& predecessor) {
+        return create_logging(*this, "after-" + predecessor, after(predecessor));
+    };
+    auto const expect = [&](std::string const& predecessor, std::string const& dependency) {
+        auto const follower = follow(predecessor);
+        BOOST_TEST(shown(*this, follower, 'E') == dependency);
+        return follower;
+    };
+    auto const after_one = expect(std::to_string(one), dependency_on(*this, one, "*"));
+    expect(fmt::format("{}.0", one), dependency_on(*this, one, "0"));
+    expect(std::to_string(search), dependency_on(*this, search, "*"));
+    expect(fmt::format("{}.1", search), dependency_on(*this, search, "1"));
+    expect(std::to_string(packed), dependency_on(*this, packed, "*"));
+    expect(fmt::format("{}.3", packed), dependency_on(*this, packed, "*"));  // any task may run it
+
+    for (int id = search; id <= after_one + 5; ++id) {
+        if (id != after_one) must_run(fmt::format("experiment kill {}", id));
+    }
+    BOOST_TEST(run_all() == fmt::format("one after-{}", one));
+    // The successor waited in Slurm's queue: it did not start too early, and was not requeued.
+    BOOST_TEST(trial(after_one).at("runs").at(0).at("restart_count") == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_experiment_after_one_that_fails_or_has_ended_does_not_wait_in_vain, OneNode) {
+    auto const fails = create_command(*this, "exit 3");
+    auto const needs_it = create_logging(*this, "never", after(std::to_string(fails)));
+    auto const takes_any = create_logging(*this, "any", after(std::to_string(fails), "after_any"));
+    for (auto const id : {needs_it, takes_any})
+        BOOST_TEST(shown(*this, id, 'E') == dependency_on(*this, fails, "*"));
+    BOOST_TEST(run_all() == "any");
+    BOOST_TEST(state(fails) == "ERROR");
+    BOOST_TEST(state(needs_it) == "ERROR");
+    BOOST_TEST(trial(needs_it).at("runs").at(0).at("message") ==
+               fmt::format("experiment {}, after which it was to start, did not end well", fails));
+    BOOST_TEST(trial(takes_any).at("runs").at(0).at("restart_count") == 0);
+
+    // The predecessors have ended, and Slurm still shows their jobs.
+    auto const refused = try_to_create(*this, after(std::to_string(fails)));
+    BOOST_TEST(refused.exit_code == 1, refused.err);
+    BOOST_TEST(refused.err.find("did not end well") != std::string::npos, refused.err);
+    shell("rm started");
+    auto const last = create_logging(*this, "last", after(std::to_string(takes_any)));
+    BOOST_TEST(shown(*this, last, 'E') == "(null)");
+    BOOST_TEST(run_all() == "last");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

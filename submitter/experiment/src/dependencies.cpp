@@ -33,14 +33,24 @@ Result<std::vector<slurm::JobRef>> jobs_of(Dependency const& dependency, RootLay
     return jobs;
 }
 
-/// Adds the jobs of a dependency that Slurm still knows: sbatch refuses others.
+/// Whether a job of the queue is this one, or a task of this array.
+bool is_part_of(slurm::JobRef const& queued, slurm::JobRef const& awaited) {
+    return awaited.task ? queued == awaited : queued.job == awaited.job;
+}
+
+/// Adds the jobs of a dependency that are in Slurm's queue: sbatch refuses jobs that slurmctld has forgotten.
 Status add_jobs(Dependency const& dependency, RootLayout const& root, Context& context,
                 std::vector<std::string>& names) {
     DET_TRY_ASSIGN(auto const jobs, jobs_of(dependency, root));
+    if (jobs.empty()) return Ok{};
+    slurm::QueueFilter filter;
+    for (auto const& job : jobs) filter.jobs.push_back(job.job);
+    DET_TRY_ASSIGN(auto const queue, context.slurm.query_queue(filter));
     for (auto const& job : jobs) {
         auto const name = slurm::to_string(job);
-        DET_TRY_ASSIGN(auto const known, context.slurm.query_job(job));
-        if (known && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        bool const is_queued =
+            std::ranges::any_of(queue, [&](auto const& queued) { return is_part_of(queued.ref, job); });
+        if (is_queued && std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     return Ok{};
 }

@@ -498,12 +498,23 @@ BOOST_AUTO_TEST_CASE(nodes_on_which_runs_failed_are_left_out_for_some_hours) {
 BOOST_AUTO_TEST_CASE(an_experiment_that_follows_others_depends_on_their_jobs) {
     BOOST_TEST(create() == 0, err);
     det::slurm::JobStatus job;
-    job.ref = {4711, {}};
+    job.ref = {4711, 0};
     job.state = det::slurm::JobState::running;
     slurm.job = job;
     BOOST_TEST(create(" --config slurm.after=[1]") == 0, err);
-    auto const options = join(slurm.submissions.back().options, " ");
-    BOOST_TEST(contains(options, "--dependency=afterany:4711"), options);
+    auto const options = slurm.submissions.back().options;
+    BOOST_TEST(std::ranges::count(options, "--dependency=afterany:4711") == 1, join(options, " "));
+    BOOST_TEST(create(" --config slurm.after=[1.0]") == 0, err);
+    auto const of_trial = slurm.submissions.back().options;
+    BOOST_TEST(std::ranges::count(of_trial, "--dependency=afterany:4711_0") == 1, join(of_trial, " "));
+    // The task of another trial, and the job of another experiment, are not awaited.
+    slurm.job->ref.task = 1;
+    BOOST_TEST(create(" --config slurm.after=[1.0]") == 0, err);
+    BOOST_TEST(!contains(join(slurm.submissions.back().options, " "), "--dependency"));
+    slurm.job->ref = {4710, 0};
+    BOOST_TEST(create(" --config slurm.after=[1]") == 0, err);
+    BOOST_TEST(!contains(join(slurm.submissions.back().options, " "), "--dependency"));
+    slurm.job->ref = {4711, 0};
     // A job that replaces another one later does not name jobs that Slurm has forgotten.
     auto const spec = must(parse_spec(must(read_file(experiment(2).spec()))));
     BOOST_TEST(!contains(join(spec.sbatch_options, " "), "--dependency"));
@@ -511,7 +522,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_that_follows_others_depends_on_their_jobs) {
     BOOST_TEST(contains(err, "there is no experiment 9"), err);
     BOOST_TEST(create(" --config slurm.after=[1.7]") == to_int(ExitCode::absent));
     BOOST_TEST(create(" --config slurm.after=[x]") == to_int(ExitCode::bad_file));
-    BOOST_TEST(!path_exists(experiment(3).path()));
+    BOOST_TEST(!path_exists(experiment(6).path()));
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_that_any_task_may_run_is_awaited_by_the_whole_array) {
@@ -523,7 +534,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_any_task_may_run_is_awaited_by_the_whole_array
     BOOST_TEST(create() == 0, err);
     slurm.submit_jobs_max.reset();
     det::slurm::JobStatus job;
-    job.ref = {4711, {}};
+    job.ref = {4711, 0};  // a task of an array, as every job of an experiment is
     job.state = det::slurm::JobState::running;
     slurm.job = job;
     BOOST_TEST(create(" --config slurm.after=[1.3]") == 0, err);
