@@ -1,4 +1,5 @@
 // Searches, pauses, cancels, kills, forks and tests experiments on a real Slurm.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -56,6 +57,27 @@ BOOST_AUTO_TEST_CASE(cancel_saves_a_checkpoint_and_kill_removes_the_job) {
     wait_until([&] { return queued().empty(); }, 60s, "the queue is empty");
     must_run(fmt::format("e archive {}", killed));
     BOOST_TEST(ask("e ls").size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_search_of_which_trials_wait_is_paused_at_once) {
+    auto const id =
+        create(std::string(endless) +
+               " --config 'searcher={name: grid, metric: loss, max_length: {epochs: 1000000}}' "
+               "--config 'hyperparameters.hidden_units={type: categorical, vals: [8, 16, 24, 32]}'");
+    auto const count = [&](std::string const& wanted) {
+        auto const trials = ask(fmt::format("experiment list-trials {}", id));
+        return std::ranges::count_if(trials, [&](auto const& each) { return each.at("state") == wanted; });
+    };
+    auto const is_training = [&] { return count("RUNNING") == 2 && count("QUEUED") == 2; };
+    wait_until(is_training, 60s, "two trials run and two wait");
+    auto const started = std::chrono::steady_clock::now();
+    must_run(fmt::format("e pause {}", id));
+    // scancel would repeat the signal to each running task after 5 s.
+    BOOST_TEST((std::chrono::steady_clock::now() - started < 5s));
+    wait_for_state(id, "PAUSED");
+    BOOST_TEST(count("PAUSED") == 4);
+    must_run(fmt::format("e cancel {}", id));
+    wait_for_state(id, "CANCELED");
 }
 
 BOOST_AUTO_TEST_CASE(a_pending_experiment_is_cancelled_at_once_and_a_paused_one_starts_on_activate) {

@@ -30,7 +30,9 @@ public:
                 argv.push_back(std::string(name) + "=" + std::string(*value));
         }
         argv.insert(argv.end(), command.argv.begin(), command.argv.end());
-        return cluster_.login("researcher", argv, command.timeout);
+        auto login = cluster_.login_command("researcher", argv, command.timeout);
+        login.last_message = command.last_message;
+        return SystemProcessRunner().run(login);
     }
 
 private:
@@ -189,19 +191,23 @@ BOOST_AUTO_TEST_CASE(an_owner_can_update_a_pending_job_within_slurms_limits) {
     BOOST_TEST((must_fail(slurm.hold({4711, {}})).code == codes::slurm_refused));
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_to_the_batch_script_reaches_it) {
+BOOST_AUTO_TEST_CASE(a_signal_to_the_batch_script_reaches_it_once_while_other_tasks_of_its_array_wait) {
     cluster.shell(
-        "printf '#!/bin/bash\\ntrap \"touch $HOME/poked; exit 0\" USR2\\ntouch $HOME/trapped\\n"
+        "printf '#!/bin/bash\\ntrap \"echo poked >>$HOME/poked\" USR2\\ntouch $HOME/trapped\\n"
         "while :; do sleep 0.1; done\\n' >poked-job");
-    // The second task waits: Slurm 26.05 then answers that the first can't be altered, although it is
-    // signalled.
-    auto submission = sleeper({"--nodes=1", "--array=0-1%1"});
+    auto submission = sleeper({"--nodes=1", "--array=0-2%1"});
     submission.script = cluster.home() / "poked-job";
     JobRef const job{must(slurm.submit(submission)), 0};
     // The script must have set its trap, or the signal would end it.
     cluster.wait_until([&] { return path_exists(cluster.home() / "trapped"); }, 30s, "the trap");
+    // While two more tasks wait, Slurm 22.05 and 26.05 answer that the first can't be altered, although it is
+    // signalled. scancel would repeat the signal after 5 s.
+    auto const started = std::chrono::steady_clock::now();
     must(slurm.signal_batch(job, "USR2"));
+    BOOST_TEST((std::chrono::steady_clock::now() - started < 4s));
     cluster.wait_until([&] { return path_exists(cluster.home() / "poked"); }, 30s, "the signal");
+    BOOST_TEST(cluster.shell("cat poked") == "poked");
+    must(slurm.cancel({job.job, {}}));
 }
 
 BOOST_AUTO_TEST_CASE(both_backends_read_the_same_values_for_every_kind_of_job) {

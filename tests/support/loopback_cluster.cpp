@@ -113,9 +113,14 @@ std::filesystem::path LoopbackCluster::state() const {
 
 ProcessOutput LoopbackCluster::login(std::string const& user, std::vector<std::string> const& argv,
                                      std::chrono::milliseconds timeout) const {
-    std::vector<std::string> arguments{"login", "--name=" + name_, "--user=" + user, "--"};
+    return must(SystemProcessRunner().run(login_command(user, argv, timeout)));
+}
+
+Command LoopbackCluster::login_command(std::string const& user, std::vector<std::string> const& argv,
+                                       std::chrono::milliseconds timeout) const {
+    std::vector<std::string> arguments{program(), "login", "--name=" + name_, "--user=" + user, "--"};
     arguments.insert(arguments.end(), argv.begin(), argv.end());
-    return run_cluster_command(arguments, timeout);
+    return {std::move(arguments), Environment::of_this_process(), timeout};
 }
 
 std::string LoopbackCluster::shell(std::string const& script, std::chrono::milliseconds timeout) const {

@@ -46,6 +46,9 @@ public:
     /// Runs a command as `user` on the login node.
     ProcessOutput login(std::string const& user, std::vector<std::string> const& argv,
                         std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
+    /// The command that login() runs.
+    Command login_command(std::string const& user, std::vector<std::string> const& argv,
+                          std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
     /// Runs a script as researcher in the home directory. It must succeed. Returns its trimmed stdout.
     std::string shell(std::string const& script,
                       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;

@@ -53,9 +53,9 @@ public:
         pid_ = -1;
         return status;
     }
-    void kill_and_wait() {
+    int kill_and_wait() {
         ::kill(-pid_, SIGKILL);
-        wait();
+        return wait();
     }
 
 private:
@@ -81,9 +81,10 @@ struct Running {
     SteadyClock::time_point deadline;
     ProcessOutput output = {};
     bool is_late = false;               // the deadline passed before it closed its pipes
+    bool has_said_last = false;         // it has printed Command::last_message
     std::optional<Error> failure = {};  // of reading the output
 
-    bool is_read() const { return (out || err) && !is_late && !failure; }
+    bool is_read() const { return (out || err) && !is_late && !has_said_last && !failure; }
 };
 
 /// Reads once from a pipe that poll(2) has reported. Closes it at its end.
@@ -100,6 +101,8 @@ void take_output(Running& program, short out_events, short err_events, SteadyClo
     program.is_late = out_events == 0 && err_events == 0 && program.deadline <= polled_at;
     take(program.out, out_events, output.out);
     take(program.err, err_events, output.err);
+    auto const& last = program.command->last_message;
+    program.has_said_last = !last.empty() && output.err.find(last) != std::string::npos;
     if (output.out.size() + output.err.size() > output_limit_bytes) {
         program.failure = Error{codes::process,
                                 fmt::format("a program wrote more than {}", format_size(output_limit_bytes))};
@@ -150,11 +153,16 @@ Result<Running> start(Command const& command, ChildSignals signals) {
 /// Ends a program whose output was read.
 Result<ProcessOutput> finish(Running running) {
     if (running.failure) return *std::move(running.failure);
-    auto const status = running.is_late ? std::nullopt : running.child.wait_until(running.deadline);
+    std::optional<int> status;
+    if (running.has_said_last) {
+        status = running.child.kill_and_wait();
+    } else if (!running.is_late) {
+        status = running.child.wait_until(running.deadline);
+    }
     if (!status) {
-        auto const& [argv, environment, timeout] = *running.command;
-        return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", argv[0],
-                                                   std::chrono::duration<double>(timeout).count())};
+        auto const& command = *running.command;
+        return Error{codes::timed_out, fmt::format("'{}' did not end within {} s", command.argv[0],
+                                                   std::chrono::duration<double>(command.timeout).count())};
     }
     running.output.exit_code = exit_code_of_wait_status(*status);
     return std::move(running.output);

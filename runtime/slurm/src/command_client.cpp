@@ -19,8 +19,19 @@ std::string_view error_message_of(ProcessOutput const& output) {
     return trim(output.err.empty() ? output.out : output.err);
 }
 
+/// The error messages among the lines that a command prints with --verbose; all lines if there are none.
+std::string without_verbose_lines(std::string const& err) {
+    std::vector<std::string> errors;
+    for (auto const& line : split_lines(err)) {
+        if (line.find("error: ") != std::string_view::npos) errors.emplace_back(line);
+    }
+    return errors.empty() ? err : join(errors, "\n");
+}
+
 Error failure_of(std::string_view program, ProcessOutput const& output) {
-    return failure(program, error_message_of(output));
+    auto const message = error_message_of(output);
+    if (!message.empty()) return failure(program, message);
+    return failure(program, fmt::format("nothing, and ended with exit code {}", output.exit_code));
 }
 
 /// Converts the error of a command that is missing or timed out to an error about Slurm.
@@ -47,6 +58,11 @@ Error as_unclear_submission(Error error) {
     error.message = "Slurm did not answer sbatch: the job may or may not exist";
     return error;
 }
+
+// While other tasks of an array wait, slurmctld (22.05 at least) delivers a signal to a running task and
+// answers that the job is in a transitional state. scancel prints this and repeats the signal, up to ten
+// times with pauses of 5 s and more.
+constexpr char repeating_delivered_signal[] = "Job is in transitional state, retrying";
 
 // Slurm 24.11.5 and 26.05.5 refuse a change of the partition at random: slurmctld answers with an errno of an
 // earlier system call (measured: 33 of 120 calls on 24.11.5, 36 of 80 on 26.05.5, up to ten in a row). The
@@ -108,6 +124,12 @@ CommandClient::CommandClient(ProcessRunner& runner, Environment environment, Clo
 
 Result<ProcessOutput> CommandClient::call(std::vector<std::string> argv) {
     return call_all({std::move(argv)}, environment_).front();
+}
+
+Result<ProcessOutput> CommandClient::run_command(Command const& command) {
+    auto output = runner_.run(command);
+    if (!output) return as_slurm_error(command.argv.front(), output.error());
+    return output;
 }
 
 std::vector<Result<ProcessOutput>> CommandClient::query_all_with_retries(
@@ -226,17 +248,17 @@ Status CommandClient::move_to_top(std::vector<JobRef> const& jobs) {
 }
 
 Status CommandClient::signal_batch(JobRef const& job, std::string_view signal) {
-    std::vector<std::string> argv{"scancel", "--ctld", "--batch", fmt::format("--signal={}", signal),
-                                  to_string(job)};
-    // Slurm 26.05 delivers a signal to a task of an array, and says "Job can not be altered now" while other
-    // tasks of the array wait. scancel repeats the request then, for ever, unless it has --ctld.
-    DET_TRY_ASSIGN(auto const output, call(argv));
-    if (output.exit_code == 0) return Ok{};
-    bool const is_old =
-        output.err.find("ctld'") != std::string::npos;  // "unrecognized option '--ctld'", before 23.11
-    if (!is_old) return failure_of("scancel", output);
-    std::erase(argv, "--ctld");
-    return run("scancel", argv);
+    // With --ctld, scancel of 26.05 sends the request once. Without --verbose, scancel does not say that a
+    // job has just ended, and fails without a message.
+    Command command{
+        {"scancel", "--verbose", "--ctld", "--batch", fmt::format("--signal={}", signal), to_string(job)},
+        environment_,
+        timeouts_.other,
+        repeating_delivered_signal};
+    DET_TRY_ASSIGN(auto const output, run_command(command));
+    bool const is_delivered = output.err.find(repeating_delivered_signal) != std::string::npos;
+    if (output.exit_code == 0 || is_delivered) return Ok{};
+    return failure_of("scancel", {output.exit_code, output.out, without_verbose_lines(output.err)});
 }
 
 Result<std::vector<JobStatus>> CommandClient::query_queue(QueueFilter const& filter) {

@@ -106,6 +106,19 @@ BOOST_AUTO_TEST_CASE(a_program_that_outlives_its_time_is_killed_with_its_childre
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_has_printed_its_last_message_is_killed_and_its_output_is_returned) {
+    SystemProcessRunner runner;
+    auto command = shell("echo first; echo trying >&2; echo once more >&2; sleep 60 & sleep 60");
+    command.last_message = "once more";
+    auto const output = must(runner.run(command));
+    BOOST_TEST(output.exit_code == 128 + SIGKILL);
+    BOOST_TEST(output.out == "first\n");
+    BOOST_TEST(output.err == "trying\nonce more\n");
+    command.last_message = "never printed";
+    command.timeout = std::chrono::milliseconds(100);
+    BOOST_TEST((must_fail(runner.run(command)).code == codes::timed_out));
+}
+
 BOOST_AUTO_TEST_CASE(signals_do_not_change_how_long_a_program_may_run) {
     Interruptions const interruptions;
     SystemProcessRunner runner;

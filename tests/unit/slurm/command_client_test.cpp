@@ -250,21 +250,29 @@ BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     BOOST_TEST(runner.line(2) == "scontrol hold 7_1");
     BOOST_TEST(runner.line(3) == "scontrol release 7");
     BOOST_TEST(runner.line(4) == "scontrol top 7,8_0");
-    BOOST_TEST(runner.line(5) == "scancel --ctld --batch --signal=USR2 7_1");
+    BOOST_TEST(runner.line(5) == "scancel --verbose --ctld --batch --signal=USR2 7_1");
     BOOST_TEST(runner.line(6) == "scancel --state=PENDING 7");
     BOOST_TEST(runner.line(7) == "scontrol requeuehold Incomplete 7_1");
     BOOST_TEST(runner.line(8) == "scontrol update JobId=7_1 ExcNodeList=n[1,3]");
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_is_sent_again_without_an_option_that_scancel_lacks) {
-    runner.answer(1, "",
-                  "scancel: unrecognized option '--ctld'\nTry \"scancel --help\" for more information\n");
-    runner.answer(0, "");
+BOOST_AUTO_TEST_CASE(a_signal_is_sent_once_although_scancel_would_repeat_it) {
+    runner.answer(128 + SIGKILL, "",
+                  "scancel: Signal 23 to batch job 7_1\nscancel: Job is in transitional state, retrying\n");
     must(client.signal_batch({7, 1}, "URG"));
-    BOOST_TEST(runner.line(1) == "scancel --batch --signal=URG 7_1");
-    // Any other failure is final.
-    runner.answer(1, "", "scancel: error: Kill job error on job id 7_1: Invalid job id specified");
-    BOOST_TEST((must_fail(client.signal_batch({7, 1}, "URG")).code == codes::slurm_refused));
+    BOOST_TEST(runner.calls.at(0).last_message == "Job is in transitional state, retrying");
+    // Any failure is final, and its reason is known.
+    runner.answer(1, "",
+                  "scancel: select/linear: init: Linear node selection plugin loaded with argument 1\n"
+                  "scancel: error: Kill job error on job id 7_1: Job/step already completing or completed\n");
+    auto const ended = must_fail(client.signal_batch({7, 1}, "URG"));
+    BOOST_TEST((ended.code == codes::slurm_refused));
+    BOOST_TEST(ended.notes.at(0) ==
+               "scancel said: scancel: error: Kill job error on job id 7_1: Job/step already completing or "
+               "completed");
+    runner.answer(3, "");
+    BOOST_TEST(must_fail(client.cancel({7, 1})).notes.at(0) ==
+               "scancel said: nothing, and ended with exit code 3");
 }
 
 BOOST_AUTO_TEST_CASE(a_task_that_runs_has_a_job_number_of_its_own) {

@@ -14,6 +14,9 @@ struct Command {
     std::vector<std::string> argv;  // argv[0] is looked up in the PATH of this process, not of `environment`
     Environment environment;        // all variables of the program
     std::chrono::milliseconds timeout = std::chrono::seconds(30);
+    // Once the standard error contains this text, the process group is killed, and the output so far is
+    // returned; empty: never
+    std::string last_message = {};
 };
 
 /// The exit code and the output of a process.

@@ -49,6 +49,7 @@ public:
 
 private:
     Result<ProcessOutput> call(std::vector<std::string> argv);
+    Result<ProcessOutput> run_command(Command const& command);
     /// Runs a command whose output is not needed; `name` is used in error messages.
     Status run(std::string_view name, std::vector<std::string> argv);
     std::vector<Result<ProcessOutput>> call_all(std::vector<std::vector<std::string>> argvs,
