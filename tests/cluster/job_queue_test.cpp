@@ -1,5 +1,7 @@
 // What a real Slurm's queue shows and does: jobs that a plain user has moved with `det-submit job update`,
 // experiments that wait for others, and searches of which some trials wait.
+#include <det/foundation/files.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
@@ -212,6 +214,27 @@ BOOST_FIXTURE_TEST_CASE(an_experiment_after_one_that_fails_or_has_ended_does_not
     auto const last = create_logging(*this, "last", after(std::to_string(takes_any)));
     BOOST_TEST(shown(*this, last, 'E') == "(null)");
     BOOST_TEST(run_all() == "last");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_search_that_is_killed_after_one_of_its_trials_has_completed_is_canceled, OneNode) {
+    auto const search = create_command(
+        *this,
+        "case $DET_TASK_ID in *.0) exit 0;; esac; touch second; while [ ! -e stop ]; do sleep 0.1; done",
+        grid_of(3));
+    shell("touch go");
+    wait_until([&] { return path_exists(home() / "second"); }, 60s, "the second trial runs");
+    must_run(fmt::format("experiment kill {}", search));
+    shell("touch stop");
+    auto const waited = login("researcher", {"det-submit", "experiment", "wait", std::to_string(search)});
+    BOOST_TEST(waited.exit_code == 1, waited.err);
+    BOOST_TEST(waited.err.find(fmt::format("experiment {} ended as CANCELED", search)) != std::string::npos,
+               waited.err);
+    BOOST_TEST(state(search) == "CANCELED");
+    BOOST_TEST(trial(search, 0).at("state") == "COMPLETED");
+    // An experiment that was to start after its good end does not start.
+    auto const follower = try_to_create(*this, after(std::to_string(search)));
+    BOOST_TEST(follower.exit_code == 1, follower.err);
+    BOOST_TEST(follower.err.find("did not end well") != std::string::npos, follower.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 #include <det/protocol/experiment_spec.hpp>
 
 #include <fmt/format.h>
+#include <set>
 
 namespace det::journal {
 namespace {
@@ -43,11 +44,11 @@ Result<DependencyState> state_of_trial(ExperimentLayout const& experiment, Exper
 
 Result<DependencyState> state_of_experiment(ExperimentLayout const& experiment, ExperimentSpec const& spec) {
     DET_TRY_ASSIGN(auto const replacements, load_replacements(experiment, spec.trial_count));
-    auto state = DependencyState::ended_badly;
+    std::set<DependencyState> states;
     auto const add = [&](std::uint32_t trial) -> Result<bool> {
-        DET_TRY_ASSIGN(auto const one, state_of_trial(experiment, spec, trial));
-        if (one == DependencyState::ended_well) state = one;
-        return one != DependencyState::open;
+        DET_TRY_ASSIGN(auto const state, state_of_trial(experiment, spec, trial));
+        states.insert(state);
+        return state != DependencyState::open;
     };
     for (std::uint32_t trial = 0; trial < spec.trial_count; ++trial) {
         DET_TRY_ASSIGN(bool const has_ended, add(trial));
@@ -57,7 +58,10 @@ Result<DependencyState> state_of_experiment(ExperimentLayout const& experiment, 
         DET_TRY_ASSIGN(bool const has_ended, add(trial));
         if (!has_ended) return DependencyState::open;
     }
-    return state;
+    DET_TRY_ASSIGN(auto const desired, load_desired(experiment.desired()));
+    bool const is_cut_short = is_to_end(desired) && states.contains(DependencyState::ended_badly);
+    bool const is_good = states.contains(DependencyState::ended_well) && !is_cut_short;
+    return is_good ? DependencyState::ended_well : DependencyState::ended_badly;
 }
 
 }  // namespace

@@ -143,6 +143,8 @@ State state_of_experiment(bool created, DesiredState desired, std::span<State co
     };
     bool const all_over = !trials.empty() && std::all_of(trials.begin(), trials.end(), is_terminal);
     if (all_over) {
+        bool const is_cut_short = is_to_end(desired) && has_any(State::canceled, State::error);
+        if (is_cut_short) return State::canceled;
         if (has_any(State::completed)) return State::completed;
         return has_any(State::error) ? State::error : State::canceled;
     }

@@ -87,6 +87,17 @@ BOOST_AUTO_TEST_CASE(a_dependency_that_was_cancelled_while_it_was_queued_again_h
     BOOST_TEST(permission(Json::array({"5.1"}), "after_any").waits_for == "trial 5.1");
 }
 
+BOOST_AUTO_TEST_CASE(a_search_that_was_killed_did_not_end_well_although_a_trial_has_completed) {
+    end_trial(0, Cause::finished);
+    must(journal::write_desired(other.desired(), DesiredState::kill));
+    BOOST_TEST(permission(Json::array({"5"})).refusal ==
+               "experiment 5, after which it was to start, did not end well");
+    BOOST_TEST(permission(Json::array({"5.0"})).refusal == "");
+    BOOST_TEST(permission(Json::array({"5"}), "after_any").waits_for == "");
+    end_trial(1, Cause::finished);
+    BOOST_TEST(permission(Json::array({"5"})).refusal == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_dependency_that_was_deleted_has_ended) {
     BOOST_TEST(permission(Json::array({"4"})).refusal ==
                "experiment 4, after which it was to start, was deleted");

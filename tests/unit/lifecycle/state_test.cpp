@@ -23,8 +23,9 @@ std::string_view state(std::vector<RunView> const& runs, std::optional<JobState>
     return to_string(state_of_trial(facts));
 }
 
-std::string_view experiment(std::vector<State> const& trials, bool created = true) {
-    return to_string(state_of_experiment(created, DesiredState::run, trials));
+std::string_view experiment(std::vector<State> const& trials, bool created = true,
+                            DesiredState desired = DesiredState::run) {
+    return to_string(state_of_experiment(created, desired, trials));
 }
 
 }  // namespace state_test
@@ -123,6 +124,18 @@ BOOST_AUTO_TEST_CASE(an_experiment_succeeds_if_one_of_its_trials_does) {
     BOOST_TEST(experiment({State::interrupted, State::completed}) == "INTERRUPTED");
     BOOST_TEST(experiment({}, false) == "SUBMITTING");
     BOOST_TEST(experiment({}) == "QUEUED");
+}
+
+BOOST_AUTO_TEST_CASE(an_experiment_that_the_user_ends_before_all_trials_have_completed_is_canceled) {
+    for (auto const desired : {DesiredState::cancel, DesiredState::kill}) {
+        BOOST_TEST(experiment({State::completed, State::canceled}, true, desired) == "CANCELED");
+        BOOST_TEST(experiment({State::completed, State::error}, true, desired) == "CANCELED");
+        BOOST_TEST(experiment({State::error, State::canceled}, true, desired) == "CANCELED");
+        BOOST_TEST(experiment({State::completed, State::completed}, true, desired) == "COMPLETED");
+    }
+    // The user has killed a trial, and not the experiment.
+    BOOST_TEST(experiment({State::completed, State::canceled}) == "COMPLETED");
+    BOOST_TEST(experiment({State::completed, State::canceled}, true, DesiredState::pause) == "COMPLETED");
 }
 
 BOOST_AUTO_TEST_CASE(a_state_is_found_by_its_name) {

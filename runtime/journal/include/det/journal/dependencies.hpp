@@ -21,8 +21,10 @@ std::optional<Dependency> parse_dependency(std::string_view text);
 std::string describe(Dependency const& dependency);  // "experiment 7", "trial 7.3"
 
 enum class DependencyState {
-    open,         // not ended: runs, waits in the queue, is paused, or was interrupted and can be resumed
-    ended_well,   // the trial has completed; or all trials have ended, and at least one has completed
+    open,  // not ended: runs, waits in the queue, is paused, or was interrupted and can be resumed
+    // The trial has completed; or all trials have ended, at least one has completed, and the user has not
+    // cancelled or killed the experiment before the others
+    ended_well,
     ended_badly,  // ended otherwise
 };
 
