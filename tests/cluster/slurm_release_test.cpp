@@ -53,6 +53,25 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
                    .find(fmt::format("resumed at step {}", runs[1].at("steps_completed").get<int>())) !=
                std::string::npos);
 
+    // A trial that finishes in the grace period of a preemption does not start again.
+    auto const last =
+        create(fmt::format("--config slurm.launch=rank --config resources.slots_per_trial=4 "
+                           "--config 'entrypoint=[sh, -c, \"while [ ! -e {}/go ]; do sleep 0.1; "
+                           "done\"]'",
+                           home().string()));
+    auto const shown = [&](char const* field) {
+        return shell(fmt::format("squeue --noheader --states=all --Format={}:40 --name=exp-{}", field, last));
+    };
+    wait_for_state(last, "RUNNING");
+    shell("sbatch --partition urgent --nodes 2 --output=/dev/null --wrap 'touch urgent'");
+    wait_until([&] { return shown("PreemptTime").find("T") != std::string::npos; }, 60s, "the preemption");
+    shell("touch go");
+    finish(last);
+    wait_until([&] { return path_exists(home() / "urgent"); }, 60s, "the urgent job runs");
+    wait_until([&] { return shown("State") != "COMPLETING" && shown("State") != "RUNNING"; }, 60s, "the end");
+    BOOST_TEST(shown("State") != "PENDING");
+    BOOST_TEST(shown("RestartCnt") == "0");
+
     // The plugin gives the tasks of a plain script their ranks, and labels to what goes to the script's
     // output.
     BOOST_TEST(shell("srun --det --nodes=2 --ntasks-per-node=2 sh -c 'echo $RANK of $WORLD_SIZE' | sort") ==

@@ -113,6 +113,35 @@ BOOST_AUTO_TEST_CASE(a_preempted_task_whose_ranks_have_ended_sends_four_requests
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_preempted_job_is_cancelled_when_its_trial_has_finished) {
+    // Slurm 24.11 requeues a job that ends by itself in the grace period.
+    step_is("exit 0");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(std::ranges::count(slurm.calls, "cancel 123_0") == 0);
+    must(remove_tree(experiment.trial(0).runs()));
+    slurm.job->preempt_time = clock.now();
+    slurm.job->end_time = UtcTime{clock.now().microseconds + 600'000'000};
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    BOOST_TEST(slurm.calls.back() == "cancel 123_0");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_has_requeued_is_cancelled_only_if_its_trial_does_not_continue) {
+    step_is("exit 143");
+    slurm.job->state = JobState::completing;
+    slurm.job->restarts = 1;
+    slurm.job->end_time.reset();
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).next_action) == "left-to-slurm");
+    BOOST_TEST(std::ranges::count(slurm.calls, "cancel 123_0") == 0);
+    must(remove_tree(experiment.trial(0).runs()));
+    must(journal::write_desired(root / "kill", DesiredState::kill));
+    step_is("cp '" + (root / "kill").string() + "' '" + experiment.desired().string() + "'");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "canceled");
+    BOOST_TEST(std::ranges::count(slurm.calls, "cancel 123_0") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_requeue_that_slurm_did_not_carry_out_is_noticed) {
     acknowledging_step("");
     slurm.job->preempt_time = UtcTime{1};

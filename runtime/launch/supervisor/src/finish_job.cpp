@@ -97,7 +97,19 @@ private:
             collect_garbage_if_done(batch_job_, context_);
             remove_old_logs(batch_job_, context_);
         }
-        if (::getppid() != end_.slurmstepd) end_job();
+        if (::getppid() != end_.slurmstepd) {
+            end_job("the slurmstepd of this script is gone: the job is ended from here");
+        } else if (end_.is_preempted && all_trials_have_ended()) {
+            end_job(
+                "Slurm preempts the job, and its work is done: it is cancelled, so that it does not start "
+                "again");
+        }
+    }
+
+    bool all_trials_have_ended() const {
+        return std::all_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
+            return !lane.has_outcome() || lane.outcome()->next_action == NextAction::stop;
+        });
     }
 
     /// Whether Slurm has requeued the job, for a preemption without a grace period or because the program
@@ -123,9 +135,10 @@ private:
             context_.log(fmt::format("the job may start two minutes later: {}", set.error().message));
     }
 
-    /// If the slurmstepd of a batch script is gone, slurmctld does not learn that the script has ended.
-    void end_job() {
-        context_.log("the slurmstepd of this script is gone: the job is ended from here");
+    /// Cancels the job. If the slurmstepd of a batch script is gone, slurmctld does not learn that the script
+    /// has ended. 24.11 requeues a job that ends by itself in the grace period of a preemption.
+    void end_job(std::string const& why) {
+        context_.log(why);
         if (auto const ended = context_.slurm.cancel(batch_job_.job); !ended)
             context_.log(fmt::format("the job can't be ended: {}", ended.error().message));
     }

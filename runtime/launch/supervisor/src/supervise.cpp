@@ -218,6 +218,8 @@ private:
         if (!lane.has_outcome()) return lane.wait_and_clear();  // the cause could not be determined
         was_completing_ = snapshot.job && snapshot.job->state == slurm::JobState::completing;
         is_in_grace_ = is_in_grace_ || (snapshot.job && snapshot.job->preempt_time);
+        // A job that Slurm has requeued is COMPLETING without an end.
+        is_preempted_ = is_in_grace_ || (was_completing_ && !snapshot.job->end_time);
         apply_outcome(lane);
     }
 
@@ -277,9 +279,9 @@ private:
     }
 
     void finish_this_job() {
-        int const failure =
-            finish_job(batch_job_, context_, claims_, lanes_,
-                       {has_begun_, notice_received_, was_completing_, slurmstepd_, timeout()});
+        int const failure = finish_job(
+            batch_job_, context_, claims_, lanes_,
+            {has_begun_, notice_received_, was_completing_, is_preempted_, slurmstepd_, timeout()});
         if (failure != 0) exit_code_ = failure;
     }
 
@@ -315,6 +317,7 @@ private:
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job
     bool notice_received_ = false;  // Slurm has sent SIGTERM
     bool is_in_grace_ = false;      // Slurm preempts the job
+    bool is_preempted_ = false;     // Slurm preempts the job, or has requeued it
     bool was_completing_ = false;   // the job was COMPLETING at the last query
     int exit_code_ = 0;
 };
