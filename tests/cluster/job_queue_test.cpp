@@ -237,4 +237,11 @@ BOOST_FIXTURE_TEST_CASE(a_search_that_is_killed_after_one_of_its_trials_has_comp
     BOOST_TEST(follower.err.find("did not end well") != std::string::npos, follower.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(the_name_of_a_job_is_the_same_in_each_run_of_its_trial, OneNode) {
+    auto const id = create_command(*this, "echo $SLURM_JOB_NAME >>started; [ $DET_TRIAL_RUN_ID = 1 ]",
+                                   "--config max_restarts=1");
+    BOOST_TEST(run_all() == fmt::format("exp-{} exp-{}", id, id));
+    BOOST_TEST(trial(id).at("runs").size() == 2u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -252,6 +252,7 @@ BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
 BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_the_jobs) {
     Environment const job({{"PATH", "/bin"},
                            {"SLURM_JOB_ID", "125"},
+                           {"SLURM_JOB_NAME", "exp-7"},
                            {"MINE", "old"},
                            {"SLURM_NTASKS", "2"},
                            {"DET_WRAPPED", "1.0.0"},

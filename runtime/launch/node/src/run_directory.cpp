@@ -38,11 +38,19 @@ int node_of_run(Environment const& environment, TaskIdentity const& task, std::s
     return found == hosts->end() ? task.cross_rank : static_cast<int>(found - hosts->begin());
 }
 
+/// Restores the name of the job in a step that the supervisor has started with the name of the run.
+void restore_job_name(Environment& environment) {
+    auto name = environment.find_non_empty(variables::job_name);
+    bool const is_of_run = environment.find("SLURM_JOB_NAME") == environment.find(variables::allocation_id);
+    if (name && is_of_run) environment.set("SLURM_JOB_NAME", *std::move(name));
+}
+
 /// Sets the variables that a task can derive without communication.
 void set_task_environment(Environment& environment, TaskIdentity const& task, Launch launch,
                           std::string const& name) {
     VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
     bool const own_run = find_step_kind(task, lookup) == StepKind::own_run;
+    if (!own_run) restore_job_name(environment);
     auto assigned = own_run ? step_run_variables(task, launch, lookup) : Variables{};
     if (!own_run && environment.find(variables::launch) == "rank") assigned = rank_variables(task);
     for (auto& [variable, value] : assigned) environment.set(std::move(variable), std::move(value));

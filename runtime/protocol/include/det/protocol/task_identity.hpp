@@ -71,6 +71,9 @@ inline constexpr char run_dir[] = "DET_RUN_DIR";
 inline constexpr char run_key[] = "DET_RUN_KEY";
 /// SLURM_JOB_ID of the job of the run. In another job the variables of the run are inherited and are ignored.
 inline constexpr char run_job[] = "DET_RUN_JOB";
+/// SLURM_JOB_NAME of the job of the run. srun sets SLURM_JOB_NAME to the name of the step, which differs in
+/// each run.
+inline constexpr char job_name[] = "DET_JOB_NAME";
 /// Parent of node-local directories; default TMPDIR, else /tmp.
 inline constexpr char local_dir[] = "DET_LOCAL_DIR";
 /// A random part of the name of this user's node-local directory, for a node where another user has taken the
