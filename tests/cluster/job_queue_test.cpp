@@ -237,6 +237,22 @@ BOOST_FIXTURE_TEST_CASE(a_search_that_is_killed_after_one_of_its_trials_has_comp
     BOOST_TEST(follower.err.find("did not end well") != std::string::npos, follower.err);
 }
 
+BOOST_FIXTURE_TEST_CASE(the_start_of_a_job_behind_one_without_a_time_limit_is_unknown, OneNode) {
+    auto const created = ask("experiment create digits.yaml --config resources.slots_per_trial=1");
+    BOOST_TEST(created.at("start_estimate").is_null(), created.dump());
+    BOOST_TEST(created.at("start_unknown_because") == "jobs before it have no time limit", created.dump());
+    // Slurm's own estimate is in a year.
+    wait_until([&] { return shown(*this, 1, 'S') != "N/A"; }, 60s, "Slurm estimates the start");
+    auto const jobs = ask("job list");
+    BOOST_REQUIRE(jobs.size() == 2u);
+    BOOST_TEST(jobs[1].at("start_estimate").is_null(), jobs.dump());
+    BOOST_TEST(jobs[1].at("start_unknown_because") == "jobs before it have no time limit", jobs.dump());
+    // A limit of the running job makes the estimate usable.
+    login("root", {"scontrol", "update", "JobId=" + blocker_, "TimeLimit=30"});
+    wait_until([&] { return ask("job list")[1].at("start_estimate").is_string(); }, 60s, "an estimate");
+    BOOST_TEST(ask("job list")[1].at("start_unknown_because").is_null());
+}
+
 BOOST_FIXTURE_TEST_CASE(the_name_of_a_job_is_the_same_in_each_run_of_its_trial, OneNode) {
     auto const id = create_command(*this, "echo $SLURM_JOB_NAME >>started; [ $DET_TRIAL_RUN_ID = 1 ]",
                                    "--config max_restarts=1");

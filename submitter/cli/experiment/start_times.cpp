@@ -25,6 +25,8 @@ std::string time_limit_text(std::int64_t seconds) {
     return fmt::format("{} h", minutes / 60);
 }
 
+Json text_or_null(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json as_json(std::vector<StartTime> const& answers, UtcTime now) {
     auto rows = Json::array();
     for (auto const& answer : answers) {
@@ -33,6 +35,7 @@ Json as_json(std::vector<StartTime> const& answers, UtcTime now) {
                         {"nodes", answer.nodes},
                         {"time_limit_s", answer.time_limit_s},
                         {"start", answer.start ? Json(format_utc(*answer.start)) : Json(nullptr)},
+                        {"start_unknown_because", text_or_null(answer.unknown_because)},
                         {"now", is_now(answer, now)}});
     }
     return rows;

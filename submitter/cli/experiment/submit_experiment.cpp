@@ -42,7 +42,7 @@ std::string describe_trials(plan::SubmissionPlan const& plan) {
 Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedExperiment const& created) {
     auto ids = Json::array();
     for (auto const job : created.jobs) ids.push_back(std::to_string(job));
-    auto const& estimate = created.start_estimate;
+    auto const& [start, unknown_because] = created.expected_start;
     return {{"id", created.id.value},
             {"name", request.config.name},
             {"job_id", ids.front()},
@@ -53,7 +53,8 @@ Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedEx
             {"slots_per_node", request.plan.shape.slots_per_node},
             {"trials_per_job", request.plan.lanes},
             {"exclusive", request.plan.node.is_exclusive},
-            {"start_estimate", estimate.empty() ? Json(nullptr) : Json(estimate)},
+            {"start_estimate", start.empty() ? Json(nullptr) : Json(start)},
+            {"start_unknown_because", unknown_because.empty() ? Json(nullptr) : Json(unknown_because)},
             {"path", created.path.string()}};
 }
 
@@ -66,8 +67,10 @@ void print_text(experiment::SubmissionRequest const& request, experiment::Create
                             fmt::join(created.jobs, ", "), request.plan.pool.name,
                             describe_trials(request.plan), is_paused ? "start" : "follow",
                             is_paused ? "activate" : "wait", created.id.value));
-    if (!created.start_estimate.empty())
-        session.say(fmt::format("Slurm expects it to start at {}", escape_control(created.start_estimate)));
+    auto const& [start, unknown_because] = created.expected_start;
+    if (!start.empty()) session.say(fmt::format("Slurm expects it to start at {}", escape_control(start)));
+    if (!unknown_because.empty())
+        session.say(fmt::format("Slurm can't tell when it will start: {}", unknown_because));
 }
 
 Status archive(ExperimentId id, Session& session) {

@@ -3,6 +3,7 @@
 #include <det/protocol/json.hpp>
 #include <det/queue/explain_reason.hpp>
 #include <det/queue/job_level.hpp>
+#include <det/queue/start_estimate.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,11 +18,12 @@ namespace {
 
 using slurm::JobStatus;
 
-/// A job, its position among the selected jobs in scheduling order (from 0), and its slots.
+/// A job, its position among the selected jobs in scheduling order (from 0), its slots, and when it starts.
 struct Row {
     std::size_t place;
     JobStatus const* job;  // a pointer, because a JobStatus is large and there may be many jobs
     int slots;
+    queue::StartEstimate start;  // empty for a job that has nodes
 };
 
 class JobList final : public Command {
@@ -44,7 +46,7 @@ public:
                          "give one of them"};
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
-        auto const rows = select(snapshot);
+        auto const rows = select(snapshot, session.clock.now());
         auto const kind = find_priority_kind(session);
         if (session.wants_json()) {
             session.answer(as_json(rows, kind, experiment::experiment_job_owner(session)));
@@ -53,6 +55,7 @@ public:
         } else {
             auto const table = as_table(rows, kind);
             session.out << (csv_ ? table.render_csv() : table.render());
+            explain_unknown_starts(rows, session);
         }
         return ExitCode::done;
     }
@@ -65,13 +68,23 @@ private:
         return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
     }
 
-    std::vector<Row> select(experiment::JobsSnapshot const& snapshot) const {
+    static void explain_unknown_starts(std::vector<Row> const& rows, Session& session) {
+        auto const unknown =
+            std::ranges::find_if(rows, [](auto const& row) { return !row.start.unknown_because.empty(); });
+        if (unknown == rows.end()) return;
+        session.say(
+            fmt::format("the expected start of a job is unknown if {}", unknown->start.unknown_because));
+    }
+
+    std::vector<Row> select(experiment::JobsSnapshot const& snapshot, UtcTime now) const {
+        queue::StartEstimates const estimates(snapshot.queue.jobs, now);
         std::vector<Row> rows;
         for (std::size_t i = 0; i < snapshot.queue.jobs.size(); ++i) {
             auto const& job = snapshot.queue.jobs[i];
             if (pool_ && job.partition != *pool_) continue;
             if (user_ && job.user != *user_) continue;
-            rows.push_back({rows.size(), &job, experiment::slots_of(job, snapshot.site)});
+            auto start = queue::has_nodes(job) ? queue::StartEstimate{} : estimates.evaluate(job.start_time);
+            rows.push_back({rows.size(), &job, experiment::slots_of(job, snapshot.site), std::move(start)});
         }
         if (reverse_) std::reverse(rows.begin(), rows.end());
         rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(
@@ -88,7 +101,7 @@ private:
     static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind,
                         queue::ExperimentJobOwner const& owner) {
         auto answer = Json::array();
-        for (auto const& [place, shown, slots] : rows) {
+        for (auto const& [place, shown, slots, start] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             auto const own = queue::experiment_of(job, owner);
@@ -100,7 +113,9 @@ private:
                               {"nice", job.nice},
                               {"submitted", time_or_null(job.submit_time)},
                               {"started", has_nodes ? time_or_null(job.start_time) : Json(nullptr)},
-                              {"start_estimate", has_nodes ? Json(nullptr) : time_or_null(job.start_time)},
+                              {"start_estimate", time_or_null(start.time)},
+                              {"start_unknown_because",
+                               start.unknown_because.empty() ? Json(nullptr) : Json(start.unknown_because)},
                               {"slots_acquired", has_nodes ? slots : 0},
                               {"slots_needed", slots},
                               {"state", experiment::determined_status_of(job)},
@@ -118,7 +133,7 @@ private:
     static Table as_table(std::vector<Row> const& rows, queue::PriorityKind kind) {
         Table table({"#", "ID", "Type", "Job Name", "Priority", "Slurm Priority", "Submitted",
                      "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"});
-        for (auto const& [place, shown, slots] : rows) {
+        for (auto const& [place, shown, slots, start] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
@@ -126,7 +141,7 @@ private:
                        std::to_string(queue::level_of(job, kind)), std::to_string(job.priority),
                        short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
                        std::string(experiment::determined_status_of(job)), job.user,
-                       has_nodes ? "" : short_time(job.start_time),
+                       start.unknown_because.empty() ? short_time(start.time) : "unknown",
                        has_nodes ? "" : queue::explain_reason(job.reason)});
         }
         return table;

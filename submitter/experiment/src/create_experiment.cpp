@@ -176,7 +176,7 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
                            : require_stored_code(request));
     DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
-    created.start_estimate = std::move(accepted);
+    created.expected_start = std::move(accepted);
     return created;
 }
 

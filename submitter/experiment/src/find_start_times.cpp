@@ -1,11 +1,13 @@
 #include <det/experiment/find_start_times.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/foundation/text.hpp>
 #include <det/plan/plan.hpp>
 
 #include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
+#include <limits>
 
 namespace det::experiment {
 namespace {
@@ -79,6 +81,11 @@ bool starts_before(StartTime const& a, StartTime const& b) {
 }  // namespace
 
 std::optional<UtcTime> parse_local_time(std::string_view text) {
+    // Slurm adds up the years that it assumes for jobs without a time limit: "10194-01-11T16:05:46".
+    constexpr std::size_t year_digits_max = 4;
+    auto const year = text.substr(0, text.find('-'));
+    if (year.size() > year_digits_max && parse_integer<std::int64_t>(year))
+        return UtcTime{std::numeric_limits<std::int64_t>::max()};
     std::tm time{};
     std::string const copy(text);
     auto const* end = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
@@ -106,8 +113,8 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
             auto const said = run_sbatch_test_only(request, context, {fmt::format("--time={}", minutes)});
             if (!said && said.error().code == codes::slurm_unreachable) return said.error();
             if (said)
-                answers.push_back(
-                    {plan.pool.name, slots_of(plan), plan.nodes(), limit_s, parse_local_time(*said)});
+                answers.push_back({plan.pool.name, slots_of(plan), plan.nodes(), limit_s,
+                                   parse_local_time(said->time), said->unknown_because});
         }
     }
     std::ranges::stable_sort(answers, starts_before);

@@ -1,10 +1,12 @@
 #include <det/config/explain_config.hpp>
 #include <det/config/layers.hpp>
+#include <det/experiment/find_start_times.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/protocol/json.hpp>
+#include <det/queue/start_estimate.hpp>
 #include <det/render/script.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
 #include <det/yaml/render.hpp>
@@ -47,17 +49,27 @@ private:
 };
 
 /// Returns the time in "Job 12 to start at 2026-11-21T16:20:00 using 32 processors on ..."; empty if the text
-/// has none, or one that is more than a year away: Slurm estimates centuries if the job must wait for jobs
-/// without a time limit.
-std::string start_estimate_in(std::string_view said, UtcTime now) {
+/// has none.
+std::string start_time_in(std::string_view said) {
     constexpr std::string_view before = " to start at ";
     auto const found = said.find(before);
     if (found == std::string_view::npos) return "";
     auto const rest = said.substr(found + before.size());
-    auto const text = std::string(rest.substr(0, rest.find(' ')));
-    constexpr std::int64_t year_us = std::int64_t{366} * 24 * 3600 * 1'000'000;
-    auto const time = parse_utc(text + "Z");  // the zone does not matter here
-    return time && time->microseconds - now.microseconds > year_us ? "" : text;
+    return std::string(rest.substr(0, rest.find(' ')));
+}
+
+/// Evaluates what `sbatch --test-only` prints. The queue is read only if the start is so far away that jobs
+/// without a time limit may be the reason.
+ExpectedStart expected_start_in(std::string_view said, Context& context) {
+    constexpr std::int64_t month_us = std::int64_t{30} * 24 * 3600 * 1'000'000;
+    auto text = start_time_in(said);
+    auto const time = parse_local_time(text);
+    auto const now = context.clock.now();
+    if (!time || time->microseconds - now.microseconds < month_us) return {std::move(text), ""};
+    auto const jobs = context.slurm.query_queue({});
+    queue::StartEstimates const estimates(jobs ? *jobs : std::vector<slurm::JobStatus>(), now);
+    auto estimate = estimates.evaluate(time);
+    return {estimate.time ? std::move(text) : "", std::move(estimate.unknown_because)};
 }
 
 /// Runs `sbatch --test-only` for the first array. Returns the text that sbatch prints.
@@ -141,13 +153,13 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
     return render_script(request, id, plan_arrays(request).front());
 }
 
-Result<std::string> run_sbatch_test_only(SubmissionRequest& request, Context& context,
-                                         std::vector<std::string> const& more_options) {
+Result<ExpectedStart> run_sbatch_test_only(SubmissionRequest& request, Context& context,
+                                           std::vector<std::string> const& more_options) {
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
-    if (request.plan.must_wait_for_nodes()) return std::string();
+    if (request.plan.must_wait_for_nodes()) return ExpectedStart{};
     for (;;) {
         auto const said = test_first_array(request, context, more_options);
-        if (said) return start_estimate_in(*said, context.clock.now());
+        if (said) return expected_start_in(*said, context);
         auto const arrays = plan_arrays(request);
         if (!is_job_limit(said.error()) || !has_fewer_tasks_left(arrays)) return said.error();
         request.tasks_max = next_fewer_tasks(arrays);

@@ -329,25 +329,40 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                          {"trials_per_job", 1},
                                          {"exclusive", true},
                                          {"start_estimate", nullptr},
+                                         {"start_unknown_because", nullptr},
                                          {"resource_pool", "compute"},
                                          {"nodes", 2},
                                          {"slots_per_node", 4},
                                          {"path", experiment(1).path().string()}}));
 }
 
-BOOST_AUTO_TEST_CASE(an_estimate_of_slurm_counts_if_it_is_within_a_year) {
-    auto const estimate_of = [&](std::string const& time) {
+BOOST_AUTO_TEST_CASE(a_start_behind_jobs_without_a_time_limit_is_unknown) {
+    auto const answer_for = [&](std::string const& time) {
         slurm.test_answer = "sbatch: Job 12 to start at " + time + " using 32 processors on nodes n0";
+        slurm.calls.clear();
         BOOST_TEST(create(" --json") == 0, err);
-        return Json::parse(out)["start_estimate"];
+        return Json::parse(out);
     };
+    auto const estimate_of = [&](std::string const& time) { return answer_for(time)["start_estimate"]; };
     auto const in_days = [&](std::int64_t days) {
         return format_utc({clock.now().microseconds + days * 24 * 3600 * 1'000'000}).substr(0, 19);
     };
-    BOOST_TEST(estimate_of(in_days(366)) == in_days(366));
-    BOOST_TEST(estimate_of(in_days(367)).is_null());
-    BOOST_TEST(estimate_of("2538-04-11T00:00:00").is_null());
     BOOST_TEST(estimate_of("soon") == "soon");
+    BOOST_TEST(estimate_of(in_days(2)) == in_days(2));
+    BOOST_TEST(std::ranges::count(slurm.calls, "queue") == 0);  // Slurm is not asked once more
+    BOOST_TEST(estimate_of(in_days(200)) == in_days(200));
+    BOOST_TEST(answer_for(in_days(200))["start_unknown_because"].is_null());
+    slurm.other_jobs.emplace_back();
+    slurm.other_jobs.back().state = det::slurm::JobState::running;
+    slurm.other_jobs.back().start_time = UtcTime{clock.now().microseconds - 165LL * 24 * 3600 * 1'000'000};
+    for (auto const& time : {in_days(200), in_days(367), std::string("2538-04-11T00:00:00"),
+                             std::string("10194-01-11T16:05:46")}) {
+        auto const answer = answer_for(time);
+        BOOST_TEST(answer["start_estimate"].is_null(), time);
+        BOOST_TEST(answer["start_unknown_because"] == "jobs before it have no time limit", time);
+    }
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "Slurm can't tell when it will start: jobs before it have no time limit"), err);
 }
 
 BOOST_AUTO_TEST_CASE(included_files_are_packed_with_the_context_or_without) {
@@ -498,7 +513,7 @@ BOOST_AUTO_TEST_CASE(nodes_on_which_runs_failed_are_left_out_for_some_hours) {
 BOOST_AUTO_TEST_CASE(an_experiment_that_follows_others_depends_on_their_jobs) {
     BOOST_TEST(create() == 0, err);
     det::slurm::JobStatus job;
-    job.ref = {4711, 0};
+    job.ref = {4711, 0};  // a task of an array, as every job of an experiment is
     job.state = det::slurm::JobState::running;
     slurm.job = job;
     BOOST_TEST(create(" --config slurm.after=[1]") == 0, err);
@@ -534,7 +549,7 @@ BOOST_AUTO_TEST_CASE(a_trial_that_any_task_may_run_is_awaited_by_the_whole_array
     BOOST_TEST(create() == 0, err);
     slurm.submit_jobs_max.reset();
     det::slurm::JobStatus job;
-    job.ref = {4711, 0};  // a task of an array, as every job of an experiment is
+    job.ref = {4711, 0};
     job.state = det::slurm::JobState::running;
     slurm.job = job;
     BOOST_TEST(create(" --config slurm.after=[1.3]") == 0, err);

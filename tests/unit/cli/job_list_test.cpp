@@ -69,6 +69,28 @@ BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_a_table_or_json) {
     check_golden("cli/job_list.json", out);
 }
 
+BOOST_AUTO_TEST_CASE(the_start_of_a_job_behind_one_without_a_time_limit_is_unknown) {
+    auto const in_days = [&](std::int64_t days) {
+        return UtcTime{clock.now().microseconds + days * 24 * 3600 * 1'000'000};
+    };
+    auto endless = job({5}, JobState::running, 10, 0);
+    endless.start_time = in_days(-1);
+    auto waits = job({6}, JobState::pending, 10, 0);
+    waits.start_time = in_days(364);
+    auto soon = job({7}, JobState::pending, 9, 0);
+    soon.start_time = in_days(2);
+    slurm.other_jobs = {endless, waits, soon};
+    auto const jobs = ask("job list");
+    BOOST_TEST(jobs[1]["start_estimate"].is_null());
+    BOOST_TEST(jobs[1]["start_unknown_because"] == "jobs before it have no time limit");
+    BOOST_TEST(jobs[2]["start_estimate"] == format_utc(in_days(2)));
+    BOOST_TEST(jobs[2]["start_unknown_because"].is_null());
+    BOOST_TEST(run("job list") == 0);
+    BOOST_TEST(contains(out, "| unknown "), out);
+    BOOST_TEST(contains(err, "the expected start of a job is unknown if jobs before it have no time limit"),
+               err);
+}
+
 BOOST_AUTO_TEST_CASE(control_bytes_of_a_job_name_are_escaped) {
     slurm.other_jobs.clear();
     for (auto const* name : {"new\n0 | 1 | TYPE_EXPERIMENT", "\x1b[2J\x1b]0;title\a", "right \u202eto left",

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/experiment/context.hpp>
 #include <det/experiment/submission_request.hpp>
+#include <det/experiment/submit_arrays.hpp>
 
 #include <filesystem>
 #include <string>
@@ -12,7 +13,7 @@ struct CreatedExperiment {
     ExperimentId id;
     std::vector<std::uint32_t> jobs;  // one job number for each array
     std::filesystem::path path;
-    std::string start_estimate = {};  // local time in Slurm's format; empty: Slurm gave no estimate
+    ExpectedStart expected_start = {};
 };
 
 /// Creates an experiment in four steps:

@@ -18,7 +18,8 @@ struct StartTime {
     std::int64_t slots = 0;
     int nodes = 0;
     std::int64_t time_limit_s = 0;
-    std::optional<UtcTime> start;  // nothing: not within a year, or unknown
+    std::optional<UtcTime> start;  // nullopt: unknown
+    std::string unknown_because;   // why Slurm can't tell; may be empty
 };
 
 /// Asks Slurm (`sbatch --test-only`) when the first trial of an experiment would start with other sizes, time
@@ -28,7 +29,8 @@ struct StartTime {
 Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions const& options,
                                                              Context& context);
 
-/// Reads a time that Slurm wrote in the local time zone: "2026-11-21T16:20:00".
+/// Reads a time that Slurm wrote in the local time zone: "2026-11-21T16:20:00". A time after the year 9999 is
+/// the latest UtcTime.
 std::optional<UtcTime> parse_local_time(std::string_view text);
 
 }  // namespace det::experiment

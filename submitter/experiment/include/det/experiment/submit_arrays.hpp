@@ -5,6 +5,12 @@
 
 namespace det::experiment {
 
+/// When Slurm expects a job to start.
+struct ExpectedStart {
+    std::string time;             // local time in Slurm's format; empty: unknown
+    std::string unknown_because;  // why Slurm can't tell; empty: it can, or it gives no estimate
+};
+
 /// Returns the job arrays of the request's plan. They are not submitted yet: their job numbers are 0.
 std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request);
 
@@ -12,13 +18,12 @@ std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request);
 /// known yet.
 Result<std::string> render_first_script(SubmissionRequest const& request, ExperimentId id = {});
 
-/// Asks Slurm whether it would accept the first array. Returns the expected start in local time, as Slurm
-/// writes it; empty if Slurm gives none or one more than a year away, or if Slurm was not asked because the
-/// job must wait for nodes that are drained or down. If Slurm refuses that many jobs, lowers the request's
-/// tasks_max until Slurm accepts them.
-/// \param more_options Added to sbatch's command line, after all others.
-Result<std::string> run_sbatch_test_only(SubmissionRequest& request, Context& context,
-                                         std::vector<std::string> const& more_options = {});
+/// Asks Slurm whether it would accept the first array. Returns the expected start; unknown without a reason
+/// if Slurm was not asked because the job must wait for nodes that are drained or down. If Slurm refuses that
+/// many jobs, lowers the request's tasks_max until Slurm accepts them. \param more_options Added to sbatch's
+/// command line, after all others.
+Result<ExpectedStart> run_sbatch_test_only(SubmissionRequest& request, Context& context,
+                                           std::vector<std::string> const& more_options = {});
 
 /// Returns the request's packed_code. codes::no_such_file if its archive no longer exists.
 Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request);
