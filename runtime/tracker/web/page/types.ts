@@ -229,6 +229,7 @@ export interface Job {
   submitted: string | null;
   started: string | null;
   start_estimate: string | null;
+  start_unknown_because?: string | null;
   slots_acquired: number;
   slots_needed: number;
   state: string;

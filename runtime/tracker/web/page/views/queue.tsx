@@ -20,7 +20,7 @@ const jobColumns: Column<Job & { place: number }>[] = [
   { key: 'priority', title: 'Priority', isNumber: true, value: (j) => j.priority, cell: (j) => integer(j.priority) },
   { key: 'submitted', title: 'Submitted', value: (j) => j.submitted, cell: (j) => <Time utc={j.submitted} /> },
   { key: 'started', title: 'Started', value: (j) => j.started, cell: (j) => <Time utc={j.started} /> },
-  { key: 'expected', title: 'Expected start', value: (j) => j.start_estimate, cell: (j) => <Time utc={j.start_estimate} /> },
+  { key: 'expected', title: 'Expected start', value: (j) => j.start_estimate, cell: (j) => (j.start_unknown_because ? <span title={j.start_unknown_because}>unknown: {j.start_unknown_because}</span> : <Time utc={j.start_estimate} />) },
   { key: 'reason', title: 'Waits because', isWhole: true, value: (j) => j.reason_in_words, cell: (j) => <span title={j.reason}><Text>{j.reason_in_words}</Text></span> },
 ];
 
