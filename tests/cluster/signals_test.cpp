@@ -149,7 +149,8 @@ BOOST_AUTO_TEST_CASE(a_trial_that_raises_ends_at_once_though_its_data_loader_has
         site.wait_for_line(id, "RuntimeError: the training raises");
         auto const raised = std::chrono::steady_clock::now();
         site.wait_for_state(id, "ERROR");
-        BOOST_TEST((std::chrono::steady_clock::now() - raised < 10s));
+        // On an idle machine it takes four seconds, and below the launcher seven.
+        BOOST_TEST((std::chrono::steady_clock::now() - raised < 30s));
         BOOST_TEST(site.runs(id)[0]["cause"] == "failed");
     }
 }
