@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -50,6 +51,7 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
     DET_TRY_ASSIGN(auto child, Child::start(command, environment, signals.mask_before(), Group::ours));
     orphans.exclude(child.pid());
     bool has_slurm_notice = false;
+    std::optional<std::chrono::steady_clock::time_point> notice_until;
     pollfd polled[] = {{child.pidfd(), POLLIN, 0},
                        {signals.fd(), POLLIN, 0},
                        {parent.get(), POLLIN, 0},  // -1, never ready, if the parent can't be watched
@@ -69,7 +71,9 @@ Result<WorkerEnd> run_worker(std::vector<std::string> const& command, Environmen
         if (polled[2].revents != 0 || polled[3].revents != 0) ::kill(0, SIGKILL);
         auto status = child.poll_wait_status();
         if (status) polled[0].fd = -1;
-        if (status && has_slurm_notice) status = orphans.end_after_notice(*status);
+        auto const now = std::chrono::steady_clock::now();
+        if (status && !notice_until) notice_until = now + Orphans::notice_delay_max;
+        if (status && (has_slurm_notice || now < *notice_until)) status = orphans.end_after_notice(*status);
         if (status) {
             WorkerEnd const end{exit_code_of_wait_status(*status),
                                 WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};

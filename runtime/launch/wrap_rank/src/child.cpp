@@ -151,13 +151,16 @@ Result<int> ChildMonitor::wait_for_exit() {
 }
 
 std::optional<int> ChildMonitor::find_end() {
-    if (!status_ || orphans_ == nullptr || !has_slurm_notice_) return status_;
-    return orphans_->end_after_notice(*status_);
+    if (!status_ || orphans_ == nullptr) return status_;
+    auto const now = clock_.steady_now();
+    if (!notice_until_) notice_until_ = now + Orphans::notice_delay_max;
+    return has_slurm_notice_ || now < *notice_until_ ? orphans_->end_after_notice(*status_) : status_;
 }
 
 std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
     std::optional<TimePoint> first;
-    for (auto const& time : {kill_at_, beat_at_, watch_at_, deliver_at_}) {
+    auto const notice_until = has_slurm_notice_ ? std::nullopt : notice_until_;
+    for (auto const& time : {kill_at_, beat_at_, watch_at_, deliver_at_, notice_until}) {
         if (time && (!first || *time < *first)) first = time;
     }
     return first;

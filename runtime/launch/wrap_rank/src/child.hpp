@@ -84,7 +84,7 @@ private:
     Orphans* orphans_;
     Clock const& clock_;
     pid_t const parent_ = ::getppid();
-    std::optional<TimePoint> kill_at_, beat_at_, watch_at_, deliver_at_;
+    std::optional<TimePoint> kill_at_, beat_at_, watch_at_, deliver_at_, notice_until_;
     std::optional<NoticeDelivery> notice_;
     pid_t stack_helper_ = -1;
     int input_ = STDIN_FILENO;  // -1: carries no requests

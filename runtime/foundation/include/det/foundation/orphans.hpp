@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <sys/types.h>
 #include <vector>
@@ -21,6 +22,9 @@ public:
     /// ended, like the first that failed, else like those that ended with 0. \param command the command's
     /// status of waitpid(2) \return a status of waitpid(2); nullopt: descendants still run
     std::optional<int> end_after_notice(int command);
+    /// Slurm signals one process after the other: for this time after the end of a command, the notice to
+    /// this process may still come.
+    static constexpr std::chrono::seconds notice_delay_max{1};
 
 private:
     std::vector<pid_t> own_;
