@@ -133,6 +133,9 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
     }
     SpankHandle::set_srun_variable(variables::labels, to_string(choose_labelled_streams(lookup)));
     if (kind == StepKind::part_of_run) return Ok{};
+    if (auto const chief = host.find_chief_host())
+        SpankHandle::set_srun_variable(variables::step_chief,
+                                       render_step_chief(task.job_id, task.step_id, *chief));
     if (choose_launch(options, lookup) != Launch::rank) return Ok{};
     if (!lookup("MASTER_PORT").value_or("").empty()) return Ok{};  // it is set already
     auto const key = step_run_key(task.job_id, task.step_id, lookup("SLURM_RESTART_COUNT").value_or(""));

@@ -2,14 +2,39 @@
 // This file includes Slurm's headers, which are GPL-2.0-or-later.
 #include "spank_handle.hpp"
 
+#include <det/protocol/host_list.hpp>
 #include <det/protocol/step_run.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <slurm/slurm.h>
+
+// srun has these functions of libslurm; null in a program that lacks them.
+extern "C" {
+extern __attribute__((weak)) decltype(slurm_job_step_layout_get) slurm_job_step_layout_get;
+extern __attribute__((weak)) decltype(slurm_job_step_layout_free) slurm_job_step_layout_free;
+}
 
 namespace det::spank {
 namespace {
+
+bool has_rank_0(slurm_step_layout_t const& layout, std::uint32_t node) {
+    auto const* const tasks = layout.tids[node];
+    return std::find(tasks, tasks + layout.tasks[node], 0u) != tasks + layout.tasks[node];
+}
+
+std::optional<std::string> find_host_of_rank_0(slurm_step_layout_t const& layout) {
+    auto const hosts = expand_host_list(layout.node_list == nullptr ? "" : layout.node_list);
+    if (!hosts || hosts->size() != layout.node_cnt || layout.tids == nullptr || layout.tasks == nullptr)
+        return std::nullopt;
+    for (std::uint32_t node = 0; node < layout.node_cnt; ++node) {
+        if (has_rank_0(layout, node)) return (*hosts)[node];
+    }
+    return std::nullopt;
+}
 
 constexpr std::size_t value_size_max_bytes = std::size_t{1} << 20;
 
@@ -121,6 +146,21 @@ std::optional<std::uint32_t> SpankHandle::job_id() const { return find_item<std:
 std::optional<std::uint32_t> SpankHandle::step_id() const {
     return find_item<std::uint32_t>(job_, S_JOB_STEPID);
 }
+
+std::optional<std::string> SpankHandle::find_chief_host() const {
+    auto const job = job_id();
+    auto const step = step_id();
+    auto const nodes = find_item<std::uint32_t>(job_, S_JOB_NNODES);
+    if (!job || !step || nodes.value_or(1) < 2 || slurm_job_step_layout_get == nullptr) return std::nullopt;
+    slurm_step_id_t id{};
+    id.job_id = *job;
+    id.step_id = *step;
+    id.step_het_comp = NO_VAL;
+    std::unique_ptr<slurm_step_layout_t, decltype(&slurm_job_step_layout_free)> const layout(
+        slurm_job_step_layout_get(&id), slurm_job_step_layout_free);
+    return layout ? find_host_of_rank_0(*layout) : std::nullopt;
+}
+
 std::optional<int> SpankHandle::local_task() const { return find_item<int>(job_, S_TASK_ID); }
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)

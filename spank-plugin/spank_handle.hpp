@@ -38,6 +38,9 @@ public:
 
     std::optional<std::uint32_t> job_id() const;
     std::optional<std::uint32_t> step_id() const;
+    /// The node of rank 0 of the step, in srun: asks Slurm for the layout of a step of several nodes.
+    /// nullopt: the step has one node, or Slurm does not answer.
+    std::optional<std::string> find_chief_host() const;
     /// Index of the hook's task on its node.
     std::optional<int> local_task() const;
 

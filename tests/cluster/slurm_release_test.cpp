@@ -23,6 +23,52 @@ struct Site : DigitsCluster {
     }
 };
 
+/// On Slurm 26.05, lays the tasks of partition urgent out by the names of nodes, and lists nodes by their
+/// switches: rank 0 is on n0, and n3 is the first of the list. Returns whether this release can do so.
+bool order_nodes_against_their_names(LoopbackCluster const& cluster) {
+    auto const status = run_cluster_command({"status", "--json", "--name=" + cluster.name()});
+    auto const release = nlohmann::json::parse(status.out).at("slurm").get<std::string>();
+    if (!release.starts_with("26.")) return false;
+    auto const etc = cluster.state() / "etc";
+    must(write_file(etc / "topology.yaml", R"(---
+- topology: by_switch
+  cluster_default: true
+  tree:
+    switches:
+      - {switch: top, children: "left,right"}
+      - {switch: left, nodes: "n[2-3]"}
+      - {switch: right, nodes: "n[0-1]"}
+- topology: by_name
+  cluster_default: false
+  flat: {alpha_step_rank: true}
+)",
+                    0644));
+    auto text = must(read_file(etc / "slurm.conf"));
+    auto const at = text.find("PartitionName=urgent ");
+    BOOST_REQUIRE(at != std::string::npos);
+    text.insert(text.find('\n', at), " Topology=by_name");
+    must(write_file(etc / "slurm.conf",
+                    text + "TopologyPlugin=topology/tree\nTopologyParam=SwitchAsNodeRank\n", 0644));
+    for (std::string const daemon : {"slurmctld", "slurmd.n0", "slurmd.n1", "slurmd.n2", "slurmd.n3"}) {
+        cluster.command({"daemon", "kill", daemon});
+        cluster.command({"daemon", "start", daemon});
+    }
+    cluster.wait_until(
+        [&] {
+            auto const nodes = cluster.login("researcher", {"sinfo", "--noheader", "--Node", "--format=%T"});
+            return nodes.exit_code == 0 && nodes.out.find_first_not_of("idle\n") == std::string::npos;
+        },
+        60s, "the nodes are idle");
+    return true;
+}
+
+LoopbackOptions four_nodes() {
+    auto options = DigitsCluster::with_plugin();
+    options.nodes = 4;
+    options.slots = 2;
+    return options;
+}
+
 }  // namespace slurm_release
 
 // One case checks everything on one cluster: each start of a cluster takes seconds.
@@ -78,12 +124,41 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
                "0 of 4\n1 of 4\n2 of 4\n3 of 4");
     must(write_file(home() / "script", "#!/bin/bash\n#SBATCH --det --ntasks=2\nsrun echo hi\n", 0644));
     BOOST_TEST(shell("sbatch --quiet --wait --output=out script; sort out") == "[rank=0] hi\n[rank=1] hi");
+    // Rank 0 is on the second node of the list.
+    BOOST_TEST(shell("srun --det --ntasks=2 --distribution=arbitrary --nodelist=n1,n0 "
+                     "sh -c 'echo $RANK on $SLURMD_NODENAME, chief $MASTER_ADDR' | sort") ==
+               "0 on n1, chief n1\n1 on n0, chief n1");
     // The queue is read through this release's libslurm.
     auto const held = shell("sbatch --parsable --hold --wrap true");
     auto const jobs = nlohmann::json::parse(shell("DET_SLURM_BACKEND=libslurm det-submit job list --json"));
     BOOST_TEST(std::ranges::any_of(jobs, [&](auto const& job) { return job.at("id") == held; }), jobs.dump());
     shell("scancel " + held);
     BOOST_TEST(ask("site check").is_object());
+}
+
+BOOST_AUTO_TEST_CASE(master_addr_is_the_node_of_rank_0_in_whatever_order_slurm_lists_the_nodes) {
+    DigitsCluster const cluster(four_nodes());
+    bool const is_reordered = order_nodes_against_their_names(cluster);
+    auto const listed = cluster.shell(
+        "srun --partition=urgent --nodes=4 sh -c '[ $SLURM_PROCID != 0 ] || echo $SLURM_STEP_NODELIST'");
+    BOOST_TEST(listed == (is_reordered ? "n[2-3,0-1]" : "n[0-3]"));
+    BOOST_TEST(cluster.shell("srun --det --partition=urgent --nodes=4 sh -c '[ $RANK != 0 ] || hostname; "
+                             "echo $MASTER_ADDR' | sort -u") == "n0");
+
+    auto const id = cluster.create(
+        "--config resources.resource_pool=urgent --config slurm.launch=rank --config slurm.mpi=none "
+        "--config 'entrypoint=if [ $RANK = 0 ]; then echo rank 0 on $(hostname); fi; "
+        "echo chief $MASTER_ADDR $DET_CHIEF_IP'");
+    cluster.finish(id);
+    auto const texts = cluster.shell(fmt::format(
+        "det-submit trial logs {} | sed 's/^[^ ]* [^ ]* //' | sort | uniq --count | sed 's/^ *//'", id));
+    BOOST_TEST(texts.find("8 chief n0 n0") != std::string::npos, texts);
+    BOOST_TEST(texts.find("rank 0 on n0") != std::string::npos, texts);
+    // The ranks of our own collectives find each other.
+    auto const trained = cluster.create(
+        "--template mpi --config resources.resource_pool=urgent --config searcher.max_length.epochs=2");
+    cluster.finish(trained);
+    BOOST_TEST(cluster.accuracy(trained) > 0.3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -105,6 +105,14 @@ BOOST_FIXTURE_TEST_CASE(all_ranks_get_the_same_port_and_the_chief_can_listen_on_
     BOOST_TEST(lines[1] == "listens");
 }
 
+BOOST_FIXTURE_TEST_CASE(the_chief_is_where_slurm_has_placed_rank_0, WithPlugin) {
+    auto const placed = run_script(
+        "#SBATCH --det --nodes=3\n"
+        "srun --ntasks=3 --distribution=arbitrary --nodelist=n2,n0,n1 sh -c "
+        "'echo $RANK on $SLURMD_NODENAME, chief $MASTER_ADDR $DET_CHIEF_IP' | sort");
+    BOOST_TEST(placed == "0 on n2, chief n2 n2\n1 on n0, chief n2 n2\n2 on n1, chief n2 n2");
+}
+
 BOOST_FIXTURE_TEST_CASE(options_choose_the_launcher_and_the_log_files, WithPlugin) {
     auto const by_launcher = sorted_lines(run_script(
         "#SBATCH --det-launch=node --nodes=2 --ntasks-per-node=1 --gres=gpu:2\n"

@@ -27,7 +27,34 @@ Result<int> require_number(VariableLookup const& lookup, std::vector<std::string
     return *number;
 }
 
+/// The node of rank 0, as srun or a wrapper has recorded it for this step; otherwise the first node. All
+/// tasks of a step must come to the same answer, so what a single task sees does not count.
+Result<std::string> find_chief_host(TaskIdentity const& task, VariableLookup const& lookup) {
+    auto const recorded = lookup(variables::step_chief).value_or("");
+    auto const key = render_step_chief(task.job_id, task.step_id, "");
+    if (recorded.starts_with(key) && recorded.size() > key.size()) return recorded.substr(key.size());
+    return first_host(task.hosts);
+}
+
+/// Numbers the nodes so that the chief's is the first one. The others keep their order.
+Status put_chief_first(TaskIdentity& task, std::vector<int> counts) {
+    DET_TRY_ASSIGN(auto hosts, expand_host_list(task.hosts));
+    auto const chief = std::ranges::find(hosts, task.chief_host) - hosts.begin();
+    bool const is_listed = chief < std::ssize(hosts) && hosts.size() == counts.size();
+    if (chief == 0 || !is_listed) return Ok{};
+    std::rotate(hosts.begin(), hosts.begin() + chief, hosts.begin() + chief + 1);
+    std::rotate(counts.begin(), counts.begin() + chief, counts.begin() + chief + 1);
+    if (task.cross_rank <= chief) task.cross_rank = task.cross_rank == chief ? 0 : task.cross_rank + 1;
+    task.hosts = compress_host_list(hosts);
+    task.tasks_per_node = compress_counts(counts);
+    return Ok{};
+}
+
 }  // namespace
+
+std::string render_step_chief(std::string_view job_id, std::string_view step_id, std::string_view host) {
+    return fmt::format("{}.{} {}", job_id, step_id, host);
+}
 
 Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
     TaskIdentity task;
@@ -42,7 +69,7 @@ Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
     DET_TRY_ASSIGN(task.hosts, require(lookup, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}));
     DET_TRY_ASSIGN(task.tasks_per_node,
                    require(lookup, {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}));
-    DET_TRY_ASSIGN(task.chief_host, first_host(task.hosts));
+    DET_TRY_ASSIGN(task.chief_host, find_chief_host(task, lookup));
     DET_TRY_ASSIGN(auto const counts, expand_counts(task.tasks_per_node));
     bool const consistent = static_cast<int>(counts.size()) == task.cross_size && task.rank < task.size &&
                             task.cross_rank < task.cross_size &&
@@ -54,6 +81,7 @@ Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
                         task.rank, task.size, task.cross_rank, task.cross_size, task.tasks_per_node)};
     }
     task.local_size = counts[static_cast<std::size_t>(task.cross_rank)];
+    DET_TRY(put_chief_first(task, counts));
     return task;
 }
 

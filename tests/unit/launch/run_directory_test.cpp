@@ -4,11 +4,13 @@
 #include <det/launch/node/run_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
+#include <det/protocol/directory_layout.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <thread>
 
 #include "check_result.hpp"
 #include "determined_link.hpp"
@@ -76,6 +78,61 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of
     BOOST_TEST(must(parse_resources_info(must(read_file(info / "resources.json")))).gpu_uuids.empty());
     BOOST_TEST(!path_exists(info / "trial.json"));
     BOOST_TEST(!must(preemption::NoticePage::open(place.path() / "preempt")).is_raised());
+}
+
+BOOST_AUTO_TEST_CASE(ranks_learn_the_node_of_rank_0_from_rank_0) {
+    // Slurm lists n0 first, and rank 0 is on localhost.
+    auto const task = [&](char const* rank, char const* local_rank, char const* node, char const* host) {
+        auto environment = script();
+        for (auto const& [name, value] :
+             std::initializer_list<std::pair<char const*, std::string>>{{"DET_RUN_KEY", "7.0.0"},
+                                                                        {"DET_RUN_JOB", "123"},
+                                                                        {"DET_RUN_HOSTS", "n0,localhost"},
+                                                                        {"DET_RUN_PATH", directory.path()},
+                                                                        {"DET_LAUNCH", "rank"},
+                                                                        {"DET_CHIEF_IP", "n0"},
+                                                                        {"MASTER_ADDR", "n0"},
+                                                                        {"SLURM_PROCID", rank},
+                                                                        {"SLURM_LOCALID", local_rank},
+                                                                        {"SLURM_NODEID", node},
+                                                                        {"SLURMD_NODENAME", host},
+                                                                        {"DET_SILENCE_S", "20"}})
+            environment.set(name, value);
+        return environment;
+    };
+    auto on_first_node = task("1", "0", "0", "n0");
+    std::jthread waiting([&] {
+        (void)must(enter_run_directory(on_first_node, task_of(on_first_node), Launch::rank, "/no/helper"));
+    });
+    // The nodes of this test share a directory: rank 0 must not find the one that the other node makes.
+    auto chief = task("0", "0", "1", "localhost");
+    chief.set("DET_LOCAL_DIR", directory / "other");
+    must(make_directories(directory / "other"));
+    (void)must(enter_run_directory(chief, task_of(chief), Launch::rank, "/no/helper"));
+    waiting.join();
+    for (auto const* environment : {&chief, &on_first_node}) {
+        BOOST_TEST(environment->find("MASTER_ADDR").value() == "localhost");
+        BOOST_TEST(environment->find("DET_CHIEF_IP").value() == "localhost");
+        BOOST_TEST(environment->find("DET_RUN_HOSTS").value() == "n0,localhost");
+    }
+    BOOST_TEST(chief.find("CROSS_RANK").value() == "0");
+    BOOST_TEST(on_first_node.find("CROSS_RANK").value() == "1");
+    BOOST_TEST(RunLayout(directory.path()).node_log(0).string() ==
+               on_first_node.find("DET_RANK_LOG").value());
+    {}
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_does_not_wait_for_ever_for_rank_0) {
+    auto environment = script();
+    environment.set("DET_RUN_KEY", "7.0.0");
+    environment.set("DET_RUN_JOB", "123");
+    environment.set("DET_RUN_HOSTS", "n0,localhost");
+    environment.set("DET_RUN_PATH", directory.path());
+    environment.set("DET_LAUNCH", "rank");
+    environment.set("DET_SILENCE_S", "4");
+    auto const error =
+        must_fail(enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper"));
+    BOOST_TEST(error.message == "rank 0 has not started within 4 s");
 }
 
 BOOST_AUTO_TEST_CASE(compiled_kernels_survive_the_runs_of_an_experiment) {

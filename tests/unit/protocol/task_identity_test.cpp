@@ -49,6 +49,23 @@ BOOST_AUTO_TEST_CASE(a_task_reads_its_position_and_its_peers) {
     BOOST_TEST(task_key(task) == "123.0.5");
 }
 
+BOOST_AUTO_TEST_CASE(the_chief_is_where_rank_0_is_and_not_on_the_first_node_of_the_list) {
+    auto variables = task_five();
+    variables["DET_STEP_CHIEF"] = "123.0 n1";
+    auto const task = must(identify(variables));
+    BOOST_TEST(task.chief_host == "n1");
+    BOOST_TEST(task.hosts == "n[1,0]");
+    BOOST_TEST(task.tasks_per_node == "3,4");
+    BOOST_TEST(task.cross_rank == 0);
+    BOOST_TEST(task.local_size == 3);
+    auto on_n0 = variables;
+    on_n0["SLURM_NODEID"] = "0";
+    BOOST_TEST(must(identify(on_n0)).cross_rank == 1);
+    BOOST_TEST(must(identify(on_n0)).local_size == 4);
+    variables["DET_STEP_CHIEF"] = "123.1 n1";  // inherited from another step
+    BOOST_TEST(must(identify(variables)).chief_host == "n0");
+}
+
 BOOST_AUTO_TEST_CASE(the_ranks_variables_are_those_of_torch_and_determined) {
     std::string shown;
     for (auto const& [name, value] : rank_variables(must(identify(task_five()))))

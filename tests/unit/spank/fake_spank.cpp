@@ -6,6 +6,7 @@
 #include <cstring>
 
 extern "C" {
+#include <slurm/slurm.h>
 #include <slurm/spank.h>
 }
 
@@ -78,6 +79,10 @@ spank_err_t spank_get_item(spank_t, spank_item_t item, ...) {
         case S_JOB_STEPID:
             *va_arg(arguments, std::uint32_t*) = fake_spank().step_id;
             break;
+        case S_JOB_NNODES:
+            *va_arg(arguments, std::uint32_t*) =
+                static_cast<std::uint32_t>(fake_spank().tasks_of_nodes.size());
+            break;
         case S_TASK_ID:
             *va_arg(arguments, int*) = fake_spank().local_task;
             break;
@@ -92,6 +97,28 @@ spank_err_t spank_get_item(spank_t, spank_item_t item, ...) {
     va_end(arguments);
     return error(ESPANK_SUCCESS);
 }
+
+slurm_step_layout_t* slurm_job_step_layout_get(slurm_step_id_t* step) {
+    auto& fake = fake_spank();
+    if (step->job_id != fake.job_id || step->step_id != fake.step_id) return nullptr;
+    static std::vector<std::uint16_t> counts;
+    static std::vector<std::uint32_t*> tasks;
+    counts.clear();
+    tasks.clear();
+    for (auto& node : fake.tasks_of_nodes) {
+        counts.push_back(static_cast<std::uint16_t>(node.size()));
+        tasks.push_back(node.data());
+    }
+    static slurm_step_layout_t layout;
+    layout = {};
+    layout.node_list = fake.nodes.data();
+    layout.node_cnt = static_cast<std::uint32_t>(counts.size());
+    layout.tasks = counts.data();
+    layout.tids = tasks.data();
+    return &layout;
+}
+
+void slurm_job_step_layout_free(slurm_step_layout_t*) {}
 
 char const* spank_strerror(spank_err_t) { return "no"; }
 

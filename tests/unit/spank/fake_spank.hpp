@@ -13,6 +13,9 @@ struct FakeSpank {
     unsigned job_id = 123;
     unsigned step_id = 0;
     int local_task = 0;
+    /// The layout of the step: its nodes as Slurm lists them, and the tasks of each.
+    std::string nodes = "n0";
+    std::vector<std::vector<unsigned>> tasks_of_nodes{{0}};
     std::vector<std::string> argv;
     std::vector<char*> argv_pointers;                           // result of S_JOB_ARGV
     std::map<std::string, std::optional<std::string>> options;  // given: name and value

@@ -36,7 +36,7 @@ struct Fixture {
     static void forget() {
         for (auto const* name : {"MASTER_PORT", "DET_RUN_KEY", "DET_RUN_JOB", "DET_LAUNCH", "DET_SPANK",
                                  "SLURM_RESTART_COUNT", "DET_LABELS", "DET_PLACED", "DET_JOB_OUTPUT",
-                                 "SLURM_JOB_ID", "SLURM_STDOUTMODE"})
+                                 "SLURM_JOB_ID", "SLURM_STDOUTMODE", "DET_STEP_CHIEF"})
             ::unsetenv(name);
     }
     static std::string chosen_port() {
@@ -179,6 +179,18 @@ BOOST_AUTO_TEST_CASE(a_supervisors_own_step_is_not_judged_but_the_steps_of_its_t
     BOOST_TEST(chosen_labels() == "");
     ::setenv("DET_PLACED", "123.0.0", 1);
     BOOST_TEST(chosen_labels() == "none");
+}
+
+BOOST_AUTO_TEST_CASE(the_tasks_learn_on_which_node_slurm_has_placed_rank_0) {
+    slurm.nodes = "n[2-3,0-1]";
+    slurm.tasks_of_nodes = {{4}, {5}, {0, 1}, {2, 3}};
+    must(on_local_user_init(SpankHandle(nullptr), {}));
+    BOOST_REQUIRE(::getenv("DET_STEP_CHIEF") != nullptr);
+    BOOST_TEST(std::string(::getenv("DET_STEP_CHIEF")) == "123.0 n0");
+    ::unsetenv("DET_STEP_CHIEF");
+    slurm.tasks_of_nodes = {{0}};
+    must(on_local_user_init(SpankHandle(nullptr), {}));
+    BOOST_TEST(::getenv("DET_STEP_CHIEF") == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(contradicting_options_are_reported_before_anything_starts) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "chief_host.hpp"
 #include "compile_cache.hpp"
 #include "determined_link.hpp"
 
@@ -75,7 +76,22 @@ Status call_helper(fs::path const& directory, Environment const& environment, fs
         std::string(trim(output.err)));
 }
 
-Status prepare(fs::path const& directory, int node, Environment environment, fs::path const& helper) {
+/// Puts the chief's node first in DET_RUN_HOSTS, for the info files of the ranks, and returns the index of
+/// the node in this order. The supervisor numbers the nodes of its logs in its own order.
+int number_nodes_from_chief(Environment& environment, int node, std::string const& host) {
+    if (!must_learn_chief(environment)) return node;
+    auto hosts = expand_host_list(environment.find(variables::run_hosts).value_or(""));
+    if (!hosts) return node;
+    auto const chief = std::ranges::find(*hosts, environment.find(variables::chief_ip).value_or(""));
+    if (chief != hosts->end()) std::rotate(hosts->begin(), chief, chief + 1);
+    environment.set(variables::run_hosts, compress_host_list(*hosts));
+    auto const own = std::ranges::find(*hosts, host);
+    return own == hosts->end() ? node : static_cast<int>(own - hosts->begin());
+}
+
+Status prepare(fs::path const& directory, int node, Environment environment, fs::path const& helper,
+               std::string const& host) {
+    node = number_nodes_from_chief(environment, node, host);
     auto const info = directory / info_files::directory;
     DET_TRY(make_directory(info));
     DET_TRY(preemption::NoticePage::create(directory / preemption::notice_file));
@@ -119,9 +135,10 @@ std::string node_name(Environment const& environment) {
     return name;
 }
 
-Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& task, Launch launch,
-                                          fs::path const& helper) {
+Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity const& slurms_task,
+                                          Launch launch, fs::path const& helper) {
     auto const name = node_name(environment);
+    DET_TRY_ASSIGN(auto const task, learn_chief(environment, slurms_task, name));
     set_task_environment(environment, task, launch, name);
     int const node = node_of_run(environment, task, name);
     auto const base = local_base(environment);
@@ -129,7 +146,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     DET_TRY_ASSIGN(
         auto directory,
         NodeDirectory::enter(
-            base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper); },
+            base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper, name); },
             [](fs::path const& path) { unlink_determined_info(path); },
             environment.find(variables::local_suffix).value_or("")));
     environment.set(variables::run_dir, directory.path());

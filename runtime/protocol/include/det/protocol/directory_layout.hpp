@@ -45,6 +45,8 @@ public:
     std::filesystem::path abandoned() const { return run_ / "abandoned"; }
     /// Created by the wrapper of the first task when Slurm's notice comes. Contains the name of the signal.
     std::filesystem::path preempt_notice() const { return run_ / "noticed"; }
+    /// The name of the node of rank 0, if srun starts the ranks. Created by the wrapper of rank 0.
+    std::filesystem::path chief_host() const { return run_ / "chief"; }
     /// Created by `scontrol requeue` inside a container. Containers have no Slurm commands; there,
     /// det-submit's script `scontrol` asks the supervisor to requeue the job.
     std::filesystem::path requeue_request() const { return run_ / "requeue"; }

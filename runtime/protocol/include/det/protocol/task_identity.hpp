@@ -27,13 +27,19 @@ struct TaskIdentity {
     int cross_size = 1;
     std::string hosts;           // of the step, compressed, in node order
     std::string tasks_per_node;  // Slurm's "4(x2),3"
-    std::string chief_host;
+    std::string chief_host;      // the node of rank 0
     friend bool operator==(TaskIdentity const&, TaskIdentity const&) = default;
 };
 
 /// Reads the SLURM_* variables of a task. codes::not_in_slurm if one is missing, codes::slurm_output if they
-/// are malformed or contradict each other.
+/// are malformed or contradict each other. Rank 0 is on the node that DET_STEP_CHIEF names, and
+/// without it on the first node of Slurm's list. Slurm may place rank 0 on another one
+/// (--distribution=arbitrary, topologies of Slurm 26.05); then the chief's node is the first of `hosts`, with
+/// cross_rank 0, and the others follow in Slurm's order.
 Result<TaskIdentity> identify_task(VariableLookup const& lookup);
+
+/// The value of DET_STEP_CHIEF: "JOB.STEP HOST". In the environment of another step it means nothing.
+std::string render_step_chief(std::string_view job_id, std::string_view step_id, std::string_view host);
 
 /// The unique key of a task, like "123.0.5". DET_WRAPPED contains it.
 std::string task_key(TaskIdentity const& task);
@@ -60,6 +66,8 @@ inline constexpr char placed[] = "DET_PLACED";
 inline constexpr char wrapped[] = "DET_WRAPPED";
 /// The streams of a task whose lines get labels: "stdout,stderr" (the default), "stdout", "stderr" or "none".
 inline constexpr char labels[] = "DET_LABELS";
+/// The node of rank 0 of a step: see render_step_chief.
+inline constexpr char step_chief[] = "DET_STEP_CHIEF";
 /// The files to which the batch script of a job writes: see render_job_output.
 inline constexpr char job_output[] = "DET_JOB_OUTPUT";
 /// The argv[0] that the plugin has replaced by the wrapper.
