@@ -45,6 +45,51 @@ BOOST_AUTO_TEST_CASE(the_next_run_avoids_a_bad_node_with_a_spare_node_or_by_requ
     BOOST_TEST(requeued.at(1).at("restart_count") == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_fails_twice_in_the_same_way_within_seconds_ends) {
+    shell("sed '/max_restarts/d' digits.yaml >default.yaml");
+    auto const create_failing = [&](std::string const& arguments) {
+        return nlohmann::json::parse(
+                   shell("det-submit experiment create default.yaml code --json --config slurm.launch=rank "
+                         "--config resources.slots_per_trial=4 --config slurm.mpi=none "
+                         "--config 'entrypoint=echo process $$: no module named trainer; exit 3' " +
+                         arguments))
+            .at("id")
+            .get<int>();
+    };
+    auto const by_default = create_failing("");
+    auto const as_set = create_failing("--config max_restarts=2");
+    for (auto const id : {by_default, as_set}) {
+        auto const waited = login("researcher", {"det-submit", "experiment", "wait", std::to_string(id)});
+        BOOST_TEST(waited.exit_code == 1, waited.err);
+    }
+    auto const runs = trial(by_default).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    auto const message = runs.at(1).at("message").get<std::string>();
+    BOOST_TEST(message.find("failed twice in the same way: no restart") != std::string::npos, message);
+    BOOST_TEST(trial(as_set).at("runs").size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_line_of_setup_that_fails_is_not_repeated_on_its_node) {
+    auto const on_n0 = create(
+        "--config resources.slots_per_trial=4 --config 'entrypoint=echo begun' "
+        "--config 'slurm.setup=[\"[ $SLURMD_NODENAME != n0 ]\"]'");
+    finish(on_n0);
+    auto const runs = trial(on_n0).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs.at(0).at("hosts") == "n0");
+    BOOST_TEST(runs.at(0).at("follow") == "requeue");
+    BOOST_TEST(runs.at(1).at("hosts") == "n1");
+    // The line may be wrong and not the node: other experiments may use it.
+    auto const everywhere = create(
+        "--config resources.slots_per_trial=4 --config 'entrypoint=echo begun' "
+        "--config slurm.setup=[no_such_command]");
+    wait_until([&] { return state(everywhere) == "ERROR"; }, 120s, "the experiment has failed");
+    auto const failed = trial(everywhere).at("runs");
+    BOOST_REQUIRE_MESSAGE(failed.size() == 2u, failed.dump(2));
+    BOOST_TEST(failed.at(0).at("hosts") == "n0");
+    BOOST_TEST(failed.at(1).at("hosts") == "n1");
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_fails_the_health_check_is_left_out_before_the_program_starts) {
     // The slots of this site are CPUs, because its GPUs are no devices.
     shell("printf 'version: 1\\nname: loopback\\npools: [{name: compute, slot_type: cpu}]\\n' >site.yaml");

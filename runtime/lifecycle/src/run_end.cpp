@@ -256,12 +256,15 @@ RunOutcome without_bad_nodes(RunFacts const& facts, std::string const& what) {
     auto const cause = bad.is_failure_of_trial ? failure_of(facts) : of_node;
     auto const message = fmt::format("the trainer {}; {}: {}", what, bad.why, on_nodes(bad.hosts));
     if (bad.is_enough_here)
-        return {cause, NextAction::restart_in_place, message + "; restarted on other nodes", bad.hosts};
+        return {cause, NextAction::restart_in_place, message + "; restarted on other nodes", bad.hosts,
+                bad.is_bad_for_trial_only};
     if (bad.is_enough_elsewhere)
-        return {cause, NextAction::requeue, message + "; requeued without them", bad.hosts};
+        return {cause, NextAction::requeue, message + "; requeued without them", bad.hosts,
+                bad.is_bad_for_trial_only};
     if (bad.may_come_back && facts.slurm_failures_in_a_row < slurm_failures_max)
         return {cause, NextAction::requeue, message + "; requeued", {}};
-    return {cause, NextAction::stop, message + "; not enough other nodes", bad.hosts};
+    return {cause, NextAction::stop, message + "; not enough other nodes", bad.hosts,
+            bad.is_bad_for_trial_only};
 }
 
 /// Handles a step that srun refused although an earlier run had started: another allocation may work.
@@ -306,6 +309,13 @@ RunOutcome classify_by_exit_code(RunFacts const& facts) {
                 facts.restarts_max == 0
                     ? fmt::format("the trainer {}", what)
                     : fmt::format("the trainer {}; all {} restarts are used up", what, facts.restarts_max)};
+    }
+    if (facts.repeats_failure && facts.has_default_max_restarts && !facts.has_progressed) {
+        return {
+            failure_of(facts), NextAction::stop,
+            fmt::format("the trainer {}; it failed twice in the same way: no restart (max_restarts sets how "
+                        "often it is restarted)",
+                        what)};
     }
     bool const is_stuck = facts.is_progress_visible && !facts.has_progressed;
     if (is_stuck && facts.failures_without_progress >= failures_without_progress_max) {

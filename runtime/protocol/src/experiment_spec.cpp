@@ -127,6 +127,7 @@ Json to_json(ExperimentSpec const& spec) {
               {"config", spec.config}};
     if (spec.has_fewer_tasks) body["has_fewer_tasks"] = true;
     if (!spec.has_gres) body["has_gres"] = false;
+    if (spec.has_default_max_restarts) body["has_default_max_restarts"] = true;
     if (!spec.setup.empty()) body["setup"] = spec.setup;
     if (spec.working_directory != WorkingDirectory::node_local)
         body["working_directory"] = to_string(spec.working_directory);
@@ -187,6 +188,7 @@ Result<ExperimentSpec> spec_from_json(Json const& body) {
         spec.experiment_seed = body.at("experiment_seed");
         spec.trial_count = body.at("trial_count");
         spec.max_restarts = body.at("max_restarts");
+        spec.has_default_max_restarts = body.value("has_default_max_restarts", false);
         spec.preemption_timeout_s = body.at("preemption_timeout_s");
         if (auto const notice = body.find("notice_s"); notice != body.end()) spec.notice_s = *notice;
         spec.log_policies = log_policies_from(body.at("log_policies"));

@@ -117,6 +117,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.experiment_seed = search.experiment_seed;
     spec.trial_count = request.plan.trial_count;
     spec.max_restarts = static_cast<std::uint32_t>(config.max_restarts);
+    spec.has_default_max_restarts = !config.where("max_restarts").has_value();
     spec.preemption_timeout_s =
         static_cast<std::uint32_t>(config.preemption_timeout_seconds.value_or(spec.preemption_timeout_s));
     spec.notice_s = request.notice_s;

@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/bad_nodes.hpp>
+#include <det/protocol/rank_failure.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,6 +31,35 @@ BOOST_AUTO_TEST_CASE(repeated_failures_without_progress_end_the_trial_early) {
         end_of(3).message.find("3 times in a row without having saved anything new") != std::string::npos,
         end_of(3).message);
     BOOST_TEST(!path_exists(run_path(4)));
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_that_repeats_itself_ends_the_trial_unless_the_user_has_set_max_restarts) {
+    auto const failure = [](std::string const& output) {
+        return render_rank_failure({UtcTime{1}, 0, "n0", 3, 0, output});
+    };
+    must(write_file(root / "ends-0", failure("pid 17: no module named trainer\n")));
+    must(write_file(root / "ends-1", failure("pid 4711: no module named trainer\n")));
+    must(write_file(root / "ends-2", failure("no such data set\n")));
+    step_is("cp \"" + root.path().string() +
+            "/ends-$DET_TRIAL_RUN_ID\" \"$DET_RUN_PATH/node-0.ends\"; exit 3");
+    auto a = batch_job();
+    a.spec.has_default_max_restarts = true;
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_of(1).message.find("it failed twice in the same way: no restart") != std::string::npos,
+               end_of(1).message);
+    BOOST_TEST(!path_exists(run_path(2)));
+
+    must(remove_tree(run_path(0)));
+    must(remove_tree(run_path(1)));
+    a.spec.has_default_max_restarts = false;
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_of(2).message.find("all 2 restarts are used up") != std::string::npos, end_of(2).message);
+
+    for (int run = 0; run < 3; ++run) must(remove_tree(run_path(run)));
+    a.spec.has_default_max_restarts = true;
+    must(write_file(root / "ends-1", failure("another line\n")));
+    BOOST_TEST(supervise(a) == 1);
+    BOOST_TEST(end_of(2).message.find("all 2 restarts are used up") != std::string::npos, end_of(2).message);
 }
 
 BOOST_AUTO_TEST_CASE(a_log_line_can_forbid_the_restart) {

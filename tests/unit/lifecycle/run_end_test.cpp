@@ -501,6 +501,40 @@ constexpr Row table[] = {
          f.shares_node = true;
      },
      Cause::failed, NextAction::requeue},
+    {"a failure in the same way as before ends the trial",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 1;
+         f.repeats_failure = f.has_default_max_restarts = true;
+     },
+     Cause::failed, NextAction::stop},
+    {"a failure in the same way as before is repeated as often as the user has set",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.restarts = 1;
+         f.repeats_failure = true;
+     },
+     Cause::failed, NextAction::restart_in_place},
+    {"a failure in the same way after progress is restarted",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.repeats_failure = f.has_default_max_restarts = f.has_progressed = true;
+     },
+     Cause::failed, NextAction::restart_in_place},
+    {"a failure in the same way because of a node is no failure of the trial",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.repeats_failure = f.has_default_max_restarts = true;
+         f.bad_nodes = {{"n1"}, "Slurm has lost", true, true, false};
+     },
+     Cause::node_failed, NextAction::restart_in_place},
+    {"a line of slurm.setup that fails is not repeated on its node",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.setup_failure = "on n1, line 1 of slurm.setup failed with exit code 1: false";
+         f.bad_nodes = {{"n1"}, "slurm.setup fails on", false, false, true, false, true};
+     },
+     Cause::failed, NextAction::stop},
     {"a bad node, and one to spare",
      [](RunFacts& f) {
          f.step_exit_code = 1;

@@ -44,7 +44,7 @@ Result<std::string> choose_hosts(BatchJob const& batch_job, Hosts const& bad) {
 void remember_bad_nodes(BatchJob const& batch_job, SupervisorContext const& context,
                         lifecycle::RunOutcome const& outcome) {
     auto const& spec = batch_job.spec;
-    if (outcome.bad_hosts.empty()) return;
+    if (outcome.bad_hosts.empty() || outcome.is_bad_for_trial_only) return;
     for (auto const& host : outcome.bad_hosts) {
         auto const remembered = journal::remember_bad_node(
             RootLayout(spec.root), {host, spec.id, context.clock.now(), outcome.message});

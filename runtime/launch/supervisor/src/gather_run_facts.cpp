@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "progress_files.hpp"
+#include "quick_failure.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -55,13 +56,18 @@ std::string_view last_line_of(std::string_view output) {
     return found == lines.rend() ? std::string_view() : trim(*found);
 }
 
-/// The line of slurm.setup that failed first, with its node and the end of its output; empty if none did.
-std::string find_setup_failure(RunLayout const& run) {
-    auto const ends = journal::load_rank_failures(run);
-    auto const first = ends ? first_to_fail(*ends) : std::nullopt;
-    if (!first || first->setup_failure.empty()) return "";
-    auto const output = last_line_of(first->last_output);
-    return fmt::format("on {}, {}{}", first->host, first->setup_failure,
+/// The failures of lines of slurm.setup on the run's nodes, that of the first node first.
+std::vector<RankFailure> find_setup_failures(RunLayout const& run) {
+    auto failures = journal::load_rank_failures(run).value_or(std::vector<RankFailure>());
+    std::erase_if(failures, [](auto const& failure) { return failure.setup_failure.empty(); });
+    std::ranges::stable_sort(failures, {}, [](auto const& failure) { return failure.time.microseconds; });
+    return failures;
+}
+
+/// A line of slurm.setup that failed, with its node and the end of its output.
+std::string describe_setup_failure(RankFailure const& failure) {
+    auto const output = last_line_of(failure.last_output);
+    return fmt::format("on {}, {}{}", failure.host, failure.setup_failure,
                        output.empty() ? "" : fmt::format(" ({})", output));
 }
 
@@ -159,8 +165,35 @@ private:
         DET_TRY(add_failed_nodes());
         if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
         facts_.srun_refusal = find_srun_refusal();
-        facts_.setup_failure = find_setup_failure(run_.record.layout());
-        return Ok{};
+        facts_.has_default_max_restarts = batch_job_.spec.has_default_max_restarts;
+        facts_.repeats_failure = repeats_failure();
+        return add_setup_failure();
+    }
+
+    /// Whether this run failed in the same way as the run before it.
+    bool repeats_failure() const {
+        auto const& id = run_.plan.id;
+        if (id.number <= batch_job_.spec.first_run_of(id.trial.index)) return false;
+        auto const now = context_.clock.now();
+        auto const failure = find_quick_failure(run_.record.layout(), now);
+        return failure && failure == find_quick_failure(
+                                         batch_job_.experiment.trial(id.trial.index).run(id.number - 1), now);
+    }
+
+    /// Adds the first failure of slurm.setup. A line that fails on a node does so again: the next run does
+    /// not use the nodes on which lines failed.
+    Status add_setup_failure() {
+        auto const failures = find_setup_failures(run_.record.layout());
+        if (failures.empty()) return Ok{};
+        facts_.setup_failure = describe_setup_failure(failures.front());
+        if (!facts_.bad_nodes.hosts.empty()) return Ok{};
+        lifecycle::BadNodes bad;
+        for (auto const& failure : failures) {
+            if (!contains(bad.hosts, failure.host)) bad.hosts.push_back(failure.host);
+        }
+        bad.why = "slurm.setup fails on";
+        bad.is_bad_for_trial_only = true;  // the line may be wrong, and not the node
+        return set_bad_nodes(std::move(bad));
     }
 
     Status add_unhealthy_nodes() {
@@ -233,6 +266,8 @@ private:
     Status set_bad_nodes(lifecycle::BadNodes bad) {
         auto all_bad = run_.plan.resume.bad_hosts;
         all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
+        DET_TRY_ASSIGN(auto const excluded, expand_host_list(batch_job_.spec.excluded_nodes));
+        all_bad.insert(all_bad.end(), excluded.begin(), excluded.end());
         auto const needed = batch_job_.spec.shape.nodes;
         DET_TRY_ASSIGN(auto const here, expand_host_list(batch_job_.hosts));
         auto const good_here = std::count_if(here.begin(), here.end(),

@@ -36,6 +36,7 @@ struct BadNodes {
     bool is_enough_elsewhere = false;  // the partition has enough other nodes
     bool is_failure_of_trial = true;   // counts against max_restarts
     bool may_come_back = false;  // if too few other nodes exist, the job waits in the queue for these nodes
+    bool is_bad_for_trial_only = false;  // other trials and experiments may use them
 };
 
 /// What the search knows about a trial.
@@ -75,7 +76,9 @@ struct RunFacts {
     std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty
     std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
-    bool has_begun_before = false;    // an earlier run of the trial has started
+    bool repeats_failure = false;  // the program failed as in the run before: soon, with the same last output
+    bool has_default_max_restarts = false;  // nobody has set restarts_max
+    bool has_begun_before = false;          // an earlier run of the trial has started
     // Whether checkpoints or the files of slurm.progress_glob show the progress of a run
     bool is_progress_visible = false;
     // Consecutive failures before this run that made no progress
@@ -101,7 +104,8 @@ struct RunOutcome {
     Cause cause;
     NextAction next_action;
     std::string message;  // one readable line
-    std::vector<std::string> bad_hosts = {};
+    std::vector<std::string> bad_hosts = {};  // the next run must not use them
+    bool is_bad_for_trial_only = false;       // other trials and experiments may use them
 };
 
 /// Determines the outcome of a run from the facts. An acknowledged preemption is not a failure, unless the
@@ -109,8 +113,9 @@ struct RunOutcome {
 /// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A run
 /// that ends after a notice was preempted, whatever its exit code, unless the program says that it is done,
 /// or ends with 0 and does not see notices. The third such end in a row that looks like a failure and without
-/// visible progress is a failure. If the progress of runs is visible, a trial that fails three
-/// times in a row without progress is stopped even if restarts are left. Pure.
+/// visible progress is a failure. If the progress of runs is visible, a trial that fails three times in a row
+/// without progress is stopped even if restarts are left, and so is a trial that repeats a failure unless
+/// somebody has set max_restarts. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

@@ -94,6 +94,7 @@ struct ExperimentSpec {
     std::uint32_t experiment_seed = 0;
     std::uint32_t trial_count = 1;  // total number of trials of the searcher
     std::uint32_t max_restarts = 5;
+    bool has_default_max_restarts = false;  // neither the user, a template nor the site has set max_restarts
     std::uint32_t preemption_timeout_s = 3600;  // time limit of a trial after the request to stop
     /// Time between Slurm's preemption notice and the end of the job; nullopt: unknown.
     std::optional<std::uint32_t> notice_s = {};
