@@ -89,6 +89,19 @@ BOOST_AUTO_TEST_CASE(a_core_api_trial_is_paused_resumed_and_completes) {
     BOOST_TEST(trained.size() == static_cast<std::size_t>(steps));
 }
 
+BOOST_AUTO_TEST_CASE(metrics_of_all_ranks_are_recorded_with_their_rank) {
+    add_program("reports_in_turn.py");
+    auto const id = create("--config 'entrypoint=python3 reports_in_turn.py' --config slurm.launch=rank");
+    wait_for_state(id, "COMPLETED");
+    auto const trained = ask(fmt::format("trial metrics {} --group training", id));
+    BOOST_REQUIRE(trained.size() == 100u);
+    for (auto const& report : trained)
+        BOOST_TEST(report.at("rank").get<int>() == report.at("steps_completed").get<int>() % 4);
+    BOOST_TEST(ask(fmt::format("trial metrics {} --group validation", id)).size() == 10u);
+    auto const exported = shell(fmt::format("det-tracker export {}", id));
+    BOOST_TEST(std::ranges::count(exported, '\n') == 111, exported);  // with the header
+}
+
 BOOST_AUTO_TEST_CASE(each_node_of_a_profiled_trial_is_sampled) {
     auto const id = create("--config profiling.enabled=true");
     wait_for_state(id, "COMPLETED");

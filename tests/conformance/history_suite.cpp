@@ -483,6 +483,88 @@ Status series_have_the_numbers_of_each_run(HistoryTarget& target) {
     return expect_error(none.error(), codes::no_such_trial);
 }
 
+/// Appends a report to the journal of a rank other than the chief.
+Status append_of_rank(ExperimentLayout const& layout, std::uint32_t run, Rank rank, MetricsReported report) {
+    DET_TRY_ASSIGN(auto journal, journal::JournalWriter::open(layout.trial(0).run(run).rank_journal(rank)));
+    MetricFrameWriter frames(rank);
+    std::vector<Metric> metrics;
+    for (auto const& [name, value] : report.metrics->items()) {
+        if (value.is_number()) metrics.push_back({name, value.get<double>()});
+    }
+    report.rank = rank;
+    if (metrics.size() < report.metrics->size()) return journal.append(report);
+    frames.add(report.time, report.group, report.steps_completed, metrics);
+    for (auto const& record : frames.take()) DET_TRY(journal.append(record));
+    return Ok{};
+}
+
+/// As Determined's example of unmanaged trials reports: the ranks in turn, and the chief no validation.
+Status ranks_report_in_turn(HistoryTarget& target) {
+    auto const spec = example_spec(1);
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    DET_TRY_ASSIGN(auto run, begin_run(layout, 0, 0));
+    for (std::uint64_t step = 0; step < 20; ++step) {
+        MetricsReported const report{UtcTime{static_cast<std::int64_t>(step)}, "training", step,
+                                     Json{{"loss", 1.0 / static_cast<double>(step + 1)}}};
+        DET_TRY(step % 2 == 0 ? run.chief.append(report) : append_of_rank(layout, 0, {1}, report));
+        if (step == 9) DET_TRY(target.refresh());
+    }
+    DET_TRY(append_of_rank(layout, 0, {1}, {UtcTime{30}, "validation", 9, Json{{"loss", 0.5}}}));
+    DET_TRY(append_of_rank(layout, 0, {10}, {UtcTime{31}, "validation", 10, Json{{"loss", 0.25}}}));
+    DET_TRY(append_of_rank(layout, 0, {10}, {UtcTime{32}, "own", 10, Json{{"loss", 1}, {"text", "none"}}}));
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const runs, target.history.load_reports({{1}, 0}));
+    DET_TRY(expect(runs.size() == 1 && runs[0].metrics.size() == 23, "the reports of all ranks"));
+    for (std::size_t step = 0; step < 20; ++step) {
+        auto const& report = runs[0].metrics[step];
+        DET_TRY(expect(report.steps_completed == step, "the reports in the order of their times"));
+        DET_TRY(expect(report.rank.value == static_cast<int>(step % 2), "the rank of a report"));
+    }
+    DET_TRY(expect(runs[0].metrics.back().rank == Rank{10}, "the rank of a report with a text"));
+    DET_TRY_ASSIGN(auto const series,
+                   target.history.load_series({{1}, 0}, "training", "loss", SupersededReports::left_out));
+    DET_TRY(expect(series.at(0).size() == 20, "one curve of both ranks"));
+    DET_TRY(expect_series(target, "loss", SupersededReports::left_out));
+    DET_TRY(expect_curves(target, "loss"));
+    DET_TRY_ASSIGN(auto const best, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(best == journal::BestValidation{0.25, 10}, "the best validation of any rank"));
+    return expect_as_in_journals(target, {1});
+}
+
+/// A metric of a step that several ranks have reported is that of the lowest of them.
+Status the_lowest_rank_counts_for_a_step(HistoryTarget& target) {
+    auto const spec = example_spec(1);
+    DET_TRY_ASSIGN(auto const layout, create(target, spec));
+    for (std::uint32_t number = 0; number < 2; ++number) {
+        RunStarted started;
+        if (number == 1) {
+            started.latest_checkpoint = "00000000-0000-4000-8000-000000000001";
+            started.steps_completed = 2;
+        }
+        DET_TRY_ASSIGN(auto run, begin_run(layout, 0, number, started));
+        for (std::uint64_t step = 1 + 2 * number; step <= 4; ++step) {
+            for (int rank = 2; rank >= 0; --rank) {
+                MetricsReported report{UtcTime{static_cast<std::int64_t>(100 * number + 10 * step) - rank},
+                                       "validation", step, Json{{"loss", 0.5 - 0.1 * rank}}};
+                if (rank == 1) report.metrics = Json{{"loss", 0.0}, {"other", step}};
+                report.group = step == 4 ? "training" : "validation";
+                DET_TRY(rank == 0 ? run.chief.append(report)
+                                  : append_of_rank(layout, number, {rank}, report));
+            }
+        }
+    }
+    DET_TRY(target.refresh());
+    DET_TRY_ASSIGN(auto const best, target.history.load_best_validation({{1}, 0}, spec));
+    DET_TRY(expect(best == journal::BestValidation{0.5, 1}, "the chief's value"));
+    DET_TRY_ASSIGN(auto const others,
+                   target.history.load_series({{1}, 0}, "validation", "other", SupersededReports::left_out));
+    DET_TRY(expect(others.at(0).size() == 2 && others.at(1).size() == 1, "what only another rank has"));
+    DET_TRY(expect_series(target, "loss", SupersededReports::left_out));
+    DET_TRY(expect_series(target, "loss", SupersededReports::included));
+    DET_TRY(expect_curves(target, "loss"));
+    return expect_as_in_journals(target, {1});
+}
+
 Status the_best_validation_is_by_the_metric_of_the_specification(HistoryTarget& target) {
     auto spec = example_spec(1);
     DET_TRY_ASSIGN(auto const layout, create(target, spec));
@@ -594,6 +676,8 @@ constexpr std::array cases{
     DET_CASE(repeated_steps_are_superseded_and_never_the_best),
     DET_CASE(series_have_the_numbers_of_each_run),
     DET_CASE(curves_of_many_reports_are_those_of_the_journals),
+    DET_CASE(ranks_report_in_turn),
+    DET_CASE(the_lowest_rank_counts_for_a_step),
     DET_CASE(the_best_validation_is_by_the_metric_of_the_specification),
     DET_CASE(the_best_validations_of_all_trials_are_listed),
     DET_CASE(rungs_are_sorted_by_trial),

@@ -102,6 +102,10 @@ class RunCase(Case):
             timeout=TIME_LIMIT_S,
         ).stdout
 
+    def rank_metrics(self, run=0):
+        """The reports of metrics of all ranks, in the order of their times."""
+        return [json.loads(line) for line in self.control("rank-metrics", str(run)).splitlines()]
+
     def records(self, run=0, kind=None):
         records = [json.loads(line) for line in self.control("records", str(run)).splitlines()]
         return [record for record in records if kind is None or record["record"] == kind]

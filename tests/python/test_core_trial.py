@@ -94,6 +94,31 @@ class Trial(RunCase):
         self.assertEqual(self.records(kind="status")[0]["status"], "warming up")
         self.assertEqual(self.records(kind="alert")[0]["level"], "warn")
 
+    def test_metrics_of_all_ranks_are_recorded_with_their_rank(self):
+        # As Determined's example unmanaged/3_torch_distributed.py: the ranks report in turn.
+        self.run_ranks(
+            """
+            with det.core.init(distributed=connect()) as context:
+                for step in range(100):
+                    if step % size == rank:
+                        context.train.report_training_metrics(step, {"loss": 1 / (step + 1), "rank": rank})
+                        if (step + 1) % 10 == 0:
+                            context.train.report_validation_metrics(step, {"loss": step, "note": "x"})
+                    context.distributed.allgather(None)
+                context.train.report_training_metrics(100, {"loss": 0})  # the same step on each rank
+                context.train.report_progress(1.0)
+            """,
+            2,
+        )
+        metrics = self.rank_metrics()
+        self.assertEqual([each["group"] for each in metrics].count("validation"), 10)
+        training = [each for each in metrics if each["group"] == "training"]
+        self.assertEqual(sorted(each["steps_completed"] for each in training), list(range(100)) + [100, 100])
+        for each in training[:100]:
+            self.assertEqual(each.get("rank", 0), each["metrics"]["rank"])
+        self.assertEqual(sorted(each.get("rank", 0) for each in training[100:]), [0, 1])
+        self.assertEqual({each["rank"] for each in metrics if each["group"] == "validation"}, {1})
+
     def test_a_number_of_batches_that_is_out_of_range_is_refused(self):
         self.run_ranks(
             """

@@ -6,6 +6,7 @@
 //                                       UUID if it is given
 //   test_run raise DIRECTORY            raises the preemption notice
 //   test_run records DIRECTORY RUN      prints the chief's journal, one record a line
+//   test_run rank-metrics DIRECTORY RUN   prints the metrics of all ranks, one report a line
 // A program joins it with DET_RUN_DIR=DIRECTORY/node and DET_RUN_PATH=DIRECTORY/trials/0/runs/RUN.
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
@@ -64,7 +65,8 @@ Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::st
 }
 
 Status run(std::vector<std::string> const& words) {
-    if (words.size() < 2) return Error{codes::usage, "test_run make|again|raise|records DIRECTORY ..."};
+    if (words.size() < 2)
+        return Error{codes::usage, "test_run make|again|raise|records|rank-metrics DIRECTORY ..."};
     auto const& command = words[0];
     fs::path const root(words[1]);
     auto const argument = words.size() > 2 ? words[2] : std::string();
@@ -87,6 +89,16 @@ Status run(std::vector<std::string> const& words) {
         return Ok{};
     }
     DET_TRY_ASSIGN(auto const journal, journal::load_journal(root / "trials/0/runs" / argument / "journal"));
+    if (command == "rank-metrics") {
+        std::vector<MetricsReported> chief;
+        for (auto const& record : journal.records) {
+            if (auto const* report = std::get_if<MetricsReported>(&record)) chief.push_back(*report);
+        }
+        DET_TRY_ASSIGN(auto others, journal::load_other_ranks(RunLayout(root / "trials/0/runs" / argument)));
+        for (auto const& report : journal::merge_ranks(std::move(chief), std::move(others)))
+            std::cout << to_line(to_json(Record(report))) << '\n';
+        return Ok{};
+    }
     for (auto const& record : journal.records) std::cout << to_line(to_json(record)) << '\n';
     return Ok{};
 }

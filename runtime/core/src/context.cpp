@@ -115,6 +115,11 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
         data.reporter =
             std::make_unique<telemetry::Reporter>(*std::move(run.journal), data.clock, std::move(reporting));
     }
+    if (data.in_experiment() && !data.distributed.is_chief()) {
+        auto const rank = data.distributed.rank();
+        data.rank_reports = std::make_unique<RankReports>(RunLayout(data.info->run_path).rank_journal(rank),
+                                                          rank, data.clock, data.warn);
+    }
     if (run.notice) data.notice.emplace(*std::move(run.notice));
     data.term_handler = std::move(run.term_handler);
     data.job_end = find_job_end(options.environment, data.clock);
@@ -212,8 +217,7 @@ Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
     auto const timed = parts_->train.report_timings();
     auto const acknowledged = parts_->data.retry_acknowledgement();
-    auto const& reporter = parts_->data.reporter;
-    auto const reported = reporter ? reporter->close() : Status(Ok{});
+    auto const reported = parts_->data.close_reports();
     DET_TRY(parts_->data.distributed.barrier());
     stop_recording_lost_peers(parts_->lost_peer_file);
     parts_->data.term_handler.reset();
@@ -241,6 +245,20 @@ std::optional<std::chrono::steady_clock::time_point> ContextData::killed_at() co
         }
     }
     return earliest;
+}
+
+Result<telemetry::Reporter*> ContextData::metrics_reporter() const {
+    return rank_reports ? rank_reports->require() : Result<telemetry::Reporter*>(reporter.get());
+}
+
+Status ContextData::flush_reports() const {
+    if (rank_reports) return rank_reports->flush();
+    return reporter ? reporter->flush() : Status(Ok{});
+}
+
+Status ContextData::close_reports() const {
+    if (rank_reports) return rank_reports->close();
+    return reporter ? reporter->close() : Status(Ok{});
 }
 
 Status ContextData::acknowledge_preemption() {

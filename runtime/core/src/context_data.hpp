@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 
+#include "rank_reports.hpp"
+
 namespace det::core {
 
 /// The data that all parts of a Context share.
@@ -25,6 +27,7 @@ struct ContextData {
     std::unique_ptr<preemption::TermHandler> term_handler = nullptr;    // in a run, until close()
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};
+    std::unique_ptr<RankReports> rank_reports = nullptr;  // on other ranks, in an experiment
 
     bool is_preempted = false;  // should_preempt() has returned true on this rank
     bool is_preemption_acknowledged = false;
@@ -38,6 +41,12 @@ struct ContextData {
     Status require_newest() const;
     /// Whether the ranks are to stop: this rank's node has a notice, or the ranks have agreed to stop.
     bool has_notice() const { return is_preempted || (notice && notice->is_raised()); }
+    /// The reporter of this rank's metrics; nullptr outside of an experiment.
+    Result<telemetry::Reporter*> metrics_reporter() const;
+    /// Writes the reports of this rank that were made before.
+    Status flush_reports() const;
+    /// Writes all reports of this rank. Nothing writes later ones.
+    Status close_reports() const;
     /// Records the acknowledgement of a preemption. Does nothing if it is recorded already, or if this rank
     /// writes no journal.
     Status acknowledge_preemption();

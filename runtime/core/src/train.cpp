@@ -44,26 +44,27 @@ Status Train::report_validation_metrics(std::uint64_t steps_completed, nlohmann:
 
 Status Train::report_metrics(std::string_view group, std::uint64_t steps_completed,
                              std::span<Metric const> metrics) {
-    DET_TRY(require_chief(data_, "report_metrics"));
     DET_TRY(check_report(group, steps_completed));
-    if (data_.reporter) data_.reporter->report(data_.clock.now(), group, steps_completed, metrics);
+    DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
+    if (reporter != nullptr) reporter->report(data_.clock.now(), group, steps_completed, metrics);
     return Ok{};
 }
 
 Status Train::report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics) {
-    DET_TRY(require_chief(data_, "report_metrics"));
     if (!metrics.is_object()) return Error{codes::misuse, not_a_map};
     MetricList numbers;
     if (find_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
     DET_TRY(check_report(group, steps_completed));
     name_non_finite(metrics);
-    return report_record(
-        MetricsReported{data_.clock.now(), std::move(group), steps_completed, std::move(metrics)});
+    DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
+    if (reporter == nullptr) return Ok{};
+    reporter->report(encode_record(MetricsReported{data_.clock.now(), std::move(group), steps_completed,
+                                                   std::move(metrics), data_.distributed.rank()}));
+    return Ok{};
 }
 
 Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_completed,
                                   std::string_view metrics) {
-    DET_TRY(require_chief(data_, "report_metrics"));
     MetricList numbers;
     if (parse_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
     auto parsed = Json::parse(metrics, nullptr, false);
@@ -99,7 +100,7 @@ Status Train::report_progress(double progress) {
     return report_record(ProgressReported{data_.clock.now(), progress});
 }
 
-Status Train::flush() const { return data_.reporter ? data_.reporter->flush() : Status(Ok{}); }
+Status Train::flush() const { return data_.flush_reports(); }
 
 Status Train::report_early_exit(EarlyExit reason) {
     DET_TRY(require_chief(data_, "report_early_exit"));

@@ -11,7 +11,7 @@ Status MetricJournal::write() {
     for (auto const& frame : frames_.take()) {
         auto written = journal_.append(frame);
         if (written) continue;
-        frames_ = {};  // later frames need their schemas again
+        frames_ = MetricFrameWriter();  // later frames need their schemas again
         return written;
     }
     return Ok{};

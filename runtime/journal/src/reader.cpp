@@ -75,6 +75,33 @@ Result<JournalContents> salvage_journal(std::filesystem::path const& path, std::
     return contents;
 }
 
+std::optional<Rank> rank_of_journal(std::string_view name) {
+    constexpr std::string_view prefix = "journal-";
+    if (!name.starts_with(prefix)) return std::nullopt;
+    auto const number = parse_integer<int>(name.substr(prefix.size()));
+    return number && *number > 0 ? std::optional(Rank{*number}) : std::nullopt;
+}
+
+Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::string const& only_group) {
+    std::vector<Rank> ranks;
+    DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
+    for (auto const& name : names) {
+        if (auto const rank = rank_of_journal(name)) ranks.push_back(*rank);
+    }
+    std::ranges::sort(ranks);
+    std::vector<RankMetrics> of_ranks;
+    for (auto const rank : ranks) {
+        DET_TRY_ASSIGN(auto journal, load_journal(run.rank_journal(rank), only_group));
+        auto& own = of_ranks.emplace_back();
+        for (auto& record : journal.records) {
+            if (auto* const report = std::get_if<MetricsReported>(&record))
+                own.reports.push_back(std::move(*report));
+            if (auto const* dropped = std::get_if<ReportsDropped>(&record)) own.dropped += dropped->count;
+        }
+    }
+    return of_ranks;
+}
+
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes) {
     UniqueFd const fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && errno == ENOENT) return std::string();

@@ -12,6 +12,10 @@ void RunBeginning::add(Record const& record) {
     }
 }
 
+void RunBeginning::add(std::vector<MetricsReported> const& reports) {
+    for (auto const& report : reports) first_steps.try_emplace(report.group, report.steps_completed);
+}
+
 bool CutOff::supersedes(std::string_view group, std::uint64_t steps_completed) const {
     auto const first = first_superseded_step(group);
     return first != none && steps_completed >= first;

@@ -24,10 +24,13 @@ constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size
 [[maybe_unused]] constexpr std::size_t column_limit = 1 << 20;  // used in an assertion only
 
-std::string render_schema(std::uint32_t id, std::string_view group, std::span<Metric const> metrics) {
+std::string render_schema(std::uint32_t id, Rank rank, std::string_view group,
+                          std::span<Metric const> metrics) {
     auto columns = Json::array();
     for (auto const& metric : metrics) columns.push_back({metric.name, to_string(metric.type)});
-    return to_line(Json{{"id", id}, {"group", group}, {"columns", std::move(columns)}});
+    Json schema{{"id", id}, {"group", group}, {"columns", std::move(columns)}};
+    if (rank != Rank{}) schema["rank"] = rank.value;
+    return to_line(schema);
 }
 
 std::uint32_t id_in(Json const& schema) {
@@ -64,7 +67,7 @@ MetricsReported to_record(MetricReportView const& report) {
     auto const& columns = report.schema.columns;
     for (std::size_t i = 0; i < columns.size(); ++i)
         metrics[columns[i].name] = metric_to_json(report.value(i), columns[i].type);
-    return {report.time, report.schema.group, report.steps_completed, std::move(metrics)};
+    return {report.time, report.schema.group, report.steps_completed, std::move(metrics), report.schema.rank};
 }
 
 void MetricFrameWriter::add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
@@ -100,7 +103,7 @@ std::uint32_t MetricFrameWriter::require_schema(std::string_view group, std::spa
     if (ids_.size() == schema_limit) ids_.clear();
     auto const id = static_cast<std::uint32_t>(ids_.size());
     ids_.emplace(key_, id);
-    records_.push_back({RecordType::metric_schema, render_schema(id, group, metrics)});
+    records_.push_back({RecordType::metric_schema, render_schema(id, rank_, group, metrics)});
     return id;
 }
 
@@ -118,7 +121,7 @@ Status MetricFrameReader::add_schema(std::string_view payload) {
     DET_TRY_ASSIGN(
         auto schema, decode_json("metric-schema", [&] {
             auto const json = Json::parse(payload);
-            MetricSchema read{json.at("group"), {}};
+            MetricSchema read{json.at("group"), {}, Rank{json.value("rank", 0)}};
             for (auto const& column : json.at("columns")) {
                 auto const type = column.at(1).get<std::string>();
                 auto const found = std::ranges::find(type_names, type);

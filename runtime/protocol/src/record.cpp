@@ -98,14 +98,17 @@ Record ended_from_json(Json const& json) {
 
 Json metrics_to_json(Record const& record) {
     auto const& r = std::get<MetricsReported>(record);
-    return {{"time", format_utc(r.time)},
-            {"group", r.group},
-            {"steps_completed", r.steps_completed},
-            {"metrics", r.metrics}};
+    Json json{{"time", format_utc(r.time)},
+              {"group", r.group},
+              {"steps_completed", r.steps_completed},
+              {"metrics", r.metrics}};
+    if (r.rank != Rank{}) json["rank"] = r.rank.value;
+    return json;
 }
 
 Record metrics_from_json(Json const& json) {
-    return MetricsReported{time_from(json), json.at("group"), json.at("steps_completed"), json.at("metrics")};
+    return MetricsReported{time_from(json), json.at("group"), json.at("steps_completed"), json.at("metrics"),
+                           Rank{json.value("rank", 0)}};
 }
 
 Json checkpoint_to_json(Record const& record) {

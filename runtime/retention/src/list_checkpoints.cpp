@@ -16,13 +16,6 @@
 namespace det::retention {
 namespace {
 
-std::optional<double> number_in(Json const& metrics, std::string const& name) {
-    auto const found = metrics.find(name);
-    if (found == metrics.end() || !found->is_number()) return std::nullopt;
-    auto const value = found->get<double>();
-    return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 /// Asks the store for manifests. After the store has not answered once, it is not asked again.
 class PresenceCheck {
 public:
@@ -57,11 +50,10 @@ private:
 using Validations = std::map<std::uint64_t, double>;  // by step; as in Determined, the first one counts
 
 Result<Validations> load_validations(TrialLayout const& trial, std::string const& metric) {
-    DET_TRY_ASSIGN(auto const reports, journal::load_validations(trial, 0));
+    DET_TRY_ASSIGN(auto const values, journal::load_validations(trial, 0, metric));
     Validations validations;
-    for (auto const& report : reports) {
-        if (auto const value = number_in(report.metrics, metric))
-            validations.emplace(report.steps_completed, *value);
+    for (auto const& [steps, value] : values) {
+        if (std::isfinite(value)) validations.emplace(steps, value);
     }
     return validations;
 }

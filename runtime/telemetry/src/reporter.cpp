@@ -17,6 +17,7 @@ Reporter::Reporter(journal::JournalWriter journal, Clock& clock, ReporterOptions
       options_(std::move(options)),
       ring_(options_.capacity_bytes),
       journal_(std::move(journal)),
+      metrics_(options_.rank),
       owner_(::getpid()),
       thread_(
           start_thread("det-reports", [this](std::stop_token const& stop) { write_periodically(stop); })) {}

@@ -67,11 +67,12 @@ Result<Json> load_validation(tracker::history::History& history, TrialId trial, 
     DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
     auto metrics = Json::object();
     for (auto const& run : runs) {
+        journal::LowestRanks const lowest(run.metrics);
         for (auto const& report : run.metrics) {
             if (report.group != "validation" || report.steps_completed != step || run.is_superseded(report))
                 continue;
             for (auto const& [name, value] : report.metrics->items()) {
-                if (find_number(value)) metrics[name] = value;
+                if (find_number(value) && lowest.counts(report, name)) metrics[name] = value;
             }
         }
     }

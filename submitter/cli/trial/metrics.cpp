@@ -1,5 +1,6 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/journal/merge_ranks.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -29,6 +30,22 @@ struct ShownReport {
 
 /// Group and name of a metric.
 using MetricKey = std::pair<std::string, std::string>;
+
+/// Removes the values of ranks where a lower rank has reported the step, because a curve has one value for a
+/// step.
+void leave_lowest_ranks(tracker::history::RunReports& run) {
+    journal::LowestRanks const lowest(run.metrics);
+    for (auto& report : run.metrics) {
+        auto counted = Json::object();
+        for (auto const& [name, value] : report.metrics->items())
+            if (lowest.counts(report, name)) counted[name] = value;
+        report.metrics = std::move(counted);
+    }
+}
+
+bool has_other_ranks(std::vector<ShownReport> const& reports) {
+    return std::ranges::any_of(reports, [](auto const& shown) { return shown.report.rank != Rank{}; });
+}
 
 /// The reports as curves: one plot for each metric, with a curve for each trial that has numbers.
 struct Plot {
@@ -82,6 +99,7 @@ private:
             DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(text));
             DET_TRY_ASSIGN(auto runs, history->load_reports(id));
             for (auto& run : runs) {
+                if (plot_) leave_lowest_ranks(run);
                 for (auto& report : run.metrics) {
                     for (auto const& [name, value] : report.metrics->items())
                         reported.emplace(report.group, name);
@@ -132,6 +150,7 @@ private:
                               {"steps_completed", shown.report.steps_completed},
                               {"time", format_utc(shown.report.time)},
                               {"superseded", shown.is_superseded},
+                              {"rank", shown.report.rank.value},
                               {"metrics", metrics_of(shown)}});
         }
         return answer;
@@ -142,6 +161,7 @@ private:
         std::vector<std::string> header{"trial", "run",    "group", "steps_completed",
                                         "time",  "metric", "value"};
         if (all_runs_) header.push_back("superseded");
+        header.push_back("rank");
         Table table(std::move(header));
         for (auto const& shown : reports) {
             auto const metrics = metrics_of(shown);
@@ -155,6 +175,7 @@ private:
                                              name,
                                              value.is_string() ? value.get<std::string>() : to_line(value)};
                 if (all_runs_) row.push_back(shown.is_superseded ? "true" : "false");
+                row.push_back(std::to_string(shown.report.rank.value));
                 table.add(std::move(row));
             }
         }
@@ -162,9 +183,10 @@ private:
     }
 
     std::string as_table(std::vector<ShownReport> const& reports) const {
-        bool const has_trials = ids_.size() > 1;
+        bool const has_trials = ids_.size() > 1, has_ranks = has_other_ranks(reports);
         std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
         if (has_trials) header.insert(header.begin(), "Trial ID");
+        if (has_ranks) header.insert(header.end() - 1, "Rank");
         if (all_runs_) header.push_back("Superseded");
         Table table(std::move(header));
         for (auto const& shown : reports) {
@@ -178,6 +200,7 @@ private:
                                          std::to_string(shown.report.steps_completed),
                                          short_time(shown.report.time), text};
             if (has_trials) row.insert(row.begin(), to_string(shown.trial));
+            if (has_ranks) row.insert(row.end() - 1, std::to_string(shown.report.rank.value));
             if (all_runs_) row.push_back(shown.is_superseded ? "yes" : "");
             table.add(std::move(row));
         }

@@ -82,6 +82,7 @@ BOOST_AUTO_TEST_CASE(metrics_of_all_runs_are_listed) {
                                    {"steps_completed", 150},
                                    {"time", "2026-11-21T12:15:00.000000Z"},
                                    {"superseded", false},
+                                   {"rank", 0},
                                    {"metrics", {{"loss", 0.25}}}}));
 }
 
@@ -117,16 +118,38 @@ BOOST_AUTO_TEST_CASE(metrics_of_several_trials_are_listed_and_drawn) {
     BOOST_TEST(contains(out, "\n5.0      | 0   | training | 50    | 2026-11-21 12:02:00Z | loss=NaN\n"), out);
     BOOST_TEST(run("trial metrics 5 --csv") == 0);
     BOOST_TEST(out ==
-               "trial,run,group,steps_completed,time,metric,value\n"
-               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,\"a,b\",1\n"
-               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,loss,NaN\n"
-               "5.0,0,training,150,2026-11-21T12:02:00.000000Z,loss,0.75\n");
+               "trial,run,group,steps_completed,time,metric,value,rank\n"
+               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,\"a,b\",1,0\n"
+               "5.0,0,training,50,2026-11-21T12:02:00.000000Z,loss,NaN,0\n"
+               "5.0,0,training,150,2026-11-21T12:02:00.000000Z,loss,0.75,0\n");
     BOOST_TEST(ask("trial metrics 1 5 --metric loss").size() == 4u);
     BOOST_TEST(run("trial metrics 1 5 --metric loss --plot") == 0);
     check_golden("cli/trial_metrics_plot.txt", out);
     BOOST_TEST(run("trial metrics 1 --metric note --plot") == 0);
     BOOST_TEST(err == "no numbers to draw\n");
     BOOST_TEST(run("trial metrics 1 --csv --plot") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(metrics_of_all_ranks_are_listed) {
+    auto const layout = create_example(root, 5);
+    start_run(layout, 0, 1);
+    auto chief = report(layout, 0);
+    must(chief.append(MetricsReported{minute(2), "training", 50, Json{{"loss", 0.5}}}));
+    auto other = must(journal::JournalWriter::create(layout.trial(0).run(0).rank_journal({1})));
+    must(other.append(MetricsReported{minute(1), "training", 50, Json{{"loss", 2.5}}, Rank{1}}));
+    must(other.append(MetricsReported{minute(3), "training", 51, Json{{"loss", 0.25}}, Rank{1}}));
+    BOOST_TEST(run("trial metrics 5") == 0);
+    BOOST_TEST(contains(out, "Run | Group    | Steps | Time                 | Rank | Metrics"), out);
+    BOOST_TEST(contains(out, "\n0   | training | 50    | 2026-11-21 12:01:00Z | 1    | loss=2.5\n"), out);
+    BOOST_TEST(run("trial metrics 5 --csv") == 0);
+    BOOST_TEST(contains(out, "5.0,0,training,51,2026-11-21T12:03:00.000000Z,loss,0.25,1\n"), out);
+    auto const metrics = ask("trial metrics 5");
+    BOOST_REQUIRE(metrics.size() == 3u);
+    BOOST_TEST(metrics[1]["rank"] == 0);
+    BOOST_TEST(metrics[2]["rank"] == 1);
+    // A curve has the chief's value of step 50.
+    BOOST_TEST(run("trial metrics 5 --plot") == 0);
+    BOOST_TEST(!contains(out, "2.5"), out);
 }
 
 BOOST_AUTO_TEST_CASE(superseded_metrics_are_shown_only_if_asked_for) {

@@ -41,12 +41,17 @@ struct Fixture : RunFixture {
             reporter = std::make_unique<telemetry::Reporter>(std::move(writer), clock);
         }
         auto store = std::make_unique<checkpoint::SharedFsStore>(directory / "checkpoints");
-        return ContextData{clock,
-                           std::move(loaded),
-                           std::move(context),
-                           std::move(store),
-                           std::move(reporter),
-                           std::move(notice)};
+        ContextData data{clock,
+                         std::move(loaded),
+                         std::move(context),
+                         std::move(store),
+                         std::move(reporter),
+                         std::move(notice)};
+        if (rank != 0) {
+            data.rank_reports = std::make_unique<RankReports>(run.rank_journal({rank}), Rank{rank}, clock,
+                                                              std::function<void(std::string const&)>());
+        }
+        return data;
     }
 
     void run_contexts(std::function<Status(ContextData&)> const& body) {
@@ -127,6 +132,32 @@ BOOST_AUTO_TEST_CASE(with_workers_ask_master_no_rank_waits) {
     });
 }
 
+BOOST_AUTO_TEST_CASE(metrics_of_each_rank_are_recorded_with_the_rank) {
+    must(remove_tree(run.chief_journal()));
+    run_contexts([&](ContextData& data) -> Status {
+        Train train(data);
+        auto const rank = data.distributed.rank().value;
+        if (rank == 2) return Ok{};  // a rank that reports nothing makes no journal
+        std::array<Metric, 1> const metrics{{{"loss", static_cast<double>(rank)}}};
+        DET_TRY(train.report_metrics("training", 5, metrics));
+        DET_TRY(train.report_metrics_text("validation", 6, R"({"loss": 1.5, "text": "none"})"));
+        DET_TRY(train.flush());
+        auto const journal = journal::load_journal(rank == 0 ? run.chief_journal() : run.rank_journal({1}));
+        if (!journal) return journal.error();
+        std::vector<MetricsReported> reports;
+        for (auto const& record : journal->records) {
+            if (auto const* report = std::get_if<MetricsReported>(&record)) reports.push_back(*report);
+        }
+        DET_TRY(expect(reports.size() == 2, "both reports, after flush()"));
+        for (auto const& report : reports) DET_TRY(expect(report.rank.value == rank, "the rank"));
+        DET_TRY(train.report_training_metrics(7, Json{{"loss", 2}}));
+        return data.close_reports();
+    });
+    BOOST_TEST(must(journal::load_journal(run.rank_journal({1}))).records.size() == 3u);
+    BOOST_TEST(!path_exists(run.rank_journal({2})));
+    BOOST_TEST(records().size() == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
     run_contexts([](ContextData& data) -> Status {
         bool const is_chief = data.distributed.is_chief();
@@ -134,9 +165,9 @@ BOOST_AUTO_TEST_CASE(only_the_chief_reports_and_stores) {
         Checkpoint checkpoint(data);
         bool called = false;
         auto const results = {
-            train.report_training_metrics(1, Json::object()),
-            train.report_validation_metrics(1, Json::object()),
             train.report_progress(0.5),
+            train.set_status("busy"),
+            train.report_early_exit(EarlyExit::invalid_hp),
             [&]() -> Status {
                 DET_TRY(checkpoint.store(1, Json::object(), [&](auto const&) {
                     called = true;

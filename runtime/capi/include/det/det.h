@@ -405,12 +405,13 @@ DET_API void det_preempt_wrap_handler_of_child(void);
 
 /** Reports metrics of training.
  *
- * For all calls of this group: they are for the chief only ("misuse" on other ranks), unless their comment
- * says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress, status and
- * alerts are queued for a thread that writes them, unless one is larger than 1 MiB; the other reports wait
- * for write(2).
- * \param steps_completed batches since the beginning of the trial
- * \param metrics a JSON object: names to values */
+ * For all calls of this group: any rank may report metrics, and has a journal of its own. Curves, best values
+ * and checkpoints take the value of the lowest rank that has reported a metric for a step; a search is
+ * decided by the chief's reports. The other reports are for the chief only ("misuse" on other ranks), unless
+ * their comment says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress,
+ * status and alerts are queued for a thread that writes them, unless one is larger than 1 MiB; the other
+ * reports wait for write(2). \param steps_completed batches since the beginning of the trial \param metrics a
+ * JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
                                                      const char* metrics);
 /** Reports metrics of validation. */
@@ -432,8 +433,8 @@ DET_API det_status det_train_report_numbers(det_context* context, const char* gr
 DET_API det_status det_train_report_mean(det_context* context, const char* group, uint64_t steps_completed,
                                          const char* const* names, const double* values, size_t count,
                                          double* means);
-/** Writes all queued reports to the journal. Otherwise a thread does so every 50 ms, and they are written
- * before the record of a checkpoint. Does nothing on ranks other than the chief. */
+/** Writes all queued reports of this rank to its journal. Otherwise a thread does so every 50 ms, and those
+ * of the chief are written before the record of a checkpoint. */
 DET_API det_status det_train_flush(det_context* context);
 /** The totals of a named span: how often this process has passed through it, and for how long. Valid until
  * the process ends. */

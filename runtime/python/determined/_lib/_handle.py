@@ -219,7 +219,7 @@ class Handle:
     def acknowledge_preemption(self) -> None:
         self._library.check(self._library.det_preempt_acknowledge(self._pointer))
 
-    # Reports. Only the chief may call them, except report_mean() and flush_reports().
+    # Reports. Any rank may report metrics and flush; the other reports are the chief's.
 
     def report_metrics(self, group: str, steps_completed: int, metrics: str) -> None:
         status = self._library.det_train_report_metrics(

@@ -26,7 +26,9 @@ _EARLY_EXITS = [EarlyExitReason.INVALID_HP, EarlyExitReason.USER_REQUESTED_STOP]
 
 
 class TrainContext:
-    """Obtained from `Context.train`. Reports of the chief are written; those of other ranks are only logged."""
+    """Obtained from `Context.train`. Metrics of any rank are written, with the number of the rank. Curves, best
+    values and checkpoints take the value of the lowest rank that has reported a metric for a step; a search is
+    decided by the chief's reports. All other reports are the chief's; those of other ranks are only logged."""
 
     def __init__(self, distributed: DistributedContext, is_on_cluster: bool = False, uploads: bool = True) -> None:
         self._distributed = distributed
@@ -34,7 +36,6 @@ class TrainContext:
         self._is_chief = distributed.rank == 0
         self._writes_tensorboard = uploads
         self._has_exited_early = False
-        self._has_warned = False
         self._timings: Optional[Timings] = None
         self._last_steps = 0
 
@@ -178,14 +179,12 @@ class TrainContext:
         logger.log(logging.INFO if self._is_on_cluster else logging.DEBUG, text, *arguments)
 
     def _report(self, group: str, steps_completed: int, metrics: Dict[str, Any]) -> None:
-        if self._is_on_cluster and self._is_chief:
-            self._distributed._handle().report_metrics(group, steps_completed, encode(metrics))
-            self._last_steps = steps_completed
-            if self._timings is not None and self._timings.is_due():
-                self._report_timings()
-        elif self._is_on_cluster and not self._has_warned:
-            self._has_warned = True
-            logger.warning("metrics of rank %d are ignored: only those of rank 0 are written", self._distributed.rank)
+        if not self._is_on_cluster:
+            return
+        self._distributed._handle().report_metrics(group, steps_completed, encode(metrics))
+        self._last_steps = steps_completed
+        if self._is_chief and self._timings is not None and self._timings.is_due():
+            self._report_timings()
 
     def _report_timings(self) -> None:
         metrics = self._timings.take() if self._timings is not None else None

@@ -3,6 +3,7 @@
 #include <det/telemetry/event_file.hpp>
 
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 #include <optional>
 
@@ -18,6 +19,11 @@ std::optional<double> to_number(Json const& json) {
     if (json == "Infinity") return HUGE_VAL;
     if (json == "-Infinity") return -HUGE_VAL;
     return std::nullopt;
+}
+
+/// The name of a metric in an event file, which has no ranks. Each rank has curves of its own.
+std::string name_of(std::string const& metric, Rank rank) {
+    return rank == Rank{} ? metric : fmt::format("{} [rank={}]", metric, rank.value);
 }
 
 /// The open event file: that of the run whose reports are being written.
@@ -58,10 +64,14 @@ Status export_event_files(history::History& history, std::span<TrialId const> tr
         DET_TRY(
             visit_reports(history, trial, options,
                           [&](history::RunReports const& run, MetricsReported const& report, bool) -> Status {
+                              std::deque<std::string> names;
                               std::vector<Metric> metrics;
-                              for (auto const& entry : report.metrics->items())
-                                  if (auto const number = to_number(entry.value()))
-                                      metrics.push_back({entry.key(), *number});
+                              for (auto const& entry : report.metrics->items()) {
+                                  auto const number = to_number(entry.value());
+                                  if (!number) continue;
+                                  names.push_back(name_of(entry.key(), report.rank));
+                                  metrics.push_back({names.back(), *number});
+                              }
                               DET_TRY_ASSIGN(auto* const events, file.require(run, report.time));
                               events->add(report.time, report.group, report.steps_completed, metrics);
                               return Ok{};

@@ -32,10 +32,11 @@ private:
 
 void append_row(std::string& text, TrialId trial, std::uint32_t run, MetricsReported const& report,
                 std::string_view metric, Json const& value, std::string_view superseded) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}{}\n", to_string(trial), run,
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}{},{}\n", to_string(trial), run,
                    csv_field(report.group), report.steps_completed, format_utc(report.time),
                    csv_field(metric),
-                   csv_field(value.is_string() ? value.get<std::string>() : to_line(value)), superseded);
+                   csv_field(value.is_string() ? value.get<std::string>() : to_line(value)), superseded,
+                   report.rank.value);
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ Status export_csv(history::History& history, std::span<TrialId const> trials, Ex
                   TextSink const& sink) {
     PartWriter out(sink);
     out.text() = "trial,run,group,steps_completed,time,metric,value";
-    out.text() += options.all_runs ? ",superseded\n" : "\n";
+    out.text() += options.all_runs ? ",superseded,rank\n" : ",rank\n";
     for (auto const& trial : trials) {
         DET_TRY(visit_reports(
             history, trial, options,
@@ -75,6 +76,7 @@ Status export_json_lines(history::History& history, std::span<TrialId const> tri
                                            {"steps_completed", report.steps_completed},
                                            {"time", format_utc(report.time)},
                                            {"superseded", is_superseded},
+                                           {"rank", report.rank.value},
                                            {"metrics", report.metrics}}) +
                               '\n';
                 return out.pass_on_if_large();

@@ -129,6 +129,8 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
         auto const index = reports.size() - 1;
         if (index < known_runs.size() && known_runs[index].started) run.add(*known_runs[index].started);
         for (auto const& record : journal.records) run.add(record);
+        DET_TRY_ASSIGN(auto others, journal::load_other_ranks(trial.run(number)));
+        run.add(std::move(others));
     }
     set_cut_offs(reports);
     return reports;

@@ -36,6 +36,14 @@ void RunReports::add_step(std::string_view group, std::uint64_t steps_completed)
         last_step = std::max(last_step.value_or(0), steps_completed);
 }
 
+void RunReports::add(std::vector<journal::RankMetrics> others) {
+    for (auto const& other : others) {
+        beginning.add(other.reports);
+        dropped_reports += other.dropped;
+    }
+    metrics = journal::merge_ranks(std::move(metrics), std::move(others));
+}
+
 void set_cut_offs(std::vector<RunReports>& runs) {
     std::vector<journal::RunBeginning> beginnings;
     for (auto const& run : runs) beginnings.push_back(run.beginning);

@@ -2,6 +2,7 @@
 #include <det/tracker/history/history.hpp>
 
 #include <limits>
+#include <unordered_set>
 
 namespace det::tracker::history {
 namespace {
@@ -17,14 +18,43 @@ std::optional<double> find_number(Json const& value) {
 
 }  // namespace
 
+RunSeries merge_ranks(std::vector<RunSeries> of_ranks) {
+    if (of_ranks.size() == 1) return std::move(of_ranks.front());
+    struct Point {
+        std::uint64_t step;
+        UtcTime time;
+        double value;
+    };
+    std::vector<std::vector<Point>> points(of_ranks.size());
+    std::unordered_set<std::uint64_t> steps_of_lower_ranks;
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+        auto const& series = of_ranks[rank];
+        for (std::size_t i = 0; i < series.size(); ++i) {
+            if (!steps_of_lower_ranks.contains(series.steps[i]))
+                points[rank].push_back({series.steps[i], series.times[i], series.values[i]});
+        }
+        steps_of_lower_ranks.insert(series.steps.begin(), series.steps.end());
+    }
+    RunSeries merged{of_ranks.front().run, {}, {}, {}};
+    for (auto const& point :
+         journal::merge_by_time(std::move(points), [](Point const& each) { return each.time; })) {
+        merged.steps.push_back(point.step);
+        merged.times.push_back(point.time);
+        merged.values.push_back(point.value);
+    }
+    return merged;
+}
+
 RunSeries series_of(RunReports const& run, std::string_view group, std::string_view metric,
                     SupersededReports superseded) {
     RunSeries series{run.run, {}, {}, {}};
+    journal::LowestRanks const lowest(run.metrics);
     for (auto const& report : run.metrics) {
         if (report.group != group) continue;
         auto const found = report.metrics->find(metric);
         auto const number = found == report.metrics->end() ? std::nullopt : find_number(*found);
         if (!number || (superseded == SupersededReports::left_out && run.is_superseded(report))) continue;
+        if (!lowest.counts(report, metric)) continue;
         series.steps.push_back(report.steps_completed);
         series.times.push_back(report.time);
         series.values.push_back(*number);

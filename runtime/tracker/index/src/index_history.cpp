@@ -13,26 +13,72 @@ namespace {
 constexpr char validation_group[] = "validation";
 constexpr auto none_superseded = std::numeric_limits<std::uint64_t>::max();
 
-/// The chief's journal of each run in the index, in order. Fails with the error of a journal that can't be
-/// read.
-Result<std::vector<JournalRow>> list_chief_journals(Database& index, TrialId trial) {
+/// The journals of the ranks of a run, the chief's first, in the order of the ranks.
+using RankJournals = std::vector<JournalRow>;
+
+/// The journals of the ranks of each run in the index, in order. Fails with the error of a journal that can't
+/// be read.
+Result<std::vector<RankJournals>> list_rank_journals(Database& index, TrialId trial) {
     DET_TRY_ASSIGN(auto journals, list_journals(index, trial));
-    std::erase_if(journals, [](JournalRow const& journal) { return journal.key.node != JournalKey::chief; });
+    std::erase_if(journals, [](JournalRow const& journal) { return !journal.key.is_of_rank(); });
     for (auto const& journal : journals)
         if (journal.error) return *journal.error;
-    return journals;
+    std::ranges::sort(journals, {}, [](JournalRow const& journal) {
+        return std::pair(journal.key.run, journal.key.rank());
+    });
+    std::vector<RankJournals> runs;
+    for (auto& journal : journals) {
+        if (journal.key.node == JournalKey::chief) runs.emplace_back();
+        if (!runs.empty()) runs.back().push_back(std::move(journal));
+    }
+    return runs;
 }
 
-/// The reports of the journals without their metrics, with the beginnings of the runs and what is superseded.
-std::vector<history::RunReports> reports_of(std::vector<JournalRow> const& journals,
+/// The reports of the runs without their metrics, with the beginnings of the runs and what is superseded.
+std::vector<history::RunReports> reports_of(std::vector<RankJournals> const& runs,
                                             history::TrialRecord const& trial) {
     std::vector<history::RunReports> reports;
-    for (std::size_t i = 0; i < journals.size(); ++i) {
-        auto& run = reports.emplace_back(journals[i].records);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        auto& run = reports.emplace_back(runs[i].front().records);
+        auto& first_steps = run.beginning.first_steps;
+        for (auto const& journal : runs[i]) {
+            auto const& others = journal.records.beginning.first_steps;
+            first_steps.insert(others.begin(), others.end());  // keeps those of lower ranks
+            if (&journal != &runs[i].front()) run.dropped_reports += journal.records.dropped_reports;
+        }
         if (i < trial.runs.size() && trial.runs[i].started) run.add(*trial.runs[i].started);
     }
     history::set_cut_offs(reports);
     return reports;
+}
+
+/// The numbers of a metric in a run, as history::RunSeries describes them.
+Result<Series> load_series_of_run(Database& index, RankJournals const& journals, SeriesName const& name) {
+    if (journals.size() == 1) return load_series(index, journals.front().id, name);
+    std::vector<history::RunSeries> of_ranks;
+    for (auto const& journal : journals) {
+        DET_TRY_ASSIGN(auto series, load_series(index, journal.id, name));
+        of_ranks.push_back(
+            {journal.key.run, std::move(series.steps), std::move(series.times), std::move(series.values)});
+    }
+    auto merged = history::merge_ranks(std::move(of_ranks));
+    return Series{std::move(merged.steps), std::move(merged.times), std::move(merged.values)};
+}
+
+/// All reports of the ranks of a run.
+Result<std::vector<MetricsReported>> load_reports_of_run(Database& index, RankJournals const& journals) {
+    std::vector<MetricsReported> chief;
+    std::vector<journal::RankMetrics> others;
+    for (auto const& journal : journals) {
+        DET_TRY_ASSIGN(auto reports, load_reports(index, journal.id));
+        for (auto& report : reports) report.rank = journal.key.rank();
+        if (journal.key.node == JournalKey::chief) {
+            chief = std::move(reports);
+        } else {
+            others.push_back({std::move(reports)});
+        }
+    }
+    return journal::merge_ranks(std::move(chief), std::move(others));
 }
 
 void keep_best(std::optional<journal::BestValidation>& best, Series const& series,
@@ -77,13 +123,13 @@ history::RunSeries run_series_of(Series series, history::RunReports const& run, 
 Result<std::optional<journal::BestValidation>> find_best_validation(Database& index,
                                                                     history::TrialRecord const& trial,
                                                                     ExperimentSpec const& spec) {
-    DET_TRY_ASSIGN(auto const journals, list_chief_journals(index, trial.id));
+    DET_TRY_ASSIGN(auto const journals, list_rank_journals(index, trial.id));
     auto const runs = reports_of(journals, trial);
     std::optional<journal::BestValidation> best;
     for (std::size_t i = 0; i < journals.size(); ++i) {
-        if (journals[i].key.run < spec.first_run_of(trial.id.index)) continue;
+        if (journals[i].front().key.run < spec.first_run_of(trial.id.index)) continue;
         DET_TRY_ASSIGN(auto const series,
-                       load_series(index, journals[i].id, {validation_group, spec.searcher.metric}));
+                       load_series_of_run(index, journals[i], {validation_group, spec.searcher.metric}));
         keep_best(best, series, runs[i], spec.searcher.smaller_is_better);
     }
     return best;
@@ -112,7 +158,7 @@ Result<IndexHistory::OpenTrial> IndexHistory::open_trial(TrialId id) {
     if (experiment->error) return *experiment->error;
     DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
     if (!trial) return history::no_such_trial(id);
-    DET_TRY_ASSIGN(auto journals, list_chief_journals(index_, id));
+    DET_TRY_ASSIGN(auto journals, list_rank_journals(index_, id));
     auto runs = reports_of(journals, trial->record);
     return OpenTrial{std::move(journals), std::move(runs)};
 }
@@ -122,7 +168,7 @@ Result<std::vector<history::RunReports>> IndexHistory::load_reports(TrialId id) 
     DET_TRY_ASSIGN(auto opened, open_trial(id));
     auto& [journals, runs] = opened;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        DET_TRY_ASSIGN(runs[i].metrics, index::load_reports(index_, journals[i].id));
+        DET_TRY_ASSIGN(runs[i].metrics, load_reports_of_run(index_, journals[i]));
     }
     return std::move(runs);
 }
@@ -137,9 +183,11 @@ Result<std::vector<history::MetricName>> IndexHistory::list_metrics(TrialId id) 
     DET_TRY_ASSIGN(auto transaction, Transaction::begin(index_));
     DET_TRY_ASSIGN(auto const opened, open_trial(id));
     std::set<history::MetricName> names;
-    for (auto const& journal : opened.journals) {
-        DET_TRY_ASSIGN(auto const series, list_series(index_, journal.id));
-        for (auto const& [group, name] : series) names.insert({group, name});
+    for (auto const& journals : opened.journals) {
+        for (auto const& journal : journals) {
+            DET_TRY_ASSIGN(auto const series, list_series(index_, journal.id));
+            for (auto const& [group, name] : series) names.insert({group, name});
+        }
     }
     return std::vector(names.begin(), names.end());
 }
@@ -152,16 +200,16 @@ Result<std::vector<history::RunSeries>> IndexHistory::load_series(TrialId id, st
     auto const& [journals, runs] = opened;
     std::vector<history::RunSeries> found;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        DET_TRY_ASSIGN(auto series, index::load_series(index_, journals[i].id, {group, metric}));
+        DET_TRY_ASSIGN(auto series, load_series_of_run(index_, journals[i], {group, metric}));
         found.push_back(run_series_of(std::move(series), runs[i], group, superseded));
     }
     return found;
 }
 
 /// Visits the points of a run whose steps are below `first_superseded`.
-Status IndexHistory::visit_run(JournalRow const& journal, SeriesName const& name,
+Status IndexHistory::visit_run(std::vector<JournalRow> const& journals, SeriesName const& name,
                                std::uint64_t first_superseded, VisitPart const& visit) {
-    return visit_series(index_, journal.id, name, [&](history::SeriesPart const& part) {
+    auto const visit_part = [&](history::SeriesPart const& part) {
         bool const is_whole =
             first_superseded == none_superseded ||
             std::ranges::all_of(part.steps, [&](auto step) { return step < first_superseded; });
@@ -174,14 +222,18 @@ Status IndexHistory::visit_run(JournalRow const& journal, SeriesName const& name
             kept.values.push_back(part.values[i]);
         }
         visit({kept.steps, kept.times, kept.values});
-    });
+    };
+    if (journals.size() == 1) return visit_series(index_, journals.front().id, name, visit_part);
+    DET_TRY_ASSIGN(auto const series, load_series_of_run(index_, journals, name));
+    visit_part({series.steps, series.times, series.values});
+    return Ok{};
 }
 
-Status IndexHistory::extend_range(history::AxisRange& range, JournalRow const& journal,
+Status IndexHistory::extend_range(history::AxisRange& range, std::vector<JournalRow> const& journals,
                                   SeriesName const& name, std::uint64_t first_superseded,
                                   history::Axis axis) {
-    if (axis == history::Axis::steps) {
-        DET_TRY_ASSIGN(auto const steps, find_step_range(index_, journal.id, name));
+    if (axis == history::Axis::steps && journals.size() == 1) {
+        DET_TRY_ASSIGN(auto const steps, find_step_range(index_, journals.front().id, name));
         if (!steps) return Ok{};
         if (steps->last < first_superseded || first_superseded == none_superseded) {
             range.extend_to(static_cast<double>(steps->first));
@@ -189,7 +241,7 @@ Status IndexHistory::extend_range(history::AxisRange& range, JournalRow const& j
             return Ok{};
         }
     }
-    return visit_run(journal, name, first_superseded, [&](history::SeriesPart const& part) {
+    return visit_run(journals, name, first_superseded, [&](history::SeriesPart const& part) {
         for (auto const step : part.steps)
             if (axis == history::Axis::steps) range.extend_to(static_cast<double>(step));
         for (auto const time : part.times)
@@ -235,7 +287,7 @@ Result<std::optional<journal::BestValidation>> IndexHistory::load_best_validatio
     DET_TRY_ASSIGN(auto const experiment, find_experiment(index_, id.experiment));
     DET_TRY_ASSIGN(auto const trial, find_trial(index_, id));
     if (!trial) return std::optional<journal::BestValidation>();
-    DET_TRY(list_chief_journals(index_, id));  // one that can't be read is an error
+    DET_TRY(list_rank_journals(index_, id));  // one that can't be read is an error
     auto const& own = experiment ? experiment->record.spec : std::nullopt;
     bool const is_own = own && own->searcher.metric == spec.searcher.metric &&
                         own->searcher.smaller_is_better == spec.searcher.smaller_is_better &&
@@ -257,7 +309,7 @@ Result<std::optional<IndexHistory::BestValidations>> IndexHistory::find_stored_b
     if (!is_own) return found;
     bool has_error = false;
     DET_TRY(index_.for_each(
-        "SELECT 1 FROM journals WHERE experiment=? AND node=? AND error IS NOT NULL LIMIT 1",
+        "SELECT 1 FROM journals WHERE experiment=? AND node<=? AND error IS NOT NULL LIMIT 1",
         [&](Row const&) { has_error = true; }, id.value, JournalKey::chief));
     if (has_error) return found;
     found.emplace(count);

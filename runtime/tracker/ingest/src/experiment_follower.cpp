@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/progress.hpp>
@@ -25,6 +26,12 @@ std::optional<std::int32_t> node_of_file(std::string_view name) {
     name.remove_suffix(metrics_suffix.size());
     auto const node = parse_integer<std::uint16_t>(name);
     return node ? std::optional<std::int32_t>(*node) : std::nullopt;
+}
+
+/// Which journal a file of a run's directory is, apart from the chief's: JournalKey::node.
+std::optional<std::int32_t> journal_of_file(std::string_view name) {
+    if (auto const rank = journal::rank_of_journal(name)) return index::JournalKey::of_rank(*rank);
+    return node_of_file(name);
 }
 
 /// The bracket and the rung in the name of a rung's directory: "0-2".
@@ -128,7 +135,7 @@ Result<bool> ExperimentFollower::follow_run(Trial& trial, std::uint32_t run) {
     auto const names = list_directory(layout.path());
     if (!names) return has_changed;  // the chief's journal has the error
     for (auto const& name : *names) {
-        auto const node = node_of_file(name);
+        auto const node = journal_of_file(name);
         if (!node) continue;
         DET_TRY_ASSIGN(bool const has_grown, follow_journal(trial, {id, run, *node}, layout.path() / name));
         has_changed |= has_grown;

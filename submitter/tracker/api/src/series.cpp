@@ -101,10 +101,10 @@ struct Summary {
 };
 using Summaries = std::map<std::pair<std::string, std::string>, Summary>;
 
-void add(Summaries& summaries, MetricsReported const& report) {
+void add(Summaries& summaries, MetricsReported const& report, journal::LowestRanks const& lowest) {
     for (auto const& [name, value] : report.metrics->items()) {
         auto const number = cli::find_number(value);
-        if (!number) continue;
+        if (!number || !lowest.counts(report, name)) continue;
         auto& summary = summaries[{report.group, name}];
         ++summary.points;
         summary.steps = report.steps_completed;
@@ -131,8 +131,9 @@ Result<Json> trial_metrics(history::History& history, Request const& request) {
     DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
     Summaries summaries;
     for (auto const& run : runs) {
+        journal::LowestRanks const lowest(run.metrics);
         for (auto const& report : run.metrics) {
-            if (all_runs || !run.is_superseded(report)) add(summaries, report);
+            if (all_runs || !run.is_superseded(report)) add(summaries, report, lowest);
         }
     }
     return summaries_json(summaries);
@@ -142,7 +143,8 @@ Result<Json> node_metrics(Sources const& sources, Request const& request) {
     DET_TRY(reject_unknown_parameters(request, {}));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
     Summaries summaries;
-    for (auto const& report : reports) add(summaries, report);
+    journal::LowestRanks const lowest(reports);
+    for (auto const& report : reports) add(summaries, report, lowest);
     return summaries_json(summaries);
 }
 

@@ -23,6 +23,8 @@ MetricsReported report(std::string group, std::uint64_t step, Json metrics) {
 /// A trial whose run 1 resumed from step 1 and trained step 2 again.
 class TwoRuns final : public history::History {
 public:
+    bool has_other_rank = false;
+
     Result<std::vector<ExperimentId>> list_experiments() override { return std::vector<ExperimentId>{{7}}; }
     Result<history::ExperimentRecord> load_experiment(ExperimentId) override {
         return history::ExperimentRecord();
@@ -34,6 +36,11 @@ public:
         runs[1].run = 1;
         runs[1].metrics = {report("training", 2, {{"loss", "NaN"}, {"a,\"b\"\n", true}, {"note", "x"}}),
                            report("training", 3, {{"batch_metrics", {1, 2}}})};
+        if (has_other_rank) {
+            auto of_rank_3 = report("training", 2, {{"loss", 4.0}});
+            of_rank_3.rank = {3};
+            runs[1].metrics.push_back(std::move(of_rank_3));
+        }
         runs[1].beginning.resumed_from = 1;
         history::set_cut_offs(runs);
         return runs;
@@ -119,18 +126,18 @@ BOOST_FIXTURE_TEST_SUITE(export_test, Fixture)
 BOOST_AUTO_TEST_CASE(comma_separated_values_have_a_row_for_each_value) {
     must(export_csv(history, trials, {}, sink));
     BOOST_TEST(text ==
-               "trial,run,group,steps_completed,time,metric,value\n"
-               "7.0,0,training,1,1970-01-01T00:00:01.000000Z,loss,0.5\n"
-               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,\"a,\"\"b\"\"\n\",true\n"
-               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,loss,NaN\n"
-               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,note,x\n");
+               "trial,run,group,steps_completed,time,metric,value,rank\n"
+               "7.0,0,training,1,1970-01-01T00:00:01.000000Z,loss,0.5,0\n"
+               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,\"a,\"\"b\"\"\n\",true,0\n"
+               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,loss,NaN,0\n"
+               "7.0,1,training,2,1970-01-01T00:00:02.000000Z,note,x,0\n");
 }
 
 BOOST_AUTO_TEST_CASE(superseded_reports_are_marked_if_they_are_asked_for) {
     must(export_csv(history, trials, {.all_runs = true}, sink));
-    BOOST_TEST(text.starts_with("trial,run,group,steps_completed,time,metric,value,superseded\n"));
-    BOOST_TEST(text.find(",loss,0.25,true\n") != text.npos);
-    BOOST_TEST(text.find(",loss,0.5,false\n") != text.npos);
+    BOOST_TEST(text.starts_with("trial,run,group,steps_completed,time,metric,value,superseded,rank\n"));
+    BOOST_TEST(text.find(",loss,0.25,true,0\n") != text.npos);
+    BOOST_TEST(text.find(",loss,0.5,false,0\n") != text.npos);
 }
 
 BOOST_AUTO_TEST_CASE(json_lines_have_the_reports) {
@@ -142,6 +149,7 @@ BOOST_AUTO_TEST_CASE(json_lines_have_the_reports) {
                                            {"steps_completed", 1},
                                            {"time", "1970-01-01T00:00:01.000000Z"},
                                            {"superseded", false},
+                                           {"rank", 0},
                                            {"metrics", {{"loss", 0.5}}}}));
     BOOST_TEST(std::ranges::count(text, '\n') == 3);
 }
@@ -161,6 +169,21 @@ BOOST_AUTO_TEST_CASE(event_files_have_the_numbers) {
         BOOST_TEST(second[0].step == 2u);
         BOOST_TEST(std::isnan(second[0].value));
     }
+}
+
+BOOST_AUTO_TEST_CASE(reports_of_other_ranks_have_their_rank) {
+    history.has_other_rank = true;
+    must(export_csv(history, trials, {}, sink));
+    BOOST_TEST(text.find("7.0,1,training,2,1970-01-01T00:00:02.000000Z,loss,4.0,3\n") != text.npos, text);
+    text.clear();
+    must(export_json_lines(history, trials, {}, sink));
+    BOOST_TEST(text.find("\"metrics\":{\"loss\":4.0},\"rank\":3,") != text.npos, text);
+    TemporaryDirectory const directory;
+    must(export_event_files(history, trials, {}, directory.path()));
+    auto const events = read_event_file(directory / "7.0/events.out.tfevents.000001.det");
+    BOOST_REQUIRE(events.size() == 2u);
+    BOOST_TEST(events[1].tag == "training/loss [rank=3]");
+    BOOST_TEST(events[1].value == 4.0f);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_of_the_destination_ends_the_export) {

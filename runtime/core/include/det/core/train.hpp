@@ -28,13 +28,15 @@ struct Alert {
     Level level = Level::info;
 };
 
-/// Reports the progress of the training loop. Only the chief reports: on other ranks the calls fail with
-/// codes::misuse, except report_mean_metrics(), report_timings() and flush(). Outside of an experiment
-/// reports are discarded. Not collective, except report_mean_metrics(), which one thread at a time may call;
-/// several threads may make the other calls. Reports of metrics, progress, status and alerts are put into a
-/// queue, and do not wait for a disk unless one is larger than 1 MiB. A thread writes the queue to the
-/// journal every 50 ms. The record of a checkpoint is written after all reports made before it.
-/// report_early_exit() and set_metadata() wait for write(2).
+/// Reports the progress of the training loop. Any rank may report metrics; the first report of a rank other
+/// than the chief makes its journal. Curves, best values and checkpoints take the value of the lowest rank
+/// that has reported a metric for a step; searches are decided by the chief's reports. All other reports are
+/// for the chief: on other ranks they fail with codes::misuse, except report_timings() and flush(). Outside
+/// of an experiment reports are discarded. Not collective, except report_mean_metrics(), which one thread at
+/// a time may call; several threads may make the other calls. Reports of metrics, progress, status and alerts
+/// are put into a queue, and do not wait for a disk unless one is larger than 1 MiB. A thread writes the
+/// queue to the journal every 50 ms. The record of a checkpoint is written after all reports that the chief
+/// made before it. report_early_exit() and set_metadata() wait for write(2).
 class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}
@@ -67,8 +69,8 @@ public:
     Status report_timings(std::optional<std::uint64_t> steps_completed = {});
     /// \param progress from 0 to 1; anything else is codes::misuse
     Status report_progress(double progress);
-    /// Writes all reports made so far to the journal instead of leaving that to the thread. Waits for
-    /// write(2).
+    /// Writes all reports of this rank made so far to its journal instead of leaving that to the thread.
+    /// Waits for write(2).
     Status flush() const;
     /// Records why the program is about to end. Only the first call counts.
     Status report_early_exit(EarlyExit reason);

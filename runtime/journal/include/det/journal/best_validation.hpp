@@ -22,9 +22,17 @@ struct BestValidation {
     friend bool operator==(BestValidation const&, BestValidation const&) = default;
 };
 
-/// Reads the validation metrics that a trial has reported in its runs with the number `first_run` and higher,
-/// in order of the runs. Leaves out reports that a later run supersedes (superseded.hpp).
-Result<std::vector<MetricsReported>> load_validations(TrialLayout const& trial, std::uint32_t first_run);
+/// One metric of a trial's validations, in the order of the runs and of their reports.
+struct ValidationValue {
+    std::uint64_t steps_completed = 0;
+    double value = 0;
+};
+
+/// Reads the values of a metric in the validations that a trial has reported in its runs with the number
+/// `first_run` and higher. Leaves out reports that a later run supersedes (superseded.hpp), and values of
+/// ranks where a lower rank has one for the step (merge_ranks.hpp).
+Result<std::vector<ValidationValue>> load_validations(TrialLayout const& trial, std::uint32_t first_run,
+                                                      std::string const& metric);
 
 /// Finds the best of the validations that load_validations() reads. Of equal values the earliest counts. NaN
 /// and infinities are ignored.

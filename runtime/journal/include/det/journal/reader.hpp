@@ -1,5 +1,6 @@
 #pragma once
 #include <det/journal/frame.hpp>
+#include <det/journal/merge_ranks.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/rank_failure.hpp>
@@ -26,8 +27,9 @@ struct JournalContents {
 };
 
 /// Parses the bytes of a whole journal. Pure. Reads on after damaged bytes. codes::damaged if it is no
-/// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote
-/// it. \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
+/// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote it.
+///
+/// \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group = {});
 
 /// Reads and parses a journal, for answers and decisions that need all of its records: codes::journal_damaged
@@ -40,6 +42,14 @@ Result<JournalContents> load_journal(std::filesystem::path const& path, std::str
 /// above 1 GiB.
 Result<JournalContents> salvage_journal(std::filesystem::path const& path,
                                         std::string const& only_group = {});
+
+/// The rank whose journal has this file name ("journal-3"); nullopt if it is the name of another file.
+std::optional<Rank> rank_of_journal(std::string_view name);
+
+/// Reads the metrics that ranks other than the chief have reported in a run: an entry for each of them that
+/// has a journal, in the order of the ranks. Errors as load_journal(), and those of the directory.
+/// \param only_group if not empty: only the metrics of this group; `dropped` stays 0
+Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::string const& only_group = {});
 
 /// Reads the bytes of a journal from an offset to the end, at most as many as a header and the largest frame
 /// have. Empty if the journal does not exist or ends at the offset. Each call opens the file, because an NFS

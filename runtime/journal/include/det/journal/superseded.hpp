@@ -24,6 +24,9 @@ struct RunBeginning {
     /// Evaluates one record of the run's `life` or of its chief's journal. The records must be added in
     /// order.
     void add(Record const& record);
+    /// Evaluates the reports of a rank other than the chief, after the records of the chief and of lower
+    /// ranks.
+    void add(std::vector<MetricsReported> const& reports);
 };
 
 /// Tells which reports of a run a later run has superseded: those of steps that the later run trained again.

@@ -36,6 +36,10 @@ public:
     std::filesystem::path supervisor_journal() const { return run_ / "life"; }
     /// The journal of the chief: metrics, checkpoints and reports of the program.
     std::filesystem::path chief_journal() const { return run_ / "journal"; }
+    /// The journal of the metrics that a rank other than the chief reports; made by its first report.
+    std::filesystem::path rank_journal(Rank rank) const {
+        return run_ / ("journal-" + std::to_string(rank.value));
+    }
     /// Created when the supervisor asks the ranks to save and stop. Contains the reason as one word.
     std::filesystem::path stop_request() const { return run_ / "asked"; }
     /// Created when the supervisor asks the wrappers for the stacks of the ranks, because the run hangs.

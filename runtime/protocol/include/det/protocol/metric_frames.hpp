@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/foundation/result.hpp>
+#include <det/protocol/ids.hpp>
 #include <det/protocol/record.hpp>
 
 #include <cstdint>
@@ -35,10 +36,11 @@ struct MetricColumn {
     friend bool operator==(MetricColumn const&, MetricColumn const&) = default;
 };
 
-/// The group, names and types of reports that share them.
+/// The group, names, types and rank of reports that share them.
 struct MetricSchema {
     std::string group;
     std::vector<MetricColumn> columns;
+    Rank rank = {};
     friend bool operator==(MetricSchema const&, MetricSchema const&) = default;
 };
 
@@ -62,6 +64,9 @@ MetricsReported to_record(MetricReportView const& report);
 /// Encodes reports as the frames of one journal. Not thread-safe.
 class MetricFrameWriter {
 public:
+    /// \param rank that makes the reports
+    explicit MetricFrameWriter(Rank rank = {}) : rank_(rank) {}
+
     /// Adds a report. A name that is not UTF-8 gets replacement characters.
     void add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
              std::span<Metric const> metrics);
@@ -73,6 +78,7 @@ private:
     std::uint32_t require_schema(std::string_view group, std::span<Metric const> metrics);
     void end_values();
 
+    Rank rank_;
     std::unordered_map<std::string, std::uint32_t> ids_;  // by group, types and names
     std::string key_;                                     // of the last report; kept to reuse its memory
     std::vector<EncodedRecord> records_;

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/protocol/document.hpp>
+#include <det/protocol/ids.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -80,6 +81,7 @@ struct MetricsReported {
     std::string group;  // training, validation or a name of the user
     std::uint64_t steps_completed = 0;
     JsonValue metrics;
+    Rank rank = {};  // that reported; others than the chief have journals of their own
 };
 
 struct CheckpointCommitted {

@@ -30,13 +30,14 @@ struct ReporterOptions {
     std::chrono::milliseconds sync_period{10'000};
     std::function<void(std::string const& warning)> warn = {};
     std::optional<EventFile> event_file = {};  // gets all metrics that are numbers, for TensorBoard
+    Rank rank = {};                            // whose metrics these are
 };
 
-/// Writes the journal of a run's chief. report() copies into a queue, from which a thread writes to the
-/// journal; if the queue is full, reports are dropped, counted, and the count is written to the journal.
-/// append() writes in the calling thread, after the reports before it. All functions are thread-safe. In a
-/// forked child reports are lost, and close() and the destructor do nothing; append() and flush() must not be
-/// called there.
+/// Writes the journal of a run's chief, or that of another rank's metrics. report() copies into a queue, from
+/// which a thread writes to the journal; if the queue is full, reports are dropped, counted, and the count is
+/// written to the journal. append() writes in the calling thread, after the reports before it. All functions
+/// are thread-safe. In a forked child reports are lost, and close() and the destructor do nothing; append()
+/// and flush() must not be called there.
 class Reporter {
 public:
     /// \param clock must outlive the reporter

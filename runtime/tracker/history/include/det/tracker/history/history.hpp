@@ -1,5 +1,6 @@
 #pragma once
 #include <det/journal/best_validation.hpp>
+#include <det/journal/merge_ranks.hpp>
 #include <det/journal/superseded.hpp>
 #include <det/journal/trial_replacements.hpp>
 #include <det/lifecycle/state.hpp>
@@ -52,10 +53,10 @@ struct ExperimentRecord {
     std::optional<slurm::JobRef> task_of(std::uint32_t trial) const;
 };
 
-/// The records of a run's chief.
+/// The records of a run's chief, and the metrics of all ranks.
 struct RunReports {
     std::uint32_t run = 0;
-    std::vector<MetricsReported> metrics;
+    std::vector<MetricsReported> metrics;  // as journal::merge_ranks() joins them
     std::vector<CheckpointCommitted> checkpoints;
     std::optional<double> progress;
     std::optional<std::uint64_t> last_step = {};  // the highest in a report of training or validation metrics
@@ -73,6 +74,8 @@ struct RunReports {
     void add(Record const& record);
     /// Takes the step of a report into account, which add() also does for reports that it keeps.
     void add_step(std::string_view group, std::uint64_t steps_completed);
+    /// Adds the reports of the ranks other than the chief, in the order of the ranks, after all records.
+    void add(std::vector<journal::RankMetrics> others);
     /// Whether a later run trained the steps of this report again.
     bool is_superseded(MetricsReported const& report) const {
         return cut_off.supersedes(report.group, report.steps_completed);
@@ -86,7 +89,8 @@ void set_cut_offs(std::vector<RunReports>& runs);
 Error no_such_experiment(ExperimentId id, std::filesystem::path const& root);
 Error no_such_trial(TrialId id);
 
-/// The numbers of one metric in the reports of a run, in order. NaN and infinities are numbers.
+/// The numbers of one metric in the reports of a run, in order. NaN and infinities are numbers. Where several
+/// ranks have reported a step, those of the lowest rank (journal/merge_ranks.hpp).
 struct RunSeries {
     std::uint32_t run = 0;
     std::vector<std::uint64_t> steps;
@@ -104,6 +108,9 @@ struct MetricName {
     std::string metric;
     friend auto operator<=>(MetricName const&, MetricName const&) = default;
 };
+
+/// Joins the numbers of the ranks of a run, in the order of the ranks, to those of RunSeries. Pure.
+RunSeries merge_ranks(std::vector<RunSeries> of_ranks);
 
 /// The numbers of one metric in the reports of a run. Pure.
 RunSeries series_of(RunReports const& run, std::string_view group, std::string_view metric,

@@ -45,9 +45,10 @@ public:
     Database& database() { return index_; }
 
 private:
-    /// The chief's journals of a trial's runs and what they hold without the metrics.
+    /// The journals of the ranks of a trial's runs, the chief's first, and what they hold without the
+    /// metrics.
     struct OpenTrial {
-        std::vector<JournalRow> journals;
+        std::vector<std::vector<JournalRow>> journals;
         std::vector<history::RunReports> runs;
     };
     using VisitPart = std::function<void(history::SeriesPart const&)>;
@@ -57,10 +58,10 @@ private:
                                                                         std::uint32_t trial_count,
                                                                         ExperimentSpec const& spec);
     Result<OpenTrial> open_trial(TrialId id);
-    Status visit_run(JournalRow const& journal, SeriesName const& name, std::uint64_t first_superseded,
-                     VisitPart const& visit);
-    Status extend_range(history::AxisRange& range, JournalRow const& journal, SeriesName const& name,
-                        std::uint64_t first_superseded, history::Axis axis);
+    Status visit_run(std::vector<JournalRow> const& journals, SeriesName const& name,
+                     std::uint64_t first_superseded, VisitPart const& visit);
+    Status extend_range(history::AxisRange& range, std::vector<JournalRow> const& journals,
+                        SeriesName const& name, std::uint64_t first_superseded, history::Axis axis);
 
     Database index_;
     std::filesystem::path root_;

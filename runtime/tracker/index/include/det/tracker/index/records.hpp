@@ -30,9 +30,13 @@ struct TrialRow {
 struct JournalKey {
     TrialId trial;
     std::uint32_t run = 0;
-    std::int32_t node = chief;  // of the node that wrote it
+    std::int32_t node = chief;  // of the node that wrote it; of a rank's journal see below
 
     static constexpr std::int32_t chief = -1;  // the chief's journal
+    /// The journal of a rank: -1 is that of the chief, rank 0.
+    static std::int32_t of_rank(Rank rank) { return chief - rank.value; }
+    bool is_of_rank() const { return node <= chief; }
+    Rank rank() const { return {chief - node}; }  // of a rank's journal
     friend auto operator<=>(JournalKey const&, JournalKey const&) = default;
 };
 
