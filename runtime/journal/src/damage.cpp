@@ -17,11 +17,12 @@ std::filesystem::path accepted_path(std::filesystem::path journal) {
     return journal;
 }
 
-/// The journals of the supervisor, of the chief and of the nodes.
+/// The journals of the supervisor, of the ranks and of the nodes.
 Result<std::vector<std::filesystem::path>> list_journals(RunLayout const& run) {
     std::vector paths{run.supervisor_journal(), run.chief_journal()};
     DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
     for (auto const& name : names) {
+        if (auto const rank = rank_of_journal(name)) paths.push_back(run.rank_journal(*rank));
         if (!name.starts_with("node-") || !name.ends_with(".log")) continue;
         paths.push_back(RunLayout::metrics_beside(run.path() / name));
         paths.push_back(RunLayout::waits_beside(run.path() / name));
