@@ -261,7 +261,7 @@ constexpr KeyEffect rows[] = {
     {"slurm.persist", us, "directories that survive the runs",
      "trial_files/persistent_directories_survive_in_a_node_local_working_directory", if_all_files_are_kept},
     {"slurm.preempted_exit_codes", us, "what follows the end of a run",
-     "launch/a_preempted_exit_code_is_a_preemption_and_others_are_failures"},
+     "launch/without_a_notice_a_preempted_exit_code_is_free_only_with_progress"},
     {"slurm.progress_glob", us, "which runs have made progress", "launch/files_that_change_are_progress"},
     {"slurm.hang_timeout", us, "when a run is ended as hung",
      "launch/a_run_that_never_reports_hangs_when_the_timeout_has_passed_and_not_before"},

@@ -390,9 +390,9 @@ DET_API det_status det_preempt_peek(det_context* context, int32_t* should_stop);
 DET_API det_status det_preempt_acknowledge(det_context* context);
 
 /* Some clusters (proctrack/linuxproc) send the SIGTERM of a preemption to every process of a job. From
- * det_context_open() or det_context_join_run() to det_context_close(), Slurm's SIGTERM ends neither the rank nor
- * the children that it has forked; a SIGTERM of another process does, unless the rank has a notice. A handler of
- * the program stays. */
+ * det_context_open() or det_context_join_run() to det_context_close(), Slurm's SIGTERM ends neither the rank
+ * nor the children that it has forked; a SIGTERM of another process does, unless the rank has a notice. A
+ * handler of the program stays. */
 
 /** Lets a forked child of a rank ignore Slurm's SIGTERM although it has installed a handler of its own
  * (sigaction(2) with SA_SIGINFO). That handler gets every other SIGTERM. Does nothing in other processes. */

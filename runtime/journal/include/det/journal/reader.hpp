@@ -27,7 +27,8 @@ struct JournalContents {
 };
 
 /// Parses the bytes of a whole journal. Pure. Reads on after damaged bytes. codes::damaged if it is no
-/// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote it.
+/// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote
+/// it.
 ///
 /// \param only_group if not empty: only the metrics of this group, which is faster; `skipped` stays 0
 Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group = {});

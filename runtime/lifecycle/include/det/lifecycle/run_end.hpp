@@ -103,7 +103,7 @@ struct RunFacts {
 struct RunOutcome {
     Cause cause;
     NextAction next_action;
-    std::string message;  // one readable line
+    std::string message;                      // one readable line
     std::vector<std::string> bad_hosts = {};  // the next run must not use them
     bool is_bad_for_trial_only = false;       // other trials and experiments may use them
 };
