@@ -18,8 +18,10 @@ inline constexpr ErrorCode no_such_rank{"no-such-rank", ExitCode::absent};
 namespace det::cli {
 
 /// The error of a name that a user typed and that does not exist: "there is no metric 'los' in trial 7.0".
-/// The hint is the most similar name and those that there are. \param kind of thing: "metric" \param place
-/// where it was looked for: "trial 7.0"
+/// The hint is the most similar name and those that there are.
+///
+/// \param kind of thing: "metric"
+/// \param place where it was looked for: "trial 7.0"
 Error no_such_name(ErrorCode code, std::string_view kind, std::string_view typed, std::string_view place,
                    std::set<std::string> const& names);
 

@@ -95,9 +95,12 @@ private:
         auto const history = session.open_journals(root);
         std::vector<ShownReport> shown;
         std::set<MetricKey> reported;
+        bool may_report_more = false;
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(text));
             DET_TRY_ASSIGN(auto runs, history->load_reports(id));
+            DET_TRY_ASSIGN(bool const has_ended, has_trial_ended(*history, id));
+            may_report_more = may_report_more || !has_ended;
             for (auto& run : runs) {
                 if (plot_) leave_lowest_ranks(run);
                 for (auto& report : run.metrics) {
@@ -109,8 +112,19 @@ private:
                 }
             }
         }
-        DET_TRY(require_reported(reported));
+        auto found = require_reported(reported);
+        if (!found && !may_report_more) return std::move(found).error();
+        if (!found) session.warn(std::move(found).error());
         return shown;
+    }
+
+    /// Whether no further run of the trial will report anything.
+    static Result<bool> has_trial_ended(tracker::history::JournalHistory& history, TrialId id) {
+        DET_TRY_ASSIGN(auto const experiment, history.load_experiment_without_trials(id.experiment));
+        DET_TRY_ASSIGN(auto const trial, history.load_trial(experiment, id.index));
+        if (trial.runs.empty()) return false;
+        auto const& end = trial.runs.back().ended;
+        return end && end->next_action == NextAction::stop;
     }
 
     /// Fails if none of the trials has reported the group or the metric that the user asks for.

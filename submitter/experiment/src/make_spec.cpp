@@ -16,8 +16,9 @@ namespace fs = std::filesystem;
 
 /// The argv that runs a shell command in bash: other shells drop the functions that bash has exported, for
 /// example `module`. Nodes have bash, which runs the batch script. An image may lack it, unless the
-/// experiment has slurm.setup, whose lines bash runs. \param may_lack_bash the command then runs in sh if
-/// there is no bash
+/// experiment has slurm.setup, whose lines bash runs.
+///
+/// \param may_lack_bash the command then runs in sh if there is no bash
 std::vector<std::string> shell_argv(std::string const& command, bool may_lack_bash) {
     if (!may_lack_bash) return {"bash", "-c", command};
     constexpr char choose_shell[] =

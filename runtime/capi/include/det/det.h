@@ -410,8 +410,10 @@ DET_API void det_preempt_wrap_handler_of_child(void);
  * decided by the chief's reports. The other reports are for the chief only ("misuse" on other ranks), unless
  * their comment says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress,
  * status and alerts are queued for a thread that writes them, unless one is larger than 1 MiB; the other
- * reports wait for write(2). \param steps_completed batches since the beginning of the trial \param metrics a
- * JSON object: names to values */
+ * reports wait for write(2).
+ *
+ * \param steps_completed batches since the beginning of the trial
+ * \param metrics a JSON object: names to values */
 DET_API det_status det_train_report_training_metrics(det_context* context, uint64_t steps_completed,
                                                      const char* metrics);
 /** Reports metrics of validation. */

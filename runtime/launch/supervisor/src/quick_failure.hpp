@@ -20,8 +20,9 @@ struct QuickFailure {
 };
 
 /// Finds the failure of a run from its journal and from what the wrappers of its ranks recorded. nullopt: the
-/// run lasted longer, its program did not fail by itself, or nothing is recorded. \param now the end of the
-/// run if it is not recorded yet
+/// run lasted longer, its program did not fail by itself, or nothing is recorded.
+///
+/// \param now the end of the run if it is not recorded yet
 std::optional<QuickFailure> find_quick_failure(RunLayout const& run, UtcTime now);
 
 /// Replaces each number by '#': times, addresses, processes and ports differ between two runs. Pure.

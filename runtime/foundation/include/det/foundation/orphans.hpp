@@ -15,12 +15,15 @@ public:
 
     /// Marks a child that this process has started itself.
     void exclude(pid_t child) { own_.push_back(child); }
-    /// Takes the exit codes of the orphans that have ended. \return whether others still run
+    /// Takes the exit codes of the orphans that have ended.
+    /// \return whether others still run
     bool reap();
     /// How a command has ended that Slurm's notice, a TERM for every process, may have ended. A command that
     /// TERM has ended may leave descendants that save their work: then it ends when the last of them has
-    /// ended, like the first that failed, else like those that ended with 0. \param command the command's
-    /// status of waitpid(2) \return a status of waitpid(2); nullopt: descendants still run
+    /// ended, like the first that failed, else like those that ended with 0.
+    ///
+    /// \param command the command's status of waitpid(2)
+    /// \return a status of waitpid(2); nullopt: descendants still run
     std::optional<int> end_after_notice(int command);
     /// Slurm signals one process after the other: for this time after the end of a command, the notice to
     /// this process may still come.

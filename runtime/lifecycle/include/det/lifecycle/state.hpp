@@ -62,8 +62,10 @@ State state_of_trial(TrialFacts const& facts);
 /// The state of an experiment. If all trials have ended, it is CANCELED if the user has cancelled or killed
 /// it and a trial has not completed; else COMPLETED if at least one trial is, else ERROR if at least one is,
 /// else CANCELED. Otherwise it is the first of STOPPING_KILLED, STOPPING_CANCELED, RUNNING, STARTING,
-/// INTERRUPTED, QUEUED and PAUSED that a trial has. \param created whether the `created` event exists \param
-/// desired the desired state of the experiment, not of its trials
+/// INTERRUPTED, QUEUED and PAUSED that a trial has.
+///
+/// \param created whether the `created` event exists
+/// \param desired the desired state of the experiment, not of its trials
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials);
 
 }  // namespace det::lifecycle

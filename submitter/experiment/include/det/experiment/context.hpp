@@ -42,7 +42,8 @@ public:
     /// Opens the records for a command that only reads: by `make_history` if it is set, else the journals, of
     /// which damaged ones are read as far as possible.
     std::shared_ptr<tracker::history::History> open_history(RootLayout const& root) const;
-    /// Opens the journals for a command that only reads. \pre This context outlives the result.
+    /// Opens the journals for a command that only reads.
+    /// \pre This context outlives the result.
     std::shared_ptr<tracker::history::JournalHistory> open_journals(RootLayout const& root) const;
 
     Environment environment;

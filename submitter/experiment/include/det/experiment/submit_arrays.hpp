@@ -20,8 +20,9 @@ Result<std::string> render_first_script(SubmissionRequest const& request, Experi
 
 /// Asks Slurm whether it would accept the first array. Returns the expected start; unknown without a reason
 /// if Slurm was not asked because the job must wait for nodes that are drained or down. If Slurm refuses that
-/// many jobs, lowers the request's tasks_max until Slurm accepts them. \param more_options Added to sbatch's
-/// command line, after all others.
+/// many jobs, lowers the request's tasks_max until Slurm accepts them.
+///
+/// \param more_options added to sbatch's command line, after all others
 Result<ExpectedStart> run_sbatch_test_only(SubmissionRequest& request, Context& context,
                                            std::vector<std::string> const& more_options = {});
 

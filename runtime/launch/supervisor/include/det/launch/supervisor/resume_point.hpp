@@ -48,8 +48,9 @@ struct RunRange {
 /// Reads the journals of all runs before `end`. Checkpoints of all of them are used; failures are counted
 /// from `first_that_counts`. A checkpoint whose manifest is missing or damaged is skipped in favour of the
 /// one before it. If a chief's journal is damaged, the checkpoints of its run are found in the store; a run
-/// whose start or end may be among the missing records may still be running. \param progress_globs
-/// slurm.progress_glob; empty: only checkpoints are progress.
+/// whose start or end may be among the missing records may still be running.
+///
+/// \param progress_globs slurm.progress_glob; empty: only checkpoints are progress.
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunRange runs,
                                       checkpoint::Store const& store,
                                       std::vector<std::string> const& progress_globs = {});
