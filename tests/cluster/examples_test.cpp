@@ -75,18 +75,14 @@ struct Site : LoopbackCluster {
     }
 };
 
-/// Returns the indented block of README.md below the line "`NAME`:".
+/// Returns the code block of README.md below the line "`NAME`:".
 std::string readme_block(std::string const& name) {
     auto const readme = must(read_file(det::test::source_path("README.md")));
     auto const title = readme.find(fmt::format("\n`{}`:\n", name));
-    BOOST_REQUIRE(title != std::string::npos);
-    std::string block;
-    auto const text = readme.substr(title + name.size() + 5);
-    for (auto const line : split_lines(text)) {
-        if (!line.empty() && !line.starts_with("    ")) break;
-        block += std::string(line.substr(std::min<std::size_t>(line.size(), 4))) + "\n";
-    }
-    return block;
+    auto const fence = readme.find("```", title + name.size() + 4);
+    BOOST_REQUIRE((title != std::string::npos && fence != std::string::npos));
+    auto const begin = readme.find('\n', fence) + 1;
+    return readme.substr(begin, readme.find("```", begin) - begin);
 }
 
 constexpr char two_nodes[] = "--config slurm.slots_per_node=2";
@@ -95,12 +91,12 @@ constexpr char two_nodes[] = "--config slurm.slots_per_node=2";
 
 BOOST_FIXTURE_TEST_SUITE(examples, Site)
 
-BOOST_AUTO_TEST_CASE(the_first_experiment_of_the_readme_completes) {
+BOOST_AUTO_TEST_CASE(the_first_experiment_of_the_readme_completes_in_a_virtual_environment) {
     must(write_file(home() / "first.yaml", readme_block("first.yaml"), 0644));
     must(write_file(home() / "train.py", readme_block("code/train.py"), 0644));
     shell("mkdir examples/first && cp first.yaml train.py examples/first");  // files of researcher
     shell("/usr/bin/python3 -m venv --without-pip venv && echo 'echo venv is active' >> venv/bin/activate");
-    auto const id = create("first", "first.yaml");
+    auto const id = create("first", "first.yaml", "--config 'slurm.setup=[source ~/venv/bin/activate]'");
     complete(id);
     BOOST_TEST(validation(id, "loss") < 1e-9);
     BOOST_TEST(logs(id).find("venv is active") != std::string::npos, logs(id));
