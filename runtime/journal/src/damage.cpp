@@ -47,8 +47,8 @@ Error journal_damaged_error(DamagedJournal const& journal) {
     return {codes::journal_damaged,
             fmt::format("'{}' is damaged at byte {}: {} bytes can't be read, so records are missing",
                         journal.path.string(), first.offset_bytes, first.size_bytes),
-            "'det-submit dump FILE' shows the records that are left; 'det-submit experiment activate ID "
-            "--accept-damage' goes on without the missing ones"};
+            "'det-submit dump FILE' shows the records that are left; --accept-damage (experiment activate, "
+            "continue, cancel, kill, delete, gc) goes on without the missing ones"};
 }
 
 bool is_damage_accepted(DamagedJournal const& journal) {

@@ -19,13 +19,6 @@ std::string path_variable(Environment const& environment) {
     return environment.find_non_empty("PATH").value_or("/usr/bin:/bin");
 }
 
-/// A word of sh: 'a' for a, 'it'\''s' for it's.
-std::string quoted(std::string const& text) {
-    std::string word = "'";
-    for (char const c : text) c == '\'' ? word += "'\\''" : word += c;
-    return word + "'";
-}
-
 std::optional<fs::path> find_slurms_srun(Environment const& environment) {
     auto const path = path_variable(environment);
     for (auto const directory : split(path, ':')) {
@@ -45,7 +38,7 @@ Status write_srun_shim(fs::path const& run_dir, fs::path const& det_launch) {
         fmt::format("#!/bin/sh\n"
                     "# srun inside a run: refuses a step that the first node of the run starts already.\n"
                     "exec {} nested-srun \"$@\"\n",
-                    quoted(det_launch)),
+                    quote_for_shell(det_launch.string())),
         0755);
 }
 

@@ -10,8 +10,9 @@
 
 namespace det::journal {
 
-// A journal with damaged bytes can't be read by load_journal(), because records are missing. A user who wants
-// to go on without them accepts the damage: FILE.accepted-damage beside the journal then lists the ranges.
+// load_journal() fails for a journal with damaged bytes, because records are missing. With --accept-damage
+// the user goes on without these records: FILE.accepted-damage beside the journal then lists the damaged
+// ranges.
 
 /// A journal of which records are missing.
 struct DamagedJournal {

@@ -77,7 +77,7 @@ struct RunFacts {
     std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
     bool repeats_failure = false;  // the program failed as in the run before: soon, with the same last output
-    bool has_default_max_restarts = false;  // nobody has set restarts_max
+    bool has_default_max_restarts = false;  // the configuration does not set it
     bool has_begun_before = false;          // an earlier run of the trial has started
     // Whether checkpoints or the files of slurm.progress_glob show the progress of a run
     bool is_progress_visible = false;
@@ -114,8 +114,8 @@ struct RunOutcome {
 /// that ends after a notice was preempted, whatever its exit code, unless the program says that it is done,
 /// or ends with 0 and does not see notices. The third such end in a row that looks like a failure and without
 /// visible progress is a failure. If the progress of runs is visible, a trial that fails three times in a row
-/// without progress is stopped even if restarts are left, and so is a trial that repeats a failure unless
-/// somebody has set max_restarts. Pure.
+/// without progress is stopped even if restarts are left, and so is a trial that repeats a failure, unless
+/// the configuration sets max_restarts. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.
