@@ -62,15 +62,19 @@ endfunction()
 
 # det_cluster_test(loopback_site SOURCES loopback_site_test.cpp) : tests that start a Slurm of their own.
 # Each has a cluster of its own, so ctest may run several at a time. Exit code 77: the test was skipped; its output says why.
+# LABEL is cluster if it is not given.
 function(det_cluster_test name)
   if(NOT TARGET det-loopback)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL cluster)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  det_test(${name} LABEL cluster TIMEOUT ${ARG_TIMEOUT} SOURCES ${ARG_SOURCES} LINKS det_cluster_support ${ARG_LINKS})
+  det_test(${name} LABEL ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SOURCES ${ARG_SOURCES} LINKS det_cluster_support ${ARG_LINKS})
   add_dependencies(test_${name} det-loopback)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
 endfunction()
