@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "output/json_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -37,7 +38,7 @@ private:
     /// Prints one record per line. Reports a torn tail as a message and damage as an error.
     static Status dump_journal(std::string_view bytes, Session& session) {
         DET_TRY_ASSIGN(auto const contents, journal::parse_journal(bytes));
-        for (auto const& record : contents.records) session.out << to_line(to_json(record)) << '\n';
+        for (auto const& record : contents.records) session.out << json_text(to_json(record)) << '\n';
         if (contents.skipped > 0)
             session.say(fmt::format("{} records of types that this program does not know", contents.skipped));
         auto const rest = bytes.size() - contents.good_size_bytes;

@@ -1,11 +1,12 @@
 #include "session.hpp"
 
 #include <det/foundation/text.hpp>
-#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <istream>
 #include <ostream>
+
+#include "output/json_text.hpp"
 
 namespace det::cli {
 
@@ -26,7 +27,7 @@ void Session::on_damage(Error error) const {
 }
 
 void Session::answer(Json const& json) const {
-    out << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << json_text(json, 1) << '\n';
 }
 
 void Session::answer(Json const& json, std::string_view text) const {

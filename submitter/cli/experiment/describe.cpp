@@ -40,10 +40,10 @@ std::string describe_spec(ExperimentSpec const& spec) {
     return fmt::format(
         "Owner:         {}\nCreated:       {}\nResource pool: {}, {} node{} of {} slots\n"
         "Entrypoint:    {} (launch: {})\nSearcher:      {}, {} of {}\n",
-        spec.owner, short_time(spec.created), spec.pool, spec.shape.nodes, spec.shape.nodes == 1 ? "" : "s",
-        spec.shape.slots_per_node, escape_control(join(spec.entrypoint, " ")), to_string(spec.launch),
-        spec.searcher.name, spec.searcher.smaller_is_better ? "smallest" : "largest",
-        escape_control(spec.searcher.metric));
+        escape_control(spec.owner), short_time(spec.created), escape_control(spec.pool), spec.shape.nodes,
+        spec.shape.nodes == 1 ? "" : "s", spec.shape.slots_per_node,
+        escape_control(join(spec.entrypoint, " ")), to_string(spec.launch), spec.searcher.name,
+        spec.searcher.smaller_is_better ? "smallest" : "largest", escape_control(spec.searcher.metric));
 }
 
 using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // one list for each trial

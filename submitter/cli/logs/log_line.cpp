@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <ostream>
 
+#include "output/json_text.hpp"
+
 namespace det::cli {
 namespace {
 
@@ -144,7 +146,7 @@ std::string escape_control_except_tabs(std::string_view text) {
 
 void LogPrinter::print(LogLine const& line) {
     if (session_.wants_json()) {
-        text_ += to_line(to_json(line));
+        text_ += json_text(to_json(line));
     } else if (session_.destination == Destination::terminal) {
         text_ += escape_control_except_tabs(line.whole);
     } else {

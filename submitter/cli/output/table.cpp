@@ -21,6 +21,11 @@ void append_row(std::string& text, std::vector<std::string> const& row,
     text += '\n';
 }
 
+std::vector<std::string> escaped(std::vector<std::string> cells) {
+    for (auto& cell : cells) cell = escape_control(cell);
+    return cells;
+}
+
 std::string csv_row(std::vector<std::string> const& row) {
     std::string line;
     for (auto const& cell : row) line += (&cell == &row.front() ? "" : ",") + csv_field(cell);
@@ -67,10 +72,9 @@ Character first_character(std::string_view text) {
 
 }  // namespace
 
-void Table::add(std::vector<std::string> row) {
-    for (auto& cell : row) cell = escape_control(cell);
-    rows_.push_back(std::move(row));
-}
+Table::Table(std::vector<std::string> header) : header_(escaped(std::move(header))) {}
+
+void Table::add(std::vector<std::string> row) { rows_.push_back(escaped(std::move(row))); }
 
 std::string Table::render() const {
     std::vector<std::size_t> widths;

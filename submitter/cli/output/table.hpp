@@ -9,10 +9,10 @@
 
 namespace det::cli {
 
-/// Rows in aligned columns, as commands print them. Control bytes in cells are escaped.
+/// Rows in aligned columns, as commands print them. Control bytes in the header and in cells are escaped.
 class Table {
 public:
-    explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+    explicit Table(std::vector<std::string> header);
     void add(std::vector<std::string> row);
     std::string render() const;
     /// Renders the rows as comma-separated values, which spreadsheets can read.

@@ -21,7 +21,7 @@ std::string describe_run(lifecycle::RunView const& run) {
 std::string describe_job(std::optional<slurm::JobStatus> const& job) {
     if (!job) return "not in Slurm's queue";
     auto const reason = job->reason.empty() || job->reason == "None" ? "" : ", " + job->reason;
-    return fmt::format("job {}: {}{}", slurm::to_string(job->ref), job->state_text, escape_control(reason));
+    return escape_control(fmt::format("job {}: {}{}", slurm::to_string(job->ref), job->state_text, reason));
 }
 
 void append_values(std::string& text, std::string const& path, Json const& value) {
@@ -83,7 +83,7 @@ std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& tria
 std::string ends_text(tracker::history::TrialView const& trial) {
     std::vector<std::string> parts;
     for (auto const& [cause, count] : ends_by_cause(trial))
-        parts.push_back(fmt::format("{} {}", count, cause));
+        parts.push_back(fmt::format("{} {}", count, escape_control(cause)));
     return parts.empty() ? "" : fmt::format("Ends: {}\n", join(parts, ", "));
 }
 
