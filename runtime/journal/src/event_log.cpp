@@ -10,12 +10,20 @@ namespace {
 
 constexpr std::size_t document_limit_bytes = std::size_t{1} << 20;
 
-/// Lists events by number, then by kind. Ignores temporary and other names.
+/// Lists events by number, then by kind. Ignores temporary and other names. A number above event_number_max
+/// is an error: the events after it could not be counted on.
 Result<std::vector<EventName>> list_events(std::filesystem::path const& directory) {
     DET_TRY_ASSIGN(auto const files, list_directory(directory));
     std::vector<EventName> names;
     for (auto const& file : files) {
-        if (auto name = parse_event_name(file)) names.push_back(*std::move(name));
+        auto name = parse_event_name(file);
+        if (!name) continue;
+        if (name->number > event_number_max)
+            return Error{
+                codes::damaged,
+                fmt::format("'{}' has a number above {}", (directory / file).string(), event_number_max),
+                "no command writes such a file: remove it"};
+        names.push_back(*std::move(name));
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -29,6 +37,7 @@ Status append_event(std::filesystem::path const& directory, Event const& event) 
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
         DET_TRY_ASSIGN(auto const names, list_events(directory));
         EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
+        if (next.number > event_number_max) break;
         DET_TRY_ASSIGN(bool const is_new, write_new_file(directory / to_string(next), text));
         if (!is_new) continue;
         DET_TRY(sync_file(directory / to_string(next)));

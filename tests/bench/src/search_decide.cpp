@@ -72,7 +72,7 @@ void require_all_names(std::size_t count) {
 }
 
 double decide_s(ExperimentLayout const& experiment) {
-    launch::supervisor::RungDirectory rungs(experiment);
+    launch::supervisor::RungDirectory rungs(experiment, search_of_one_bracket());
     search::TrialSearch const trial(search_of_one_bracket(), 0, own.trial, false);
     std::optional<SearchDecision> decision;
     auto const time = time_s([&] { decision = must(trial.decide({62, 62, own.metric}, rungs)); });

@@ -75,6 +75,8 @@ struct Fixture : CliFixture {
         life = run_trial(3, {});
         must(write_file(experiment.rung(0, 0) / "3@nan", ""));
         must(life.append(end(Cause::failed, "the trainer ended with exit code 1")));
+        for (auto const* absent : {"5@0.01", "999999@-inf"})
+            must(write_file(experiment.rung(0, 0) / absent, ""));
         life = run_trial(4, {0.4, 0.2});
         arrive(life, 4, 0, 0.4);
     }

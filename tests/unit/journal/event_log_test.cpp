@@ -51,6 +51,22 @@ BOOST_AUTO_TEST_CASE(concurrent_events_are_all_kept) {
     for (int i = 0; i < threads * each; ++i) BOOST_TEST(seen[static_cast<std::size_t>(i)] == i);
 }
 
+BOOST_AUTO_TEST_CASE(the_number_of_an_event_has_a_limit) {
+    TemporaryDirectory directory;
+    must(write_file(directory / "999999998-renamed.json", render_event(event("renamed", 1))));
+    must(append_event(directory.path(), event("renamed", 2)));
+    BOOST_TEST(path_exists(directory / "999999999-renamed.json"));
+    BOOST_TEST(must(load_events(directory.path())).size() == 2u);
+    BOOST_TEST((must_fail(append_event(directory.path(), event("renamed", 3))).code == codes::file_system));
+
+    must(write_file(directory / "4294967295-renamed.json", render_event(event("renamed", 3))));
+    BOOST_TEST((must_fail(load_events(directory.path())).code == codes::damaged));
+    auto const error = must_fail(append_event(directory.path(), event("renamed", 4)));
+    BOOST_TEST((error.code == codes::damaged));
+    BOOST_TEST(error.message.find("4294967295-renamed.json") != std::string::npos, error.message);
+    BOOST_TEST(!path_exists(directory / "0-renamed.json"));
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_event_is_named) {
     TemporaryDirectory directory;
     must(write_file(directory / "1-created.json", "{"));

@@ -94,6 +94,16 @@ BOOST_AUTO_TEST_CASE(a_trial_that_loses_at_a_rung_is_asked_to_stop_and_completes
     BOOST_TEST(decisions[0].steps_completed == 100);
 }
 
+BOOST_AUTO_TEST_CASE(entries_of_trials_that_do_not_exist_decide_nothing) {
+    others_arrived(0, {"1@0.9", "77@0.1", "999999@-inf"});
+    step_is("cp " + journal_with({validation(100, 0.5)}) + " \"$DET_RUN_PATH/journal\"");
+    BOOST_TEST(supervise(search_assignment()) == 0);
+    auto const decisions = decisions_of(0);
+    BOOST_REQUIRE(decisions.size() == 1);
+    BOOST_TEST(decisions[0].trials == "0-1");
+    BOOST_TEST(decisions[0].decision == "advance");
+}
+
 BOOST_AUTO_TEST_CASE(the_searchs_stop_wins_over_a_preemption_at_the_same_time) {
     others_arrived(0, {"1@0.1"});
     slurm.job->preempt_time = clock.now();

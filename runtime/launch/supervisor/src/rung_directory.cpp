@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/supervisor/rung_directory.hpp>
+#include <det/search/rung.hpp>
 
 namespace det::launch::supervisor {
 
@@ -12,7 +13,17 @@ Status RungDirectory::add(std::uint32_t bracket, std::uint32_t rung, std::string
 }
 
 Result<std::vector<std::string>> RungDirectory::list(std::uint32_t bracket, std::uint32_t rung) const {
-    return list_directory(experiment_.rung(bracket, rung));
+    DET_TRY_ASSIGN(auto names, list_directory(experiment_.rung(bracket, rung)));
+    std::erase_if(names, [&](std::string const& name) {
+        auto const entry = search::parse_rung_entry_name(name);
+        return entry && !has_trial(bracket, entry->trial);
+    });
+    return names;
+}
+
+bool RungDirectory::has_trial(std::uint32_t bracket, std::uint32_t trial) const {
+    if (trial < trial_count_) return brackets_.bracket_of(trial) == bracket;
+    return path_exists(experiment_.trial(trial).path());
 }
 
 Status RungDirectory::remove(std::uint32_t bracket, std::uint32_t rung, std::string const& entry) {

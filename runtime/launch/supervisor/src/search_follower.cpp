@@ -21,8 +21,9 @@ Result<std::optional<SearchFollower>> SearchFollower::open(BatchJob const& batch
     auto const bracket = search::BracketAssignment(*asha).bracket_of(planned);
     search::ReportFormat format{spec.searcher.metric, asha->length,
                                 search::read_batch_size(*spec.config, *draw.hyperparameters)};
+    RungDirectory rungs(batch_job.experiment, *asha);
     SearchFollower follower({*std::move(asha), bracket, run.trial.index, run.number > 0}, std::move(format),
-                            RungDirectory(batch_job.experiment));
+                            std::move(rungs));
     auto const trial = batch_job.experiment.trial(run.trial.index);
     DET_TRY(follower.load_earlier_runs(trial, run.number));
     follower.journals_.emplace_back(trial.run(run.number).chief_journal());

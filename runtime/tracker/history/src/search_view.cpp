@@ -2,6 +2,7 @@
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace det::tracker::history {
 namespace {
@@ -21,6 +22,13 @@ RungView view_rung(std::uint64_t length, std::vector<search::RungEntry> entries,
 bool is_invalid(TrialView const& trial) {
     auto const& runs = trial.record.runs;
     return !runs.empty() && runs.back().ended && runs.back().ended->cause == Cause::invalid_hyperparameters;
+}
+
+/// The entries without those of trials that do not exist.
+std::vector<search::RungEntry> entries_of_trials(std::vector<search::RungEntry> entries,
+                                                 std::set<std::uint32_t> const& trials) {
+    std::erase_if(entries, [&](auto const& entry) { return !trials.contains(entry.trial); });
+    return entries;
 }
 
 /// \return For each bracket, the number of trials that have ended, not counting trials with invalid
@@ -57,11 +65,14 @@ RungView* find_rung(SearchView& view, SearchDecision const& decision) {
 SearchView view_search(search::AshaSearch search, RungEntries const& entries, ExperimentView const& view) {
     SearchView result;
     auto const ended = count_ended(search, view);
+    std::set<std::uint32_t> trials;
+    for (auto const& trial : view.trials) trials.insert(trial.record.id.index);
     for (std::size_t i = 0; i < search.brackets.size(); ++i) {
         auto const& planned = search.brackets[i];
         auto& bracket = result.brackets.emplace_back(BracketView{planned.trials, {}, 0});
         for (std::size_t rung = 0; rung < planned.rung_lengths.size(); ++rung)
-            bracket.rungs.push_back(view_rung(planned.rung_lengths[rung], entries.at(i).at(rung), search));
+            bracket.rungs.push_back(view_rung(planned.rung_lengths[rung],
+                                              entries_of_trials(entries.at(i).at(rung), trials), search));
         bracket.progress = progress_of(bracket, ended[i]);
         result.progress += bracket.progress / static_cast<double>(search.brackets.size());
     }

@@ -33,6 +33,9 @@ Result<Event> parse_event(std::string_view text);
 Json to_json(Event const& event);
 Result<Event> event_from_json(Json const& json);
 
+/// The largest number of an event file. It leaves room for the number of the next event.
+constexpr std::uint32_t event_number_max = 999'999'999;
+
 /// The parts of a file name like "12-created.json".
 struct EventName {
     std::uint32_t number;

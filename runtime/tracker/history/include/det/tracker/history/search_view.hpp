@@ -35,10 +35,10 @@ struct SearchView {
 /// The entries of all rungs: [bracket][rung].
 using RungEntries = std::vector<std::vector<std::vector<search::RungEntry>>>;
 
-/// Combines the entries of the rungs with the trials. The progress is computed as in Determined. A bracket's
-/// progress is the number of entries of its first rung divided by 1.2 times its trials; once all trials have
-/// an entry there, also the ended trials divided by its trials, if that is larger. The search's progress is
-/// the mean over its brackets. Pure.
+/// Combines the entries of the rungs with the trials; leaves out the entries of trials that do not exist. The
+/// progress is computed as in Determined. A bracket's progress is the number of entries of its first rung
+/// divided by 1.2 times its trials; once all trials have an entry there, also the ended trials divided by its
+/// trials, if that is larger. The search's progress is the mean over its brackets. Pure.
 SearchView view_search(search::AshaSearch search, RungEntries const& entries, ExperimentView const& view);
 
 /// All decisions of the search about a trial, in order.
