@@ -104,6 +104,31 @@ BOOST_AUTO_TEST_CASE(each_changed_bit_gives_the_right_answer_or_an_error_that_na
     BOOST_TEST(reported > 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_damaged_byte_in_a_journal_of_10_mb_costs_its_record_only) {
+    auto const experiment = create_example(root, 4);
+    must(start_run(experiment, 0, 1).append(finish(20)));
+    auto const path = experiment.trial(0).run(0).chief_journal();
+    constexpr std::size_t reports = 100'000;
+    {
+        auto chief = must(journal::JournalWriter::create(path));
+        for (std::size_t i = 1; i <= reports; ++i) {
+            must(chief.append(MetricsReported{minute(2), "training", i,
+                                              Json{{"loss", 1.0 / static_cast<double>(i)}, {"lr", 0.125}}}));
+        }
+    }
+    auto const whole = must(read_file(path));
+    BOOST_REQUIRE(whole.size() > 10'000'000u);
+    for (double const place : {0.0001, 0.25, 0.5, 0.99999}) {
+        auto changed = whole;
+        changed[static_cast<std::size_t>(place * static_cast<double>(whole.size()))] ^= 4;
+        must(write_file(path, changed));
+        BOOST_TEST(run("trial metrics 4.0 --json") == to_int(ExitCode::damaged));
+        BOOST_TEST(contains(err, path.string()), err);
+        BOOST_TEST(Json::parse(out).size() == reports - 1);
+        BOOST_TEST(run("experiment gc 4") == to_int(ExitCode::damaged));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_left_of_a_damaged_journal_is_shown) {
     auto const whole = ask("trial metrics 1.0");
     auto const path = run_of(0).chief_journal();
