@@ -2,12 +2,9 @@
 #include <det/tracker/history/experiment_view.hpp>
 
 #include <algorithm>
-#include <map>
 
 namespace det::tracker::history {
 namespace {
-
-using Jobs = std::map<slurm::JobRef, slurm::JobStatus const*>;
 
 /// Finds out whether a job is the experiment's. Other jobs may have its numbers: a slurmctld that was reset
 /// begins with the first number again.
@@ -22,43 +19,38 @@ private:
     std::optional<std::string> comment_;
 };
 
-Jobs own_jobs(JobOwner const& owner, QueueSnapshot const& queue) {
-    Jobs jobs;
-    for (auto const& job : queue.jobs) {
-        if (owner.owns(job)) jobs.emplace(job.ref, &job);
-    }
-    return jobs;
-}
-
 std::set<std::uint32_t> find_foreign_jobs(JobOwner const& owner, QueueSnapshot const& queue,
                                           std::vector<ArrayJob> const& arrays) {
     std::set<std::uint32_t> foreign;
-    for (auto const& job : queue.jobs) {
-        bool const has_our_number =
-            std::ranges::any_of(arrays, [&](auto const& array) { return array.job == job.ref.job; });
-        if (has_our_number && !owner.owns(job)) foreign.insert(job.ref.job);
+    for (auto const& array : arrays) {
+        bool const is_ours = std::ranges::all_of(queue.with_number(array.job),
+                                                 [&](auto const& job) { return owner.owns(job); });
+        if (!is_ours) foreign.insert(array.job);
     }
     return foreign;
 }
 
 /// Finds the job of a task. Slurm may show pending tasks together, with the id of the array only.
-std::optional<slurm::JobStatus> find_task(Jobs const& jobs, std::optional<slurm::JobRef> const& task) {
+std::optional<slurm::JobStatus> find_task(JobOwner const& owner, QueueSnapshot const& queue,
+                                          std::optional<slurm::JobRef> const& task) {
     if (!task) return std::nullopt;
-    auto found = jobs.find(*task);
-    if (found == jobs.end()) found = jobs.find(slurm::JobRef{task->job, {}});
-    if (found == jobs.end()) return std::nullopt;
-    return *found->second;
+    auto const jobs = queue.with_number(task->job);
+    for (auto const& ref : {*task, slurm::JobRef{task->job, {}}}) {
+        auto const found = std::ranges::lower_bound(jobs, ref, {}, &slurm::JobStatus::ref);
+        if (found != jobs.end() && found->ref == ref && owner.owns(*found)) return *found;
+    }
+    return std::nullopt;
 }
 
 /// \return A task of the experiment's arrays that has not ended, because it may claim a waiting trial; if
 /// there is none, a task that has ended; nullopt if Slurm shows no task of these arrays.
-std::optional<slurm::JobStatus> find_active_task(Jobs const& jobs, std::vector<ArrayJob> const& arrays) {
+std::optional<slurm::JobStatus> find_active_task(JobOwner const& owner, QueueSnapshot const& queue,
+                                                 std::vector<ArrayJob> const& arrays) {
     slurm::JobStatus const* best = nullptr;
     for (auto const& array : arrays) {
-        for (auto job = jobs.lower_bound({array.job, {}}); job != jobs.end() && job->first.job == array.job;
-             ++job) {
-            if (best == nullptr || (slurm::is_over(best->state) && !slurm::is_over(job->second->state)))
-                best = job->second;
+        for (auto const& job : queue.with_number(array.job)) {
+            if (!owner.owns(job)) continue;
+            if (best == nullptr || (slurm::is_over(best->state) && !slurm::is_over(job.state))) best = &job;
         }
     }
     return best == nullptr ? std::nullopt : std::optional(*best);
@@ -70,6 +62,17 @@ std::optional<UtcTime> earlier(std::optional<UtcTime> a, std::optional<UtcTime> 
 }
 
 }  // namespace
+
+QueueSnapshot::QueueSnapshot(bool slurm_answered, std::vector<slurm::JobStatus> jobs)
+    : answered_(slurm_answered), jobs_(std::move(jobs)) {
+    std::ranges::stable_sort(jobs_, {}, &slurm::JobStatus::ref);
+}
+
+std::span<slurm::JobStatus const> QueueSnapshot::with_number(std::uint32_t job) const {
+    auto const number = [](slurm::JobStatus const& status) { return status.ref.job; };
+    auto const found = std::ranges::equal_range(jobs_, job, {}, number);
+    return {found.begin(), found.end()};
+}
 
 std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) const {
     if (tasks_claim_trials()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
@@ -123,20 +126,20 @@ std::optional<UtcTime> ExperimentView::ended() const {
 
 ExperimentView view_experiment(ExperimentRecord record, QueueSnapshot const& queue) {
     JobOwner const owner(record);
-    auto const jobs = own_jobs(owner, queue);
     std::vector<TrialView> trials;
     std::vector<lifecycle::State> states;
-    auto const active = record.tasks_claim_trials() ? find_active_task(jobs, record.arrays()) : std::nullopt;
+    auto const active =
+        record.tasks_claim_trials() ? find_active_task(owner, queue, record.arrays()) : std::nullopt;
     for (auto const& trial : record.trials) {
         bool const is_unclaimed = record.tasks_claim_trials() && !trial.claimed_by;
-        auto task = is_unclaimed ? active : find_task(jobs, record.task_of(trial.id.index));
+        auto task = is_unclaimed ? active : find_task(owner, queue, record.task_of(trial.id.index));
         auto const desired = stricter(record.desired, trial.desired);
         auto const first_run = record.spec ? record.spec->first_run_of(trial.id.index) : 0;
         // The replacement of a trial exists before the trial's end is recorded.
         bool const is_replaced = journal::find_replacement(record.replacements, trial.id.index).has_value();
         bool const is_replacement = record.replacements.contains(trial.id.index);
         states.push_back(is_replaced ? lifecycle::State::completed
-                                     : lifecycle::state_of_trial({trial.runs, desired, queue.answered, task,
+                                     : lifecycle::state_of_trial({trial.runs, desired, queue.answered(), task,
                                                                   first_run, is_unclaimed, is_replacement}));
         trials.push_back({trial, states.back(), std::move(task)});
     }

@@ -114,20 +114,23 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
     return record;
 }
 
+// Reads the files of this trial only: a report of an experiment calls it for each of its trials, and an
+// experiment may have thousands.
 Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
-    DET_TRY_ASSIGN(auto const experiment, load_experiment_without_trials(id.experiment));
-    if (id.index >= experiment.trial_count()) return no_such_trial(id);
-    DET_TRY_ASSIGN(auto const trial_record, load_trial(experiment, id.index));
-    auto const trial = ExperimentLayout(root_, id.experiment).trial(id.index);
+    ExperimentLayout const experiment(root_, id.experiment);
+    auto const trial = experiment.trial(id.index);
+    if (!path_exists(trial.path()) || path_exists(experiment.deleted())) {
+        DET_TRY_ASSIGN(auto const record, load_experiment_without_trials(id.experiment));
+        if (id.index >= record.trial_count()) return no_such_trial(id);
+    }
     DET_TRY_ASSIGN(auto const runs, list_numeric_names(trial.runs()));
     std::vector<RunReports> reports;
-    auto const& known_runs = trial_record.runs;  // a run may have begun since these were read
     for (auto const number : runs) {
+        DET_TRY_ASSIGN(auto const life, load_run(trial.run(number)));
         DET_TRY_ASSIGN(auto const journal, load(trial.run(number).chief_journal()));
         auto& run = reports.emplace_back();
         run.run = number;
-        auto const index = reports.size() - 1;
-        if (index < known_runs.size() && known_runs[index].started) run.add(*known_runs[index].started);
+        if (life.started) run.add(*life.started);
         for (auto const& record : journal.records) run.add(record);
         DET_TRY_ASSIGN(auto others, journal::load_other_ranks(trial.run(number)));
         run.add(std::move(others));

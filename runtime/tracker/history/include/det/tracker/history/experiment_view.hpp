@@ -5,14 +5,25 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace det::tracker::history {
 
 /// The jobs in Slurm's queue at one time. If Slurm did not answer, `answered` is false and there are no jobs.
-struct QueueSnapshot {
-    bool answered = true;
-    std::vector<slurm::JobStatus> jobs;
+/// The jobs are sorted, so that finding those of each of many experiments takes no time worth mentioning.
+class QueueSnapshot {
+public:
+    QueueSnapshot() = default;
+    QueueSnapshot(bool slurm_answered, std::vector<slurm::JobStatus> jobs);
+
+    bool answered() const { return answered_; }
+    /// The job and all tasks with this number, the job itself first, then the tasks by their indices.
+    std::span<slurm::JobStatus const> with_number(std::uint32_t job) const;
+
+private:
+    bool answered_ = true;
+    std::vector<slurm::JobStatus> jobs_;  // sorted by their references
 };
 
 struct TrialView {
