@@ -1,3 +1,4 @@
+#include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -72,8 +73,12 @@ Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
     // O_NONBLOCK: opening a FIFO must not block.
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return os_error("open " + quoted(path), errno);
+    return read_descriptor(file.get(), path, limit_bytes);
+}
+
+Result<std::string> read_descriptor(int descriptor, fs::path const& path, std::size_t limit_bytes) {
     struct stat info {};
-    if (::fstat(file.get(), &info) != 0) return os_error("read " + quoted(path), errno);
+    if (::fstat(descriptor, &info) != 0) return os_error("read " + quoted(path), errno);
     if (S_ISDIR(info.st_mode))
         return Error{codes::not_a_file, quoted(path) + " is a directory", "name a file"};
     if (!S_ISREG(info.st_mode))
@@ -83,7 +88,7 @@ Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
     bytes.resize(std::min(static_cast<std::size_t>(info.st_size), limit_bytes) + 1);
     std::size_t size = 0;
     for (;;) {
-        auto const count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+        auto const count = ::read(descriptor, bytes.data() + size, bytes.size() - size);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return os_error("read " + quoted(path), errno);
         if (count == 0) break;
@@ -164,13 +169,18 @@ Status sync_directory(fs::path const& path) {
 }
 
 Result<std::vector<std::string>> list_directory(fs::path const& path) {
+    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+    if (!directory && errno == ENOENT) return std::vector<std::string>();
+    if (!directory) return os_error("list " + quoted(path), errno);
+    return list_descriptor(std::move(directory), path);
+}
+
+Result<std::vector<std::string>> list_descriptor(UniqueFd descriptor, fs::path const& path) {
     auto const close = [](DIR* directory) { ::closedir(directory); };
-    std::unique_ptr<DIR, decltype(close)> const directory(::opendir(path.c_str()), close);
+    std::unique_ptr<DIR, decltype(close)> const directory(::fdopendir(descriptor.get()), close);
+    if (directory == nullptr) return os_error("list " + quoted(path), errno);
+    (void)descriptor.release();
     std::vector<std::string> names;
-    if (directory == nullptr) {
-        if (errno == ENOENT) return names;
-        return os_error("list " + quoted(path), errno);
-    }
     for (;;) {
         errno = 0;
         auto const* entry = ::readdir(directory.get());
