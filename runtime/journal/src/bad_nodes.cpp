@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/bad_nodes.hpp>
 #include <det/protocol/json.hpp>
 
@@ -35,10 +36,10 @@ Status remember_bad_node(RootLayout const& root, BadNode const& node) {
 Result<std::vector<BadNode>> load_bad_nodes(RootLayout const& root) {
     std::vector<BadNode> nodes;
     if (!path_exists(root.bad_nodes())) return nodes;
-    DET_TRY_ASSIGN(auto names, list_directory(root.bad_nodes()));
+    DET_TRY_ASSIGN(auto names, list_trusted_directory(root.bad_nodes()));
     std::sort(names.begin(), names.end());
     for (auto const& name : names) {
-        auto const text = read_file(root.bad_nodes() / name);
+        auto const text = read_trusted_file(root.bad_nodes() / name);
         if (!text) continue;
         if (auto node = parse_bad_node(*text)) nodes.push_back(*std::move(node));
     }

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
@@ -52,7 +53,7 @@ Error journal_damaged_error(DamagedJournal const& journal) {
 }
 
 bool is_damage_accepted(DamagedJournal const& journal) {
-    auto const text = read_file(accepted_path(journal.path));
+    auto const text = read_trusted_file(accepted_path(journal.path));
     if (!text) return false;
     auto const accepted = parse_accepted_damage(*text);
     return accepted && std::ranges::all_of(journal.damage, [&](auto const& range) {

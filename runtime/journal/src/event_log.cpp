@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/sync_file.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ constexpr std::size_t document_limit_bytes = std::size_t{1} << 20;
 /// Lists events by number, then by kind. Ignores temporary and other names. A number above event_number_max
 /// is an error: the events after it could not be counted on.
 Result<std::vector<EventName>> list_events(std::filesystem::path const& directory) {
-    DET_TRY_ASSIGN(auto const files, list_directory(directory));
+    DET_TRY_ASSIGN(auto const files, list_trusted_directory(directory));
     std::vector<EventName> names;
     for (auto const& file : files) {
         auto name = parse_event_name(file);
@@ -52,7 +53,7 @@ Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
     std::vector<Event> events;
     for (auto const& name : names) {
         auto const path = directory / to_string(name);
-        DET_TRY_ASSIGN(auto const text, read_file(path, document_limit_bytes));
+        DET_TRY_ASSIGN(auto const text, read_trusted_file(path, document_limit_bytes));
         auto event = parse_event(text);
         if (!event) return std::move(event).error().while_doing(fmt::format("reading '{}'", path.string()));
         events.push_back(*std::move(event));
@@ -61,7 +62,7 @@ Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
 }
 
 Result<DesiredState> load_desired(std::filesystem::path const& path) {
-    auto const text = read_file(path, document_limit_bytes);
+    auto const text = read_trusted_file(path, document_limit_bytes);
     if (!text && text.error().code == codes::no_such_file) return DesiredState::run;
     if (!text) return text.error();
     auto desired = parse_desired(*text);

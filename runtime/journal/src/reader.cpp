@@ -1,8 +1,7 @@
-#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
-#include <det/journal/record_decoder.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,46 +15,7 @@ namespace {
 // Enough for the header and a frame of the largest size, so that each reading makes progress.
 constexpr std::size_t read_limit_bytes = payload_limit_bytes + frame_head_size_bytes + header_size_bytes;
 
-/// Whether a file with an invalid header is a journal nevertheless: only its header is damaged.
-bool has_frame_behind_header(std::string_view bytes) {
-    return bytes.size() > header_size_bytes &&
-           read_frame(bytes.substr(header_size_bytes)).state == FrameState::whole;
-}
-
 }  // namespace
-
-Result<JournalContents> parse_journal(std::string_view bytes, std::string const& only_group) {
-    JournalContents contents;
-    // An empty file or an incomplete header: the writer has just created the file, or died right after that.
-    if (bytes.size() < header_size_bytes && render_header().starts_with(bytes)) {
-        contents.tail = bytes.empty() ? FrameState::end : FrameState::torn;
-        return contents;
-    }
-    if (auto const header = check_header(bytes); !header) {
-        if (header.error().code == codes::newer_format || !has_frame_behind_header(bytes))
-            return header.error();
-        contents.damage.push_back({0, header_size_bytes});
-    }
-    contents.good_size_bytes = header_size_bytes;
-    RecordDecoder decoder(only_group);
-    for (;;) {
-        auto const frame = read_frame(bytes.substr(contents.good_size_bytes));
-        if (frame.state == FrameState::end || frame.state == FrameState::torn) {
-            contents.tail = frame.state;
-            contents.skipped = decoder.skipped();
-            return contents;
-        }
-        DamagedRange const range{contents.good_size_bytes, frame.size_bytes};
-        contents.good_size_bytes += frame.size_bytes;
-        if (frame.state == FrameState::damaged) {
-            contents.damage.push_back(range);
-        } else if (auto decoded = decoder.decode(frame, contents.records); !decoded) {
-            // The schema of these metrics may have been among the damaged bytes.
-            if (contents.damage.empty()) return std::move(decoded).error();
-            contents.damage.push_back(range);
-        }
-    }
-}
 
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group) {
     DET_TRY_ASSIGN(auto contents, salvage_journal(path, only_group));
@@ -66,8 +26,7 @@ Result<JournalContents> load_journal(std::filesystem::path const& path, std::str
 }
 
 Result<JournalContents> salvage_journal(std::filesystem::path const& path, std::string const& only_group) {
-    constexpr std::size_t journal_limit_bytes = std::size_t{1} << 30;
-    auto bytes = read_file(path, journal_limit_bytes);
+    auto bytes = read_trusted_file(path, journal_limit_bytes);
     if (!bytes && bytes.error().code == codes::no_such_file) return JournalContents{};
     if (!bytes) return std::move(bytes).error();
     auto contents = parse_journal(*bytes, only_group);
@@ -103,15 +62,15 @@ Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::str
 }
 
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes) {
-    UniqueFd const fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && errno == ENOENT) return std::string();
-    if (!fd) return os_error(fmt::format("open '{}'", path.string()), errno);
-    auto const end = ::lseek(fd.get(), 0, SEEK_END);
+    auto const fd = open_trusted_file(path);
+    if (!fd && fd.error().code == codes::no_such_file) return std::string();
+    if (!fd) return fd.error();
+    auto const end = ::lseek(fd->get(), 0, SEEK_END);
     if (end < 0) return os_error(fmt::format("seek in '{}'", path.string()), errno);
     auto const size_bytes = static_cast<std::uint64_t>(end);
     if (size_bytes <= offset_bytes) return std::string();
     std::string bytes(std::min<std::uint64_t>(size_bytes - offset_bytes, read_limit_bytes), '\0');
-    auto const count = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    auto const count = ::pread(fd->get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
     if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
     bytes.resize(static_cast<std::size_t>(count));
     return bytes;
@@ -122,14 +81,14 @@ Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run) {
     std::vector<RankFailure> ends;
     for (auto const& name : names) {
         if (!name.starts_with("node-") || !name.ends_with(".ends")) continue;
-        DET_TRY_ASSIGN(auto const text, read_file(run.path() / name));
+        DET_TRY_ASSIGN(auto const text, read_trusted_file(run.path() / name));
         std::ranges::move(parse_rank_failures(text), std::back_inserter(ends));
     }
     return ends;
 }
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
-    DET_TRY_ASSIGN(auto const text, read_file(experiment.spec()));
+    DET_TRY_ASSIGN(auto const text, read_trusted_file(experiment.spec()));
     auto spec = parse_spec(text);
     if (!spec)
         return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
@@ -139,7 +98,7 @@ Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
 Result<std::optional<std::uint32_t>> load_replaced_trial(ExperimentLayout const& experiment,
                                                          std::uint32_t trial) {
     auto const path = experiment.trial(trial).replaces();
-    auto const text = read_file(path);
+    auto const text = read_trusted_file(path);
     if (!text && text.error().code == codes::no_such_file) return std::optional<std::uint32_t>();
     if (!text) return text.error();
     auto const replaced = parse_integer<std::uint32_t>(trim(*text));

@@ -1,3 +1,4 @@
+#include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
@@ -26,7 +27,7 @@ Result<JournalWriter> JournalWriter::begin(std::filesystem::path const& path, Un
 }
 
 Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
-    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("open the journal '{}'", path.string()), errno);
     bool const is_locked = ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
     int const lock_error = errno;
@@ -34,7 +35,10 @@ Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
         return Error{codes::misuse, fmt::format("another process writes the journal '{}'", path.string()),
                      "a run has one chief: give each process its rank"};
     }
-    DET_TRY_ASSIGN(auto const contents, salvage_journal(path));
+    DET_TRY_ASSIGN(auto const bytes, read_descriptor(file.get(), path, journal_limit_bytes));
+    auto const parsed = parse_journal(bytes);
+    if (!parsed) return Error(parsed.error()).while_doing(fmt::format("reading '{}'", path.string()));
+    auto const& contents = *parsed;
     if (contents.good_size_bytes == 0) {
         if (::ftruncate(file.get(), 0) != 0)
             return os_error(fmt::format("cut the journal '{}'", path.string()), errno);

@@ -26,6 +26,8 @@ struct JournalContents {
     std::vector<DamagedRange> damage;
 };
 
+inline constexpr std::size_t journal_limit_bytes = std::size_t{1} << 30;
+
 /// Parses the bytes of a whole journal. Pure. Reads on after damaged bytes. codes::damaged if it is no
 /// journal or a record with a valid checksum can't be decoded; codes::newer_format if a newer program wrote
 /// it.
@@ -35,12 +37,12 @@ Result<JournalContents> parse_journal(std::string_view bytes, std::string const&
 
 /// Reads and parses a journal, for answers and decisions that need all of its records: codes::journal_damaged
 /// if records are missing and the user has not accepted that (damage.hpp). A file that does not exist counts
-/// as an empty journal. Other errors as parse_journal(), and codes::document_too_large above 1 GiB.
+/// as an empty journal. Other errors as parse_journal() and read_trusted_file(), with a limit of 1 GiB.
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group = {});
 
 /// Reads and parses what is left of a journal. The caller must show or handle JournalContents::damage. A file
-/// that does not exist counts as an empty journal. Errors as parse_journal(), and codes::document_too_large
-/// above 1 GiB.
+/// that does not exist counts as an empty journal. Errors as parse_journal() and read_trusted_file(), with a
+/// limit of 1 GiB.
 Result<JournalContents> salvage_journal(std::filesystem::path const& path,
                                         std::string const& only_group = {});
 
@@ -54,14 +56,14 @@ Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::str
 
 /// Reads the bytes of a journal from an offset to the end, at most as many as a header and the largest frame
 /// have. Empty if the journal does not exist or ends at the offset. Each call opens the file, because an NFS
-/// client looks for new data at open(2).
+/// client looks for new data at open(2). Other errors as open_trusted_file().
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run);
 
 /// Reads an experiment's specification. codes::no_such_file if the experiment does not exist, or while it is
-/// being created.
+/// being created; other errors as read_trusted_file() and parse_spec().
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
 /// Reads the index of the trial whose invalid hyperparameters this trial replaces. That trial may be a
