@@ -44,6 +44,7 @@ std::string name_of_group(gid_t group) {
 }  // namespace
 
 bool is_private_group(gid_t group, uid_t user) {
+    if (user == 0) return false;
     passwd of_user{};
     ::group of_group{};
     std::vector<char> user_buffer, group_buffer;

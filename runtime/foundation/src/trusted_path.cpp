@@ -147,31 +147,32 @@ private:
 
     bool is_own(struct stat const& info) const { return info.st_uid == rules_.user || info.st_uid == 0; }
 
-    /// The beginning of a message: the component, and the path if it is another one.
-    std::string place(fs::path const& component) const {
-        if (component == path_) return fmt::format("'{}'", component.string());
-        return fmt::format("'{}', on the way to '{}',", component.string(), path_.string());
+    /// Where the component is: nothing if it is the checked path.
+    std::string on_the_way(fs::path const& component) const {
+        return component == path_ ? "" : fmt::format(", on the way to '{}'", path_.string());
     }
 
     Error belongs_to_another(fs::path const& component, struct stat const& info) const {
         return {
             codes::unsafe_owner,
-            fmt::format("{} belongs to another user ({})", place(component), describe_access(info)),
+            fmt::format("'{}' belongs to another user ({}){}", component.string(), describe_access(info),
+                        on_the_way(component)),
             "use a directory whose path belongs to you or to root; the site file can list the directory of "
             "a project in trusted_ancestors"};
     }
 
     Error others_can_write(fs::path const& component, struct stat const& info) const {
         bool const is_group = (info.st_mode & S_IWOTH) == 0;
-        auto const who = is_group ? "its group can write into" : "every user can write into";
         auto const change = fmt::format("chmod {} '{}'", is_group ? "g-w" : "go-w", component.string());
-        return {codes::unsafe_owner,
-                fmt::format("{} {} ({}), and could put other files in the place of yours", who,
-                            place(component), describe_access(info)),
-                component == path_ ? change
-                                   : change +
-                                         ", or use a directory elsewhere; the site file can list the "
-                                         "directory of a project in trusted_ancestors"};
+        return {
+            codes::unsafe_owner,
+            fmt::format("{} can write into '{}' ({}){}: others could put their files in the place of yours",
+                        is_group ? "its group" : "every user", component.string(), describe_access(info),
+                        on_the_way(component)),
+            component == path_ ? change
+                               : change +
+                                     ", or use a directory elsewhere; the site file can list the "
+                                     "directory of a project in trusted_ancestors"};
     }
 
     fs::path const& path_;
@@ -212,9 +213,17 @@ bool can_others_write(int descriptor, struct stat const& info, TrustRules const&
     if ((info.st_mode & S_IWOTH) != 0) return true;
     if ((info.st_mode & S_IWGRP) == 0) return false;
     bool const is_private = rules.is_private_group(info.st_gid, rules.user) ||
-                            rules.is_private_group(info.st_gid, 0) ||
                             (rules.other_owner && rules.is_private_group(info.st_gid, *rules.other_owner));
     return !is_private || may_have_acl(descriptor);
+}
+
+Result<FileAccess> load_access(fs::path const& path, TrustRules const& rules) {
+    UniqueFd const file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    FileAccess access;
+    if (!file || ::fstat(file.get(), &access.info) != 0)
+        return os_error(fmt::format("open '{}'", path.string()), errno);
+    access.can_others_write = can_others_write(file.get(), access.info, rules);
+    return access;
 }
 
 Status check_trusted_ancestors(fs::path const& path, TrustRules const& rules) {

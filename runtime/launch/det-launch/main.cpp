@@ -13,6 +13,7 @@
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/protocol/trusted_ancestors.hpp>
 #include <det/slurm/command_client.hpp>
 
 #include <algorithm>
@@ -42,11 +43,13 @@ int fail(Error const& error) {
     return to_int(error.code.exit);
 }
 
-/// Parses "--name value" pairs; all names are required.
-Result<std::map<std::string, std::string>> parse_options(Arguments const& arguments, Arguments const& names) {
+/// Parses "--name value" pairs; all names are required, except `optional`.
+Result<std::map<std::string, std::string>> parse_options(Arguments const& arguments, Arguments const& names,
+                                                         std::string const& optional = {}) {
     std::map<std::string, std::string> options;
     for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) options[arguments[i]] = arguments[i + 1];
-    bool const complete = arguments.size() == 2 * names.size() && options.size() == names.size();
+    auto const count = names.size() + options.count(optional);
+    bool const complete = arguments.size() == 2 * count && options.size() == count;
     for (auto const& name : names) {
         if (!complete || !options.contains(name)) {
             return Error{codes::usage, "the options are " + join(names, " VALUE, ") + " VALUE"};
@@ -56,10 +59,15 @@ Result<std::map<std::string, std::string>> parse_options(Arguments const& argume
 }
 
 Result<int> trial(Arguments const& arguments) {
-    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--experiment", "--trial"}));
+    DET_TRY_ASSIGN(auto options,
+                   parse_options(arguments, {"--experiment", "--trial"}, trusted_ancestors_option));
     auto const index = parse_integer<std::uint32_t>(options["--trial"]);
     if (!index) return Error{codes::usage, "'" + options["--trial"] + "' is not the index of a trial"};
-    auto const environment = Environment::of_this_process();
+    auto environment = Environment::of_this_process();
+    // The job's environment may be that of another job, in which the user submitted this one.
+    environment.unset(variables::trusted_ancestors);
+    if (auto const& list = options[trusted_ancestors_option]; !list.empty())
+        environment.set(variables::trusted_ancestors, list);
     DET_TRY_ASSIGN(auto const batch_job,
                    supervisor::load_batch_job(options["--experiment"], *index, environment));
     // Slurm's SIGTERM may reach every process of the job. It must not end an scontrol that requeues the job.
@@ -187,7 +195,10 @@ constexpr Subcommand subcommands[] = {
     {"done", "the program has finished: its end after a notice is no preemption (det-launch done --help)",
      done},
     {"trial",
-     "supervise the trials of a job: --experiment DIR --trial INDEX, the last line of a batch script", trial},
+     "supervise the trials of a job: [--trusted-ancestors DIR[:DIR...]] --experiment DIR --trial INDEX, the "
+     "last "
+     "line of a batch script",
+     trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
     {"sample-node",
      "write the system metrics of this node until the input ends: --journal FILE --interval-ms N --samples N",

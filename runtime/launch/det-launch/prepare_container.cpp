@@ -3,6 +3,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
@@ -35,7 +36,7 @@ Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
         return auth.is_object() ? auth : Json::object();
     };
     auto auth = in(spec.config);
-    auto const text = read_file(ExperimentLayout(experiment).at_revision(spec.revision()).secrets());
+    auto const text = read_trusted_file(ExperimentLayout(experiment).at_revision(spec.revision()).secrets());
     if (text) auth.update(in(Json::parse(*text, nullptr, false)));
     return auth;
 }

@@ -1,3 +1,4 @@
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
@@ -70,6 +71,9 @@ std::string array_option(ArrayJob const& array) {
 Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSpec const& spec,
                                 ArrayTasks const& tasks, SubmitContext const& context, SlurmClient& slurm) {
     DET_TRY_ASSIGN(auto const options, sbatch_options(spec, tasks));
+    auto const script = open_trusted_file(experiment.script(tasks.array.first_trial));
+    if (!script && script.error().code != codes::no_such_file)
+        return script.error();  // sbatch says what is absent
     auto array = tasks.array;
     DET_TRY_ASSIGN(
         array.job,

@@ -30,7 +30,14 @@ struct PlainUser {
 };
 
 constexpr std::string_view plain_user_names[] = {"researcher", "colleague"};
+constexpr std::string_view shared_group_name = "project";
 constexpr uid_t first_user_id = 20001;
+
+/// The plain users, and the group that has all of them as members.
+struct Accounts {
+    std::vector<PlainUser> users;
+    gid_t shared_group = 0;
+};
 
 /// Adds the third field of each line of passwd or group: the id of the user or of the group.
 void collect_ids(std::string_view database, std::set<uid_t>& ids) {
@@ -42,43 +49,47 @@ void collect_ids(std::string_view database, std::set<uid_t>& ids) {
 }
 
 /// Chooses ids that neither database uses.
-std::vector<PlainUser> choose_plain_users(std::string_view host_passwd, std::string_view host_group) {
+Accounts choose_accounts(std::string_view host_passwd, std::string_view host_group) {
     std::set<uid_t> used;
     collect_ids(host_passwd, used);
     collect_ids(host_group, used);
-    std::vector<PlainUser> users;
+    Accounts accounts;
     uid_t id = first_user_id;
-    for (auto const name : plain_user_names) {
+    auto const take_id = [&] {
         while (used.contains(id)) ++id;
-        users.push_back({std::string(name), id++});
-    }
-    return users;
+        return id++;
+    };
+    for (auto const name : plain_user_names) accounts.users.push_back({std::string(name), take_id()});
+    accounts.shared_group = take_id();
+    return accounts;
 }
 
-/// The lines of the database that do not name one of `users`.
-std::string without_users(std::string_view database, std::vector<PlainUser> const& users) {
+/// The lines of the database that do not have a name of the accounts.
+std::string without_accounts(std::string_view database) {
     std::string kept;
     for (auto const line : split_lines(database)) {
         auto const name = split(line, ':').front();
-        auto const same_name = [&](PlainUser const& user) { return user.name == name; };
-        if (std::none_of(users.begin(), users.end(), same_name)) kept += fmt::format("{}\n", line);
+        bool const is_ours = name == shared_group_name ||
+                             std::ranges::find(plain_user_names, name) != std::ranges::end(plain_user_names);
+        if (!is_ours) kept += fmt::format("{}\n", line);
     }
     return kept;
 }
 
-std::string render_passwd(std::string_view host_passwd, std::vector<PlainUser> const& users,
-                          ClusterPaths const& paths) {
-    auto text = without_users(host_passwd, users);
-    for (auto const& user : users) {
+std::string render_passwd(std::string_view host_passwd, Accounts const& accounts, ClusterPaths const& paths) {
+    auto text = without_accounts(host_passwd);
+    for (auto const& user : accounts.users) {
         text += fmt::format("{}:x:{}:{}::{}:/bin/bash\n", user.name, user.id, user.id,
                             paths.home(user.name).string());
     }
     return text;
 }
 
-std::string render_group(std::string_view host_group, std::vector<PlainUser> const& users) {
-    auto text = without_users(host_group, users);
-    for (auto const& user : users) text += fmt::format("{}:x:{}:\n", user.name, user.id);
+std::string render_group(std::string_view host_group, Accounts const& accounts) {
+    auto text = without_accounts(host_group);
+    for (auto const& user : accounts.users) text += fmt::format("{}:x:{}:\n", user.name, user.id);
+    text += fmt::format("{}:x:{}:{}\n", shared_group_name, accounts.shared_group,
+                        fmt::join(plain_user_names, ","));
     return text;
 }
 
@@ -168,12 +179,12 @@ Status make_home(PlainUser const& user, SiteProfile const& profile, ClusterPaths
 Status make_users(SlurmInstallation const& slurm, SiteProfile const& profile, ClusterPaths const& paths) {
     DET_TRY_ASSIGN(auto const passwd, read_file(slurm.path("/etc/passwd")));
     DET_TRY_ASSIGN(auto const group, read_file(slurm.path("/etc/group")));
-    auto const users = choose_plain_users(passwd, group);
-    DET_TRY(write_file(paths.etc_changes() / "passwd", render_passwd(passwd, users, paths), 0644));
-    DET_TRY(write_file(paths.etc_changes() / "group", render_group(group, users), 0644));
-    for (auto const& user : users) DET_TRY(make_home(user, profile, paths));
+    auto const accounts = choose_accounts(passwd, group);
+    DET_TRY(write_file(paths.etc_changes() / "passwd", render_passwd(passwd, accounts, paths), 0644));
+    DET_TRY(write_file(paths.etc_changes() / "group", render_group(group, accounts), 0644));
+    for (auto const& user : accounts.users) DET_TRY(make_home(user, profile, paths));
     DET_TRY(make_directories(paths.det_root(), 0700));
-    return give_to(paths.det_root(), users.front());
+    return give_to(paths.det_root(), accounts.users.front());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <det/experiment/template_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr std::size_t described_max = 20;  // experiments whose name is read: a 
 constexpr std::size_t names_max = 1000;    // of a root with very many experiments or checkpoints
 
 std::string name_of(ExperimentLayout const& experiment) {
-    auto const text = read_file(experiment.spec());
+    auto const text = read_trusted_file(experiment.spec());
     if (!text) return "";
     auto const spec = parse_spec(*text);
     return spec ? spec->name : "";

@@ -1,6 +1,7 @@
 #include "experiment/collect_garbage.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -46,6 +47,7 @@ Result<GcReport> collect_garbage(experiment::OpenExperiment const& experiment, G
         return Error{codes::wrong_state,
                      fmt::format("experiment {} is being created", experiment.id().value)};
     }
+    DET_TRY(experiment::require_trusted_experiment(experiment, session));
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(*view.record.spec, session.environment));
     retention::GcOptions options{policy, session.clock.now(), mode};
     options.is_over = [&](std::uint32_t trial) {

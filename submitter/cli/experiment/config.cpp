@@ -1,6 +1,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -25,7 +26,7 @@ public:
         DET_TRY_ASSIGN(auto const record, session.open_journals(root)->load_experiment_without_trials(id));
         auto const layout = ExperimentLayout(root, id).at_revision(record.revision());
         if (as_written_) {
-            DET_TRY_ASSIGN(auto const text, read_file(layout.submitted()));
+            DET_TRY_ASSIGN(auto const text, read_trusted_file(layout.submitted()));
             session.answer(Json(text), text);
             return ExitCode::done;
         }
@@ -33,7 +34,7 @@ public:
             session.answer(record.spec->config);
             return ExitCode::done;
         }
-        DET_TRY_ASSIGN(auto const text, read_file(layout.config()));
+        DET_TRY_ASSIGN(auto const text, read_trusted_file(layout.config()));
         session.out << text;
         return ExitCode::done;
     }

@@ -1,6 +1,7 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/plugin_facts.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -25,6 +26,8 @@ public:
         auto findings = site::check_site(file, partitions, config, experiment::collect_plugin_facts(config));
         auto const accounting = experiment::find_accounting_findings(file, partitions, config, session);
         findings.insert(findings.end(), accounting.begin(), accounting.end());
+        auto const directories = experiment::find_directory_findings(file, session.environment);
+        findings.insert(findings.end(), directories.begin(), directories.end());
         auto const changes = count_changes(findings);
         auto const against = file.exists() ? escape_control(file.path) : std::string("no site file");
         session.answer(Json{{"ok", changes == 0},

@@ -1,5 +1,6 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_preflight_jobs.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -66,7 +67,9 @@ public:
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const pools, choose_pools(session));
+        DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
+        DET_TRY(experiment::require_trusted_root(root, experiment::trust_rules(file)));
+        DET_TRY_ASSIGN(auto const pools, choose_pools(file, session));
         DET_TRY_ASSIGN(auto const tried, experiment::run_preflight_jobs(
                                              pools, root, std::chrono::seconds(timeout_s_), session));
         std::vector<site::Finding> findings;
@@ -83,8 +86,8 @@ public:
     }
 
 private:
-    Result<std::vector<site::Pool>, Diagnostics> choose_pools(Session& session) const {
-        DET_TRY_ASSIGN(auto const file, experiment::load_site_file(session.environment));
+    Result<std::vector<site::Pool>, Diagnostics> choose_pools(config::SiteFile const& file,
+                                                              Session& session) const {
         DET_TRY_ASSIGN(auto const site, experiment::load_site(file, session));
         std::vector<site::Pool> chosen;
         for (auto const& name : pools_) {

@@ -1,6 +1,7 @@
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_event_hook.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/event_log.hpp>
@@ -133,6 +134,7 @@ Status accept_journal_damage(std::string const& id, Context& context) {
 
 Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& context) {
     DET_TRY_ASSIGN(auto const experiment, open_experiment(id, SlurmAnswer::required, context));
+    DET_TRY(require_trusted_experiment(experiment, context));
     DET_TRY(check_can_be_activated(experiment));
     DET_TRY(check_journals_of_search(experiment));
     auto const& record = experiment.view.record;

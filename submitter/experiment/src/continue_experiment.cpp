@@ -3,9 +3,11 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/sync_file.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
 #include <det/render/script.hpp>
@@ -171,7 +173,7 @@ Result<SubmittedContinuation> write_revision(Continuation const& continuation, C
 Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                            Context& context) {
     for (auto const& path : {layout.submitted(), layout.config()}) {
-        DET_TRY_ASSIGN(auto const text, read_file(path));
+        DET_TRY_ASSIGN(auto const text, read_trusted_file(path));
         DET_TRY(write_file(layout.path() / path.filename(), text));
     }
     return update_jobs(plan_release(arrays), context.slurm);
@@ -296,6 +298,7 @@ Result<ContinuedExperiment, Diagnostics> repeat(OpenExperiment experiment, Conti
 Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions const& options,
                                                              Context& context) {
     DET_TRY_ASSIGN(auto experiment, open_experiment(options.id, SlurmAnswer::required, context));
+    DET_TRY(require_trusted_experiment(experiment, context));
     if (has_just_been_continued(experiment.view)) return repeat(std::move(experiment), options, context);
     DET_TRY_ASSIGN(auto trials, plan_continuation(experiment.view));
     DET_TRY_ASSIGN(auto request, prepare(experiment, options, context));

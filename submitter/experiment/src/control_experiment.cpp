@@ -4,6 +4,7 @@
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_event_hook.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -138,6 +139,7 @@ Status check_deletable(OpenExperiment const& experiment) {
 }
 
 Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experiment, Context& context) {
+    DET_TRY(require_trusted_experiment(experiment, context));
     DET_TRY_ASSIGN(auto kept, remove_checkpoints(experiment, context));
     if (experiment.view.record.spec) DET_TRY(cancel_orphan_jobs(experiment, context));
     DET_TRY(remove_files(experiment.layout));

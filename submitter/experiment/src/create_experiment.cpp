@@ -3,6 +3,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/packing_thread.hpp>
@@ -94,6 +95,10 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     cleanup.add(layout.path());
     Authorship const created{user_name(context.environment), context.clock.now()};
     auto spec = make_spec(request, id, stored_code, created);
+    // Again, now that all directories exist.
+    DET_TRY(require_trusted_root(request.root, request.trust));
+    DET_TRY(check_trusted_directory(layout.path(), request.trust));
+    DET_TRY(require_trusted_storage(spec.checkpoint_path, request.trust));
     spec.sbatch_options =
         render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, id));
     DET_TRY(fill_directory(request, spec));
@@ -122,14 +127,18 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
 
 /// Lists the code. Refuses a directory or file that other users could change.
 Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSources const& code,
-                                                                GroupWritePolicy access, Context& context) {
+                                                                GroupWritePolicy access,
+                                                                TrustRules const& rules, Context& context) {
     Diagnostics problems;
-    if (code.directory) check_code_permissions("context", *code.directory, access, problems);
-    for (auto const& include : code.includes) check_code_permissions("included", include, access, problems);
+    if (code.directory) check_code_permissions("context", *code.directory, access, rules, problems);
+    for (auto const& include : code.includes)
+        check_code_permissions("included", include, access, rules, problems);
     if (problems.has_errors()) return problems;
     context.on_warnings(problems);
     if (!code.directory && code.includes.empty()) return std::optional<pack::ContextTree>();
     DET_TRY_ASSIGN(auto tree, pack::list_context(code));
+    check_group_code(tree, access, tree.warnings);
+    if (tree.warnings.has_errors()) return tree.warnings;
     return std::optional(std::move(tree));
 }
 
@@ -154,7 +163,7 @@ Result<std::optional<ContextSpec>> join_and_store(pack::PackingThread& packing, 
 
 Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
                                                           fs::path const& contexts, Context& context) {
-    DET_TRY_ASSIGN(auto const code, list_code(sources, GroupWritePolicy::warned, context));
+    DET_TRY_ASSIGN(auto const code, list_code(sources, GroupWritePolicy::warned, {}, context));
     if (!code) return std::optional<ContextSpec>();
     context.on_warnings(code->warnings);
     DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, contexts));
@@ -165,7 +174,7 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& wanted, Context& context) {
     auto request = wanted;
     // Reports problems of the code before it asks Slurm.
-    DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, context));
+    DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, request.trust, context));
     if (code) context.on_warnings(code->warnings);
     warn_about_limits(request.plan, context);
     Cleanup cleanup(request.root);

@@ -1,7 +1,9 @@
 #include <det/config/key_effects.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/template_store.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 
@@ -41,8 +43,13 @@ struct Layers {
         high_to_low.push_back({*std::move(document), {}});
     }
 
-    void add_file(std::filesystem::path const& file) {
-        auto text = read_file(file, config_limit_bytes);
+    void add_file(std::filesystem::path const& file) { add_read(read_file(file, config_limit_bytes), file); }
+    /// Adds a file of an existing experiment, which this user or root has written.
+    void add_recorded(std::filesystem::path const& file) {
+        add_read(read_trusted_file(file, config_limit_bytes), file);
+    }
+
+    void add_read(Result<std::string> text, std::filesystem::path const& file) {
         if (!text) return report_unread(std::move(text).error().while_doing("reading the configuration"));
         add_text(*std::move(text), file.string());
     }
@@ -66,7 +73,7 @@ struct Layers {
 
     /// Adds secrets.json. Its JSON is parsed as YAML.
     void add_secrets(std::filesystem::path const& file) {
-        auto text = read_file(file, config_limit_bytes);
+        auto text = read_trusted_file(file, config_limit_bytes);
         if (!text) return report_unread(std::move(text).error().while_doing("reading the secrets"));
         add_document(*text, file.string());
     }
@@ -103,6 +110,8 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
     if (sources.text) {
         layers.add_text(*sources.text, sources.file.string());
+    } else if (sources.secrets) {
+        layers.add_recorded(sources.file);
     } else {
         layers.add_file(sources.file);
     }
@@ -112,7 +121,10 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     }
     if (sources.changes) layers.written = layers.changes_written;
     if (sources.template_name)
-        layers.add_template(*sources.template_name, TemplateStore(root, sources.shared_template_directories));
+        layers.add_template(
+            *sources.template_name,
+            TemplateStore(root, sources.shared_template_directories,
+                          sources.site != nullptr ? trust_rules(*sources.site) : TrustRules()));
     return layers;
 }
 

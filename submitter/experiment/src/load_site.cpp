@@ -1,10 +1,10 @@
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace det::experiment {
@@ -16,32 +16,29 @@ constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
 constexpr char site_file_path[] = "/etc/det/site.yaml";
 constexpr char site_variable[] = "DET_SITE";
 
-/// Fails unless only root and this user can write the file or directory. Accepts a directory with the sticky
-/// bit (/tmp): other users can add files to it but can't replace existing ones.
-Status check_trusted(fs::path const& path, std::string const& what) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("open {}", what), errno);
-    if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+/// Fails unless only root and this user can write the file.
+Status check_writers(fs::path const& path, std::string const& what) {
+    DET_TRY_ASSIGN(auto const access, load_access(path));
+    if (access.info.st_uid != 0 && access.info.st_uid != ::geteuid()) {
         return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
                      "use one of root's or of yours"};
     }
-    bool const is_sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
-    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky) {
+    if (access.can_others_write) {
         return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
                      fmt::format("chmod go-w '{}'", path.string())};
     }
     return Ok{};
 }
 
-/// Checks the file that `path` resolves to, the directory of that file and the directory of `path`. A user
-/// who can write one of these directories could replace the file or a symbolic link to it.
-Status check_trusted_file(fs::path const& path, std::string_view what) {
+/// Checks the file that `path` resolves to, and the directories of the path. A user who can write one of
+/// these could replace the file or a symbolic link to it.
+Status check_trusted_file(fs::path const& path, std::string_view what, TrustRules const& rules) {
     std::error_code failure;
     auto const real = fs::canonical(path, failure);
     if (failure) return os_error(fmt::format("open the {} '{}'", what, path.string()), failure.value());
-    for (auto const& directory : {fs::absolute(path).parent_path(), real.parent_path()})
-        DET_TRY(check_trusted(directory, fmt::format("the {}'s directory '{}'", what, directory.string())));
-    return check_trusted(real, fmt::format("the {} '{}'", what, real.string()));
+    if (auto above = check_trusted_ancestors(path, rules); !above)
+        return std::move(above).error().while_doing(fmt::format("checking the {} '{}'", what, path.string()));
+    return check_writers(real, fmt::format("the {} '{}'", what, real.string()));
 }
 
 /// Whether the cluster's memory limit can be less than what trials of the pool would request.
@@ -64,7 +61,8 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
     auto const named = environment.find_non_empty(site_variable);
     fs::path const path = named.value_or(site_file_path);
     if (!named && !path_exists(path)) return config::SiteFile{};
-    DET_TRY(check_trusted_file(path, "site file"));
+    // The list of trusted directories is in the file: none of them counts for its own path.
+    DET_TRY(check_trusted_file(path, "site file", {}));
     auto const text = read_file(path, site_limit_bytes);
     if (!text) return Error(text.error()).while_doing("reading the site file");
     return config::parse_site_file(*text, path.string());
@@ -74,7 +72,7 @@ Result<std::string> load_job_template(config::SiteFile const& file) {
     fs::path path = data_directory() / "templates" / "job" / "trial.sbatch";
     if (file.job_template) {
         path = *file.job_template;
-        if (auto trusted = check_trusted_file(path, "job template"); !trusted) {
+        if (auto trusted = check_trusted_file(path, "job template", trust_rules(file)); !trusted) {
             auto error = std::move(trusted).error();
             error.where = file.where("job_template");
             return error;

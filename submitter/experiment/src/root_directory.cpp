@@ -2,6 +2,8 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
+#include <det/foundation/trusted_path.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -33,7 +35,7 @@ std::filesystem::path format_file(RootLayout const& root) { return root.path() /
 
 Status check_format(RootLayout const& root) {
     if (!path_exists(format_file(root))) return Ok{};
-    DET_TRY_ASSIGN(auto const text, read_file(format_file(root), format_size_max_bytes));
+    DET_TRY_ASSIGN(auto const text, read_trusted_file(format_file(root), format_size_max_bytes));
     if (auto const body = parse_document(root_format, text); !body) {
         auto error = body.error();
         error.message = fmt::format("'{}': {}", format_file(root).string(), error.message);
@@ -59,11 +61,11 @@ Result<std::string> root_of_site(Environment const& environment) {
 
 Status require_private(std::filesystem::path const& path, std::string const& what,
                        std::string const& advice) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return Ok{};  // not there yet
-    if (info.st_uid != ::geteuid())
+    auto const access = load_access(path);
+    if (!access) return Ok{};  // not there yet
+    if (access->info.st_uid != ::geteuid())
         return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what), advice};
-    if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    if (access->can_others_write) {
         return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
                      fmt::format("chmod go-w '{}'", path.string())};
     }

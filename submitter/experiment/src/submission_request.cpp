@@ -7,6 +7,7 @@
 #include <det/experiment/source_checkpoint.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/template_store.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
@@ -115,6 +116,10 @@ Result<LoadedConfig, Diagnostics> load(SubmissionOptions const& options, RootLay
 Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
+    auto rules = trust_rules(file);
+    DET_TRY(require_trusted_root(root, rules));
+    if (options.sources.secrets)
+        DET_TRY(check_trusted_directory(options.sources.secrets->parent_path(), rules));
     options.sources.site = &file;
     options.sources.find_default_pools = find_default_pools_of(file, context);
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
@@ -150,6 +155,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
                              options.packed_code,
                              std::move(source),
                              file.refuses_group_code ? GroupWritePolicy::refused : GroupWritePolicy::warned,
+                             std::move(rules),
                              std::move(dependency)};
 }
 

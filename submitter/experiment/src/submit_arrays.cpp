@@ -28,7 +28,8 @@ Result<std::string> render_script(SubmissionRequest const& request, ExperimentId
          request.config.name,
          ExperimentLayout(request.root, id).path(),
          request.det_launch,
-         {array.first_trial, array.trial_count, array.running_max, array.lanes, array.task_count}});
+         {array.first_trial, array.trial_count, array.running_max, array.lanes, array.task_count},
+         {request.trust.trusted_ancestors.begin(), request.trust.trusted_ancestors.end()}});
 }
 
 /// A script in memory that sbatch can open by a path. The question whether Slurm would accept a script thus

@@ -2,6 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
+#include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <sys/stat.h>
 
 namespace det::experiment {
 namespace {
@@ -43,17 +43,20 @@ Result<std::vector<std::string>> names_in(fs::path const& directory) {
     return names;
 }
 
-/// Refuses a shared template that every user could have written. Its owner and group may be any: the user
-/// or the site that named the directory trusts them.
-Status check_shared(fs::path const& file) {
-    for (auto const& path : {file.parent_path(), file}) {
-        struct stat info {};
-        if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IWOTH) == 0) continue;
-        return Error{codes::unsafe_owner,
-                     fmt::format("every user can write into the shared template '{}'", path.string()),
-                     fmt::format("chmod o-w '{}'", path.string())};
-    }
-    return Ok{};
+/// Refuses a shared template that others than the owner of its directory could have written. The owner may be
+/// any user: the user or the site that named the directory trusts him.
+Status check_shared(fs::path const& file, TrustRules rules) {
+    auto const directory = load_access(file.parent_path());
+    if (!directory) return Ok{};  // there are no templates
+    rules.other_owner = directory->info.st_uid;
+    if (auto checked = check_trusted_directory(file.parent_path(), rules); !checked)
+        return std::move(checked).error().while_doing("checking a directory of shared templates");
+    auto const access = load_access(file, rules);
+    if (!access || !access->can_others_write) return Ok{};
+    return Error{codes::unsafe_owner,
+                 fmt::format("others than its owner can write the shared template '{}' ({})", file.string(),
+                             describe_access(access->info)),
+                 fmt::format("chmod go-w '{}'", file.string())};
 }
 
 }  // namespace
@@ -73,16 +76,17 @@ Result<std::vector<fs::path>> find_shared_template_directories(Environment const
     return directories;
 }
 
-TemplateStore::TemplateStore(RootLayout root, std::vector<fs::path> shared)
+TemplateStore::TemplateStore(RootLayout root, std::vector<fs::path> shared, TrustRules rules)
     : root_(std::move(root)),
       shared_(std::move(shared)),
+      rules_(std::move(rules)),
       shipped_(data_directory() / "templates" / "config") {}
 
 Result<TemplateStore, Diagnostics> TemplateStore::open(Environment const& environment) {
     DET_TRY_ASSIGN(auto root, find_root(environment));
     DET_TRY_ASSIGN(auto const site, load_site_file(environment));
     DET_TRY_ASSIGN(auto shared, find_shared_template_directories(environment, site));
-    return TemplateStore(std::move(root), std::move(shared));
+    return TemplateStore(std::move(root), std::move(shared), trust_rules(site));
 }
 
 fs::path TemplateStore::own_path(std::string const& name) const {
@@ -146,7 +150,7 @@ Result<TemplateText> TemplateStore::load(std::string const& name) const {
         }
     }
     for (auto const& file : candidates(name)) {
-        if (file.origin == TemplateOrigin::shared) DET_TRY(check_shared(file.path));
+        if (file.origin == TemplateOrigin::shared) DET_TRY(check_shared(file.path, rules_));
         auto text = read_file(file.path, template_limit_bytes);
         if (text) return TemplateText{file, *std::move(text)};
         if (text.error().code != codes::no_such_file) return std::move(text).error();

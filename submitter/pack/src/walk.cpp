@@ -1,5 +1,7 @@
 #include "walk.hpp"
 
+#include <det/foundation/trusted_path.hpp>
+
 #include <cerrno>
 #include <climits>
 #include <dirent.h>
@@ -138,6 +140,7 @@ Status Walk::visit(int parent, std::string const& name, std::string path) {
         add_link(parent, name, std::move(path));
     } else if (S_ISREG(info.st_mode) || is_directory) {
         if (!is_directory) check_readable(parent, name, path, info);
+        if (!is_source) check_writers(parent, name, path, info);
         if (is_directory) pending_.push_back(path);
         add(std::move(path), info);
     } else {
@@ -176,6 +179,34 @@ void Walk::check_readable(int parent, std::string const& name, std::string const
     if (info.st_uid == user_ && (info.st_mode & S_IRUSR) != 0) return;
     if (::faccessat(parent, name.c_str(), R_OK, AT_EACCESS) == 0) return;
     findings_.report(os_error(fmt::format("read '{}'", place(path)), errno));
+}
+
+/// Code runs as the user, so that whoever can write it acts as the user.
+void Walk::check_writers(int parent, std::string const& name, std::string const& path,
+                         struct stat const& info) {
+    if ((info.st_mode & S_IWOTH) != 0) {
+        findings_.report(Error{codes::unsafe_owner, fmt::format("every user can write '{}'", place(path)),
+                               fmt::format("chmod o-w '{}'", place(path))});
+        return;
+    }
+    bool is_shared = info.st_uid != user_ && info.st_uid != 0;
+    if (!is_shared && (info.st_mode & S_IWGRP) != 0) {
+        TrustRules rules;
+        rules.is_private_group = [](gid_t, uid_t) { return true; };  // asks for an ACL only
+        is_shared = !is_private(info.st_gid);
+        if (!is_shared) {
+            UniqueFd const file(::openat(parent, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+            is_shared = can_others_write(file.get(), info, rules);
+        }
+    }
+    if (is_shared && tree_.shared.count++ == 0) tree_.shared.first = place(path);
+}
+
+/// A directory service may take milliseconds to answer.
+bool Walk::is_private(gid_t group) {
+    auto const [found, is_new] = private_groups_.try_emplace(group, false);
+    if (is_new) found->second = is_private_group(group, user_);
+    return found->second;
 }
 
 /// \param path in the source directory; empty: the directory

@@ -3,6 +3,7 @@
 #include <det/pack/context_tree.hpp>
 #include <det/pack/ignore.hpp>
 
+#include <map>
 #include <sys/stat.h>
 
 namespace det::pack {
@@ -45,6 +46,8 @@ private:
     void add_link(int parent, std::string const& name, std::string path);
     void check_readable(int parent, std::string const& name, std::string const& path,
                         struct stat const& info);
+    void check_writers(int parent, std::string const& name, std::string const& path, struct stat const& info);
+    bool is_private(gid_t group);
     bool is_ignored(std::string const& path, EntryKind kind) const;
     std::string place(std::string const& path) const;
 
@@ -54,8 +57,9 @@ private:
     IgnoreRules const& rules_;
     std::string rules_prefix_;  // before a path, for the rules
     UniqueFd root_;
-    uid_t user_;                        // the effective user
-    std::vector<std::string> pending_;  // directories to list
+    uid_t user_;                            // the effective user
+    std::map<gid_t, bool> private_groups_;  // the answers of the user database
+    std::vector<std::string> pending_;      // directories to list
 };
 
 }  // namespace det::pack

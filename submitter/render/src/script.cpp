@@ -1,4 +1,5 @@
 #include <det/foundation/text.hpp>
+#include <det/protocol/trusted_ancestors.hpp>
 #include <det/render/script.hpp>
 
 #include <algorithm>
@@ -75,6 +76,12 @@ void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan co
 /// Escapes control characters, newlines too, so that the text stays within one comment line.
 std::string comment_text(std::string_view text) { return escape_control(text); }
 
+/// The option of `det-launch trial`, with a space before it; empty for an empty list.
+std::string trusted_ancestors(std::vector<std::string> const& paths) {
+    if (paths.empty()) return "";
+    return fmt::format(" {} {}", trusted_ancestors_option, quote_for_shell(join(paths, ":")));
+}
+
 using Values = std::map<std::string, std::string, std::less<>>;
 
 Result<std::string> value_of(Values const& values, std::string_view name) {
@@ -91,6 +98,7 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
         {"sbatch_options", sbatch_options(plan, input)},
         {"det_launch", quote_for_shell(input.det_launch.string())},
         {"trial", trial_of_task(input.array)},
+        {"trusted_ancestors", trusted_ancestors(input.trusted_ancestors)},
         {"experiment_path", quote_for_shell(input.experiment_path.string())},
         {"#experiment", std::to_string(input.experiment.value)},
         {"#name", comment_text(input.experiment_name)},
@@ -98,6 +106,10 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
         {"#trials", describe_trials(plan)},
         {"#pool", comment_text(plan.pool.name)},
     };
+    if (!input.trusted_ancestors.empty() && text.find("{{trusted_ancestors}}") == std::string_view::npos) {
+        return Error{codes::bad_value, "the job template does not pass on the site's trusted_ancestors",
+                     "write '{{det_launch}} trial{{trusted_ancestors}} --experiment ...' in its last line"};
+    }
     std::string script;
     for (;;) {
         auto const open = text.find("{{");

@@ -158,7 +158,12 @@ BOOST_AUTO_TEST_CASE(a_root_that_cannot_be_created_is_reported) {
     must(write_file(directory / "file", ""));
     environment.set("DET_ROOT", (directory / "file/det").string());
     BOOST_TEST(create() != 0);
+    BOOST_TEST(contains(err, "is not a directory"), err);
+    BOOST_TEST(slurm.calls.empty());
+    environment.set("DET_ROOT", "/proc/det");  // nobody can make a directory there
+    BOOST_TEST(create() != 0);
     BOOST_TEST(contains(err, "error:"), err);
+    BOOST_REQUIRE(!slurm.calls.empty());
     BOOST_TEST(slurm.calls.back() == "test");
 }
 

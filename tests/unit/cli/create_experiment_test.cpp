@@ -406,15 +406,99 @@ BOOST_AUTO_TEST_CASE(code_that_others_could_change_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(the_members_of_a_project_group_may_write_code_unless_the_site_refuses_it) {
-    UserIdentity const ada{1000, "ada", {1000, 2000}};
-    auto const writers = [&](gid_t group, std::string const& name, mode_t mode) {
-        return writers_of({1000, group, mode, name}, ada);
+    auto const writers = [&](gid_t group, mode_t mode, bool can_others_write) {
+        FileAccess access;
+        access.info.st_gid = group;
+        access.info.st_mode = mode;
+        access.can_others_write = can_others_write;
+        return writers_of(access, {1000, 2000});
     };
-    BOOST_TEST((writers(2000, "physics", 0755) == Writers::none));
-    BOOST_TEST((writers(2000, "physics", 02775) == Writers::group));
-    BOOST_TEST((writers(1000, "ada", 0775) == Writers::none));  // a group of her own
-    BOOST_TEST((writers(3000, "chemistry", 0770) == Writers::others));
-    BOOST_TEST((writers(2000, "physics", 0757) == Writers::others));
+    BOOST_TEST((writers(2000, 0755, false) == Writers::none));
+    BOOST_TEST((writers(2000, 02775, true) == Writers::group));
+    BOOST_TEST((writers(1000, 0775, false) == Writers::none));  // a private group
+    BOOST_TEST((writers(3000, 0770, true) == Writers::others));
+    BOOST_TEST((writers(2000, 0757, true) == Writers::others));
+}
+
+BOOST_AUTO_TEST_CASE(code_that_every_user_can_write_is_refused_wherever_it_is_in_the_tree) {
+    auto const code = directory / "code";
+    std::filesystem::create_directories(code / "a/b");
+    must(write_file(code / "a/b/file", ""));
+    BOOST_REQUIRE(::chmod((code / "a/b").c_str(), 01777) == 0);  // others can add files
+    BOOST_REQUIRE(::chmod((code / "a/b/file").c_str(), 0602) == 0);
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "every user can write '" + (code / "a/b").string() + "'"), err);
+    BOOST_TEST(contains(err, "every user can write '" + (code / "a/b/file").string() + "'"), err);
+    must(write_file(code / ".detignore", "b\n"));
+    BOOST_TEST(create() == 0, err);
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_group_or_of_another_user_in_the_code_are_warned_of_or_refused) {
+    if (::geteuid() != 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: only root can give files away");
+        return;
+    }
+    auto const code = directory / "code";
+    for (auto const* name : {"of-group", "of-user"}) must(write_file(code / name, ""));
+    BOOST_REQUIRE(::chown((code / "of-group").c_str(), 0, 4242) == 0);
+    BOOST_REQUIRE(::chmod((code / "of-group").c_str(), 0660) == 0);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "warning: a group or another user can write '" + (code / "of-group").string()),
+               err);
+    BOOST_REQUIRE(::chown((code / "of-user").c_str(), 4242, 0) == 0);
+    environment.set("DET_SITE", directory / "site.yaml");
+    must(write_file(directory / "site.yaml", "version: 1\nrefuse_group_code: true\n", 0600));
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, " and 1 more in the code"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_above_the_root_or_the_code_that_others_can_write_is_refused) {
+    auto const above = directory / "above";
+    std::filesystem::create_directories(above / "root");
+    BOOST_REQUIRE(::chmod((above / "root").c_str(), 0700) == 0);
+    environment.set("DET_ROOT", above / "root");
+    BOOST_TEST(create() == 0, err);
+    BOOST_REQUIRE(::chmod(above.c_str(), 0777) == 0);
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "every user can write into '" + above.string() + "'"), err);
+    BOOST_TEST(contains(err, "mode 0777"), err);
+    BOOST_TEST(contains(err, "[unsafe-owner]"), err);
+    BOOST_REQUIRE(::chmod(above.c_str(), 01777) == 0);
+    BOOST_TEST(create() == 0, err);
+    auto const script = must(read_file(slurm.submissions.back().script));
+    BOOST_TEST(contains(script, " trial --experiment "), script);
+}
+
+BOOST_AUTO_TEST_CASE(a_site_trusts_the_directory_of_a_project) {
+    if (::geteuid() != 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: only root can give files away");
+        return;
+    }
+    auto const above = directory / "above";
+    std::filesystem::create_directories(above / "root");
+    BOOST_REQUIRE(::chmod((above / "root").c_str(), 0700) == 0);
+    BOOST_REQUIRE(::chown(above.c_str(), 4242, 4242) == 0);
+    BOOST_REQUIRE(::chmod(above.c_str(), 02775) == 0);
+    environment.set("DET_ROOT", above / "root");
+    environment.set("DET_SITE", directory / "site.yaml");
+    auto const write_site = [&](std::string const& text) {
+        must(write_file(directory / "site.yaml", "version: 1\n" + text, 0600));
+    };
+    write_site("");
+    BOOST_TEST(create() == to_int(ExitCode::could_not));
+    write_site("trusted_ancestors: [" + above.string() + "]\n");
+    BOOST_TEST(create(" --dry-run") == 0, err);
+    BOOST_TEST(contains(out, " trial --trusted-ancestors " + above.string() + " --experiment "), out);
+    must(
+        write_file(directory / "own.sbatch", "exec {{det_launch}} trial --experiment {{experiment_path}}\n"));
+    write_site("job_template: " + (directory / "own.sbatch").string() + "\ntrusted_ancestors: [" +
+               above.string() + "]\n");
+    BOOST_TEST(create(" --dry-run") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "trial{{trusted_ancestors}} --experiment"), err);
+    write_site("trusted_ancestors: [relative, '/a:b']\n");
+    BOOST_TEST(create(" --dry-run") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "trusted_ancestors.0 must be an absolute path"), err);
+    BOOST_TEST(contains(err, "can't contain a colon"), err);
 }
 
 BOOST_AUTO_TEST_CASE(code_of_a_project_group_is_packed_with_a_warning) {

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(own_and_shipped_templates_are_listed) {
 BOOST_AUTO_TEST_CASE(shared_templates_are_read_after_own_and_before_shipped_ones) {
     auto const group = directory / "group", site = directory / "site";
     for (auto const& each : {group, site}) must(make_directory(each, 0755));
-    must(write_file(group / "team.yaml", "max_restarts: 3\n", 0664));
+    must(write_file(group / "team.yaml", "max_restarts: 3\n", 0644));
     must(write_file(site / "team.yaml", "max_restarts: 4\n", 0644));
     must(write_file(site / "mpi.yaml", "max_restarts: 5\n", 0644));
     must(write_file(directory / "site.yaml", "version: 1\ntemplates: " + site.string() + "\n"));
@@ -155,16 +155,28 @@ BOOST_AUTO_TEST_CASE(shared_templates_are_read_after_own_and_before_shipped_ones
     BOOST_TEST(ask("template describe team")["config"]["max_restarts"] == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_shared_template_that_every_user_can_write_is_refused) {
+BOOST_AUTO_TEST_CASE(a_shared_template_that_others_can_write_is_refused) {
     auto const group = directory / "group";
     must(make_directory(group, 0755));
     must(write_file(group / "team.yaml", "max_restarts: 3\n", 0644));
     environment.set("DET_TEMPLATES", group.string());
     BOOST_REQUIRE(::chmod(group.c_str(), 0777) == 0);
     BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
-    BOOST_TEST(contains(err, "chmod o-w"), err);
-    BOOST_REQUIRE(::chmod(group.c_str(), 0775) == 0);
+    BOOST_TEST(contains(err, "chmod go-w"), err);
+    BOOST_REQUIRE(::chmod(group.c_str(), 0755) == 0);
     BOOST_TEST(run("template describe team") == 0);
+    if (::geteuid() == 0) {
+        BOOST_REQUIRE(::chown(group.c_str(), 4243, 4242) == 0);  // the site may give it to any user
+        BOOST_REQUIRE(::chown((group / "team.yaml").c_str(), 4243, 4242) == 0);
+        BOOST_TEST(run("template describe team") == 0, err);
+        BOOST_REQUIRE(::chmod(group.c_str(), 02775) == 0);
+        BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
+        BOOST_TEST(contains(err, "its group can write into '" + group.string() + "'"), err);
+        BOOST_REQUIRE(::chmod(group.c_str(), 0755) == 0);
+        BOOST_REQUIRE(::chmod((group / "team.yaml").c_str(), 0664) == 0);
+        BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
+        BOOST_TEST(contains(err, "group 4242, mode 0664"), err);
+    }
     BOOST_REQUIRE(::chmod((group / "team.yaml").c_str(), 0646) == 0);
     BOOST_TEST(run("template describe team") == to_int(ExitCode::could_not));
     environment.set("DET_TEMPLATES", "templates");

@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -36,7 +37,7 @@ std::string shared_fs_place(ExperimentSpec const& spec) { return spec.checkpoint
 Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
     auto const file = ExperimentLayout(RootLayout(spec.root), spec.id).secrets();
     if (spec.root.empty() || !path_exists(file)) return Json::object();
-    DET_TRY_ASSIGN(auto const text, read_file(file));
+    DET_TRY_ASSIGN(auto const text, read_trusted_file(file));
     return decode_json(file.string(), [&] { return storage_in(Json::parse(text)); });
 }
 

@@ -5,6 +5,7 @@
 #include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/trusted_ancestors.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,6 +33,15 @@ Result<slurm::JobRef> own_job(Environment const& environment) {
 Result<int> smallest_count(std::string_view counts) {
     DET_TRY_ASSIGN(auto const all, expand_counts(counts));
     return std::max(1, *std::min_element(all.begin(), all.end()));
+}
+
+/// Checks where the code and the checkpoints of the experiment come from.
+Status check_sources(ExperimentSpec const& spec, TrustRules const& rules) {
+    if (spec.context) DET_TRY(check_trusted_directory(RootLayout(spec.root).contexts(), rules));
+    if (spec.checkpoint_path.empty()) return Ok{};
+    auto checked = check_trusted_path(spec.checkpoint_path, rules);
+    if (!checked) return std::move(checked).error().while_doing("checking the checkpoint storage");
+    return Ok{};
 }
 
 HostCpus read_host_cpus() {
@@ -79,7 +89,10 @@ DesiredState BatchJob::desired(std::uint32_t trial) const {
 Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                 Environment const& environment) {
     ExperimentLayout const layout(experiment);
+    auto const rules = trust_rules(environment);
+    DET_TRY(check_trusted_directory(experiment, rules));
     DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
+    DET_TRY(check_sources(spec, rules));
     if (first_trial >= spec.trial_count) {
         return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
                                                        spec.id.value, spec.trial_count, first_trial)};

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/launch/supervisor/claims.hpp>
 #include <det/protocol/json.hpp>
@@ -12,7 +13,7 @@ namespace det::launch::supervisor {
 namespace {
 
 Result<std::optional<slurm::JobRef>> load_claimant(TrialLayout const& trial) {
-    auto const text = read_file(trial.claimed());
+    auto const text = read_trusted_file(trial.claimed());
     if (text) return slurm::parse_job_ref(trim(*text));
     if (text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
     return text.error();

@@ -1,6 +1,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
@@ -10,6 +11,7 @@
 #include <det/protocol/json.hpp>
 #include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/protocol/trusted_ancestors.hpp>
 #include <det/search/search.hpp>
 
 #include <cerrno>
@@ -122,8 +124,12 @@ Status write_setup(fs::path const& run_dir, ExperimentSpec const& spec) {
 Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     RunVariables const run(environment);
     auto const experiment = run.text(variables::experiment_path);
-    DET_TRY_ASSIGN(auto const spec_text, read_file(ExperimentLayout(experiment).spec()));
+    // The directories are checked on each node: a node can have mounts of its own.
+    auto const rules = trust_rules(environment);
+    DET_TRY(check_trusted_directory(experiment, rules));
+    DET_TRY_ASSIGN(auto const spec_text, read_trusted_file(ExperimentLayout(experiment).spec()));
     DET_TRY_ASSIGN(auto const spec, parse_spec(spec_text));
+    if (spec.context) DET_TRY(check_trusted_directory(RootLayout(spec.root).contexts(), rules));
     DET_TRY(write_trial_info(run_dir / info_files::directory, run, spec, spec_text));
     DET_TRY(write_setup(run_dir, spec));
     // There is no srun in a container.

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/run_record.hpp>
@@ -95,7 +96,7 @@ bool RunRecord::has_invalid_hyperparameters() const {
 }
 
 std::optional<int> RunRecord::first_failure() const {
-    auto const text = read_file(layout_.first_failure());
+    auto const text = read_trusted_file(layout_.first_failure());
     return text ? parse_integer<int>(trim(*text)) : std::nullopt;
 }
 

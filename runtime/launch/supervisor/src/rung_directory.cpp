@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/launch/supervisor/rung_directory.hpp>
 #include <det/search/rung.hpp>
 
@@ -13,7 +14,7 @@ Status RungDirectory::add(std::uint32_t bracket, std::uint32_t rung, std::string
 }
 
 Result<std::vector<std::string>> RungDirectory::list(std::uint32_t bracket, std::uint32_t rung) const {
-    DET_TRY_ASSIGN(auto names, list_directory(experiment_.rung(bracket, rung)));
+    DET_TRY_ASSIGN(auto names, list_trusted_directory(experiment_.rung(bracket, rung)));
     std::erase_if(names, [&](std::string const& name) {
         auto const entry = search::parse_rung_entry_name(name);
         return entry && !has_trial(bracket, entry->trial);

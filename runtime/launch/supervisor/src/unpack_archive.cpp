@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 
 #include <archive.h>
@@ -167,8 +168,9 @@ Status unpack(Source& source, fs::path const& directory, MemberFilter const& fil
 
 Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path const& directory,
                       MemberFilter const& filter) {
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return os_error(fmt::format("open the context '{}'", path.string()), errno);
+    auto opened = open_trusted_file(path);
+    if (!opened) return std::move(opened).error().while_doing("opening the context");
+    auto file = *std::move(opened);
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
     std::error_code error;
     auto const target = fs::canonical(directory, error);  // SECURE_SYMLINKS would refuse a link in this path

@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
@@ -20,7 +21,7 @@ Result<std::optional<ExperimentSpec>> find_spec(ExperimentLayout const& layout) 
 }
 
 Result<std::optional<slurm::JobRef>> load_claim(TrialLayout const& layout) {
-    auto const text = read_file(layout.claimed());
+    auto const text = read_trusted_file(layout.claimed());
     if (!text && text.error().code == codes::no_such_file) return std::optional<slurm::JobRef>();
     if (!text) return text.error();
     return slurm::parse_job_ref(trim(*text));
@@ -141,7 +142,7 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
 
 Result<std::vector<search::RungEntry>> JournalHistory::load_rung(ExperimentId id, std::uint32_t bracket,
                                                                  std::uint32_t rung) {
-    DET_TRY_ASSIGN(auto const names, list_directory(ExperimentLayout(root_, id).rung(bracket, rung)));
+    DET_TRY_ASSIGN(auto const names, list_trusted_directory(ExperimentLayout(root_, id).rung(bracket, rung)));
     return search::parse_rung(names);
 }
 

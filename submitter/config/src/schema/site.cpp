@@ -48,6 +48,15 @@ void require_storage_root(yaml::Node const& value, Path const& path, Checker& ch
                          fmt::format("for example {}/%u", clean_path(text)));
 }
 
+/// The list reaches jobs with colons between the paths.
+void require_trusted_ancestor(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& text = *value.text();
+    if (!text.starts_with('/')) return require_absolute_path(value, path, checker);
+    if (text.find(':') == std::string::npos) return;
+    checker.refuse_value(value,
+                         fmt::format("{}: a path can't contain a colon, found '{}'", path.text(), text));
+}
+
 void require_project_source(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& text = *value.text();
     if (text == "project" || text == "workspace" || text == "label" || text.starts_with("label:")) return;
@@ -105,6 +114,8 @@ constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
+constinit Type const trusted_ancestor{.shape = Shape::text, .rule = require_trusted_ancestor};
+constinit Type const trusted_ancestors = list_of(trusted_ancestor);
 constexpr Type const* time_alternatives[] = {&positive_integer, &text};
 constinit Type const time_limit{.shape = Shape::either,
                                 .expected = "a time",
@@ -168,6 +179,8 @@ constexpr Key site_keys[] = {
      into<&SiteFile::has_pool_per_partition>},
     {"refuse_group_code", boolean, "false", "true: code that a group can write is refused, else warned of",
      into<&SiteFile::refuses_group_code>},
+    {"trusted_ancestors", trusted_ancestors, "", "directories above roots and code that a group may write",
+     into<&SiteFile::trusted_ancestors>},
     {"job_template", absolute_path, "", "path of a job template that replaces the built-in one",
      into<&SiteFile::job_template>},
     {"job_project_source", project_source, "", "the source of --wckey", into<&SiteFile::job_project_source>},

@@ -2,6 +2,7 @@
 #include "experiment_metrics.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/trusted_file.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +104,7 @@ Result<Json> experiment_config(Sources const& sources, Request const& request) {
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
     DET_TRY_ASSIGN(auto const record, sources.history.load_experiment(id));
     auto const layout = ExperimentLayout(sources.root, id).at_revision(record.revision());
-    DET_TRY_ASSIGN(auto const text, read_file(layout.config()));
+    DET_TRY_ASSIGN(auto const text, read_trusted_file(layout.config()));
     return Result<Json>(Json{{"text", text}});
 }
 

@@ -17,7 +17,8 @@ namespace det {
 /// and the umask 002, so that his files and directories are writable by that group. Accepts a group that is
 /// the primary group of the user, has his name, and lists no other member. Users whose primary group it is
 /// are not listed, and a directory service need not be able to list all users; the name excludes groups such
-/// as `users`, which many users have as their primary group. False if a look-up fails.
+/// as `users`, which many users have as their primary group. False if a look-up fails, and
+/// for root: group 0 has other users on some systems, and root's umask is 022.
 ///
 /// Thread safety: any thread may call it.
 bool is_private_group(gid_t group, uid_t user);
@@ -34,12 +35,20 @@ struct TrustRules {
     bool (*is_private_group)(gid_t group, uid_t user) = det::is_private_group;
 };
 
-/// Whether users besides the owner and root can write a file or directory. A private group of the user, of
-/// root or of the other owner counts as none, unless the file has an ACL: then the mode shows its mask, and
-/// not who may write.
+/// Whether users besides the owner and root can write a file or directory. A private group of the user or of
+/// the other owner counts as none, unless the file has an ACL: then the mode shows its mask, and not who may
+/// write.
 ///
 /// \param descriptor of the file; O_PATH is enough
 bool can_others_write(int descriptor, struct stat const& info, TrustRules const& rules = {});
+
+struct FileAccess {
+    struct stat info {};
+    bool can_others_write = false;
+};
+
+/// Looks at what the path leads to. codes::no_such_file if it does not exist.
+Result<FileAccess> load_access(std::filesystem::path const& path, TrustRules const& rules = {});
 
 /// Checks the directories above `path`, from / down. Each must belong to the user or to root. A directory
 /// that others can write must be sticky, and what is in it must belong to the user or to root. A symbolic

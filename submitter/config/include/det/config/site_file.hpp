@@ -58,6 +58,7 @@ struct SiteFile {
     std::optional<std::string> job_template;        // absolute
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
     bool refuses_group_code = false;                // refuses code that a group can write; false: warns
+    std::vector<std::string> trusted_ancestors;     // absolute: directories that a group may write
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;

@@ -6,16 +6,16 @@ namespace det::experiment {
 
 /// Finds the directory that holds all experiments: DET_ROOT, else the site's storage_root, else ~/det.
 /// Returns an absolute path. The directory need not exist yet. If it exists, it must belong to this user and
-/// no other user may be able to write into it. codes::newer_format if a newer version of det-submit has
-/// changed how its files are laid out.
+/// no other user may be able to write into it; require_trusted_root() checks the directories above it.
+/// codes::newer_format if a newer version of det-submit has changed how its files are laid out.
 Result<RootLayout> find_root(Environment const& environment);
 
 /// Writes the file `format`, which says the version of the layout of the root, unless it is there.
 Status record_root_format(RootLayout const& root);
 
-/// Fails with codes::unsafe_owner if the file or directory belongs to another user or others can write it.
-/// Succeeds if it does not exist. `what` names it in the message; `advice` is the hint if it belongs to
-/// another user.
+/// Fails with codes::unsafe_owner if the file or directory belongs to another user or others can write it,
+/// besides a private group (is_private_group). Succeeds if it does not exist. `what` names it in the message;
+/// `advice` is the hint if it belongs to another user.
 Status require_private(std::filesystem::path const& path, std::string const& what, std::string const& advice);
 
 /// Returns the part of a job's Slurm comment that identifies this root: a checksum of its path.

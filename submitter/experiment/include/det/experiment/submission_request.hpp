@@ -2,6 +2,7 @@
 #include <det/experiment/code_permissions.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/load_config.hpp>
+#include <det/foundation/trusted_path.hpp>
 #include <det/pack/context_tree.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/desired_state.hpp>
@@ -37,11 +38,13 @@ struct SubmissionRequest {
     std::optional<ContextSpec> packed_code = {};        // code that is stored already, in place of `code`
     std::optional<std::string> source_checkpoint = {};  // from which trials start
     GroupWritePolicy group_access = GroupWritePolicy::warned;
+    TrustRules trust = {};        // for the directories of the root, the code and the checkpoints
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
 };
 
 /// Loads and checks the configuration and plans the jobs, before any file of the experiment is written. Asks
-/// Slurm for partitions and settings. Does not check the code, and does not ask Slurm whether it accepts the
+/// Slurm for partitions and settings. Checks who can write the root and the directories above it. Does not
+/// check the code, and does not ask Slurm whether it accepts the
 /// jobs.
 Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context);
 

@@ -3,6 +3,7 @@
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
+#include <det/foundation/trusted_path.hpp>
 #include <det/protocol/directory_layout.hpp>
 
 #include <filesystem>
@@ -37,7 +38,8 @@ Result<std::vector<std::filesystem::path>> find_shared_template_directories(Envi
 /// det-submit. If several templates have the same name, the first of these is used.
 class TemplateStore {
 public:
-    explicit TemplateStore(RootLayout root, std::vector<std::filesystem::path> shared = {});
+    explicit TemplateStore(RootLayout root, std::vector<std::filesystem::path> shared = {},
+                           TrustRules rules = {});
     /// Opens the templates of this user and site.
     static Result<TemplateStore, Diagnostics> open(Environment const& environment);
 
@@ -45,8 +47,8 @@ public:
     Result<std::vector<TemplateFile>> list() const;
     /// Reads a template. codes::no_such_template, with a hint to the most similar name; codes::unsafe_owner
     /// if the user's own template or its directory belongs to another user or others can write it, or if
-    /// every user can write a shared directory that is searched before the template is found, or the shared
-    /// template itself.
+    /// others than its owner can write a shared directory that is searched before the template is found, a
+    /// directory above it, or the shared template itself.
     Result<TemplateText> load(std::string const& name) const;
     bool has_own(std::string const& name) const;
 
@@ -70,6 +72,7 @@ private:
 
     RootLayout root_;
     std::vector<std::filesystem::path> shared_;
+    TrustRules rules_;
     std::filesystem::path shipped_;
 };
 

@@ -41,11 +41,19 @@ struct Source {
     std::optional<std::size_t> followed_from = {};
 };
 
+/// The files and directories of a tree that other users can change: a group can write them, and it is no
+/// private group (is_private_group), or a user other than root owns them.
+struct SharedMembers {
+    std::size_t count = 0;
+    std::string first = {};  // path on disk
+};
+
 /// The files to pack.
 struct ContextTree {
     std::vector<Source> sources;
     std::vector<Member> members;  // sorted by path
     std::uint64_t size_bytes = 0;
+    SharedMembers shared = {};  // members that the user did not name himself
     Diagnostics warnings;
 
     /// \return The path of a member on disk.
@@ -56,7 +64,8 @@ struct ContextTree {
 /// links, but no contents except those of .detignore. Keeps links that lead to members, and dangling links
 /// with a warning. In place of a link that leads outside it lists the file or the directory to which the link
 /// leads, with a warning; if not all of it belongs to the user, that is an error. A special file, an
-/// unreadable file, two members of one name, more than 95 MiB, too many files or too long a path are errors.
+/// unreadable file, a file or directory that every user can write, two members of one name, more than 95 MiB,
+/// too many files or too long a path are errors.
 Result<ContextTree, Diagnostics> list_context(ContextSources const& sources);
 
 }  // namespace det::pack

@@ -18,11 +18,13 @@ struct ScriptInput {
     std::filesystem::path experiment_path;
     std::filesystem::path det_launch;  // absolute
     plan::JobArray array = {};
+    std::vector<std::string> trusted_ancestors = {};
 };
 
 /// Fills a job template (templates/job/*.sbatch): {{KEY}} becomes a value quoted as one shell word, {{#KEY}}
 /// a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. The shell never executes and
-/// sbatch never reads the user's text. An unknown KEY and a `{{` without `}}` are codes::bad_value. Pure.
+/// sbatch never reads the user's text. An unknown KEY, a `{{` without `}}` and a template that does not pass
+/// the trusted ancestors on are codes::bad_value. Pure.
 Result<std::string> render_script(std::string_view template_text, plan::SubmissionPlan const& plan,
                                   ScriptInput const& input);
 

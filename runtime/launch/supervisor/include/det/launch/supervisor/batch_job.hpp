@@ -35,7 +35,8 @@ struct BatchJob {
 };
 
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of
-/// the batch job.
+/// the batch job. codes::unsafe_owner if another user could have put the experiment, its code or its
+/// checkpoints there; DET_TRUSTED_ANCESTORS names directories that the site excepts.
 Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                 Environment const& environment);
 
