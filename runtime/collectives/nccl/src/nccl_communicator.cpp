@@ -34,7 +34,7 @@ Result<std::unique_ptr<collectives::device::DeviceCommunicator>> NcclCommunicato
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     auto const begun = made->functions_->nccl.init_rank(&made->communicator_, ranks, id, rank.value, &config);
-    DET_TRY(made->taken("connect the devices", begun));
+    DET_TRY(made->to_status("connect the devices", begun));
     return Result<std::unique_ptr<DeviceCommunicator>>(std::move(made));
 }
 
@@ -61,7 +61,7 @@ Error NcclCommunicator::cannot(char const* what, ncclResult_t result) const {
     return error;
 }
 
-Status NcclCommunicator::taken(char const* what, ncclResult_t result) const {
+Status NcclCommunicator::to_status(char const* what, ncclResult_t result) const {
     if (result == ncclSuccess || result == ncclInProgress) return Ok{};
     return cannot(what, result);
 }
@@ -81,46 +81,47 @@ Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream strea
     auto const& nccl = functions_->nccl;
     for (; !steps.empty() && steps.front().action == DeviceAction::copy; steps = steps.subspan(1))
         DET_TRY(copy(steps.front(), static_cast<CUstream>(stream)));
-    DET_TRY(taken("begin a group of device operations", nccl.group_start()));
-    auto put_all = ncclSuccess;
-    for (auto const& work : steps) {
-        auto const result = put(work, static_cast<CUstream>(stream));
-        if (result != ncclSuccess && result != ncclInProgress && put_all == ncclSuccess) put_all = result;
+    DET_TRY(to_status("begin a group of device operations", nccl.group_start()));
+    auto first_failure = ncclSuccess;
+    for (auto const& step : steps) {
+        auto const result = enqueue_step(step, static_cast<CUstream>(stream));
+        if (result != ncclSuccess && result != ncclInProgress && first_failure == ncclSuccess)
+            first_failure = result;
     }
     auto const ended = nccl.group_end();  // also after an error, because groups nest
-    DET_TRY(taken("put an operation on a stream", put_all));
-    return taken("put an operation on a stream", ended);
+    DET_TRY(to_status("put an operation on a stream", first_failure));
+    return to_status("put an operation on a stream", ended);
 }
 
-Status NcclCommunicator::copy(DeviceStep const& work, CUstream stream) const {
+Status NcclCommunicator::copy(DeviceStep const& step, CUstream stream) const {
     auto const copied =
-        functions_->cuda.copy(reinterpret_cast<CUdeviceptr>(work.out), reinterpret_cast<CUdeviceptr>(work.in),
-                              work.count * size_of(work.type), stream);
+        functions_->cuda.copy(reinterpret_cast<CUdeviceptr>(step.out), reinterpret_cast<CUdeviceptr>(step.in),
+                              step.count * size_of(step.type), stream);
     if (copied == CUDA_SUCCESS) return Ok{};
     return Error{codes::transport,
                  fmt::format("cannot copy memory of the device: CUDA error {}", static_cast<int>(copied))};
 }
 
-ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) const {
+ncclResult_t NcclCommunicator::enqueue_step(DeviceStep const& step, CUstream stream) const {
     auto const& nccl = functions_->nccl;
-    auto const type = type_of(work.type);
-    auto const op = op_of(work.op, ranks_);
-    auto const peer = work.peer.value;
-    switch (work.action) {
+    auto const type = type_of(step.type);
+    auto const op = op_of(step.op, ranks_);
+    auto const peer = step.peer.value;
+    switch (step.action) {
         case DeviceAction::allreduce:
-            return nccl.all_reduce(work.in, work.out, work.count, type, op, communicator_, stream);
+            return nccl.all_reduce(step.in, step.out, step.count, type, op, communicator_, stream);
         case DeviceAction::reduce:
-            return nccl.reduce(work.in, work.out, work.count, type, op, peer, communicator_, stream);
+            return nccl.reduce(step.in, step.out, step.count, type, op, peer, communicator_, stream);
         case DeviceAction::reduce_scatter:
-            return nccl.reduce_scatter(work.in, work.out, work.count, type, op, communicator_, stream);
+            return nccl.reduce_scatter(step.in, step.out, step.count, type, op, communicator_, stream);
         case DeviceAction::allgather:
-            return nccl.all_gather(work.in, work.out, work.count, type, communicator_, stream);
+            return nccl.all_gather(step.in, step.out, step.count, type, communicator_, stream);
         case DeviceAction::broadcast:
-            return nccl.broadcast(work.in, work.out, work.count, type, peer, communicator_, stream);
+            return nccl.broadcast(step.in, step.out, step.count, type, peer, communicator_, stream);
         case DeviceAction::send:
-            return nccl.send(work.in, work.count, type, peer, communicator_, stream);
+            return nccl.send(step.in, step.count, type, peer, communicator_, stream);
         case DeviceAction::receive:
-            return nccl.receive(work.out, work.count, type, peer, communicator_, stream);
+            return nccl.receive(step.out, step.count, type, peer, communicator_, stream);
         case DeviceAction::copy:
             break;  // enqueue() makes copies before ncclGroupStart()
     }
@@ -129,7 +130,7 @@ ncclResult_t NcclCommunicator::put(DeviceStep const& work, CUstream stream) cons
 
 Status NcclCommunicator::begin_finish() {
     is_finishing_ = true;
-    return taken("close the devices' communicator", functions_->nccl.finalize(communicator_));
+    return to_status("close the devices' communicator", functions_->nccl.finalize(communicator_));
 }
 
 }  // namespace det::collectives::nccl

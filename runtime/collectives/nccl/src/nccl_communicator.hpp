@@ -31,9 +31,9 @@ private:
 
     Error cannot(char const* what, ncclResult_t result) const;
     /// Converts NCCL's result to a Status. ncclInProgress counts as success.
-    Status taken(char const* what, ncclResult_t result) const;
-    Status copy(DeviceStep const& work, CUstream stream) const;
-    ncclResult_t put(DeviceStep const& work, CUstream stream) const;
+    Status to_status(char const* what, ncclResult_t result) const;
+    Status copy(DeviceStep const& step, CUstream stream) const;
+    ncclResult_t enqueue_step(DeviceStep const& step, CUstream stream) const;
 
     std::shared_ptr<Functions const> functions_;
     int ranks_;
