@@ -1,3 +1,23 @@
+// Executes the steps of one rank in their order. A step that receives blocks and the following steps that
+// send or finish the same blocks are cut into pieces together: a piece is received, combined, finished and
+// forwarded before the next piece. So the ranks of a chain or a tree work on different pieces at the same
+// time.
+//
+// - Bits: pieces are combined in the order of the steps, not in the order in which they arrive. The result
+//   depends only on the schedule.
+// - Matching: sends are started and receives are posted in the order of the steps, and the transport keeps
+//   the order of messages with one tag between two ranks. Both ranks cut a step at the same bytes.
+// - Memory: a receive is posted into a block only if no step between the present one and the receive uses the
+//   block, and no open send reads it. Data to combine is received into scratch memory for two pieces
+//   (combines_ahead): one piece is combined while the next one arrives. No memory is written while an open
+//   send reads it (finish_sends_of()).
+// - End: the steps of all ranks together have no cycle (schedule_test runs every algorithm), and a send does
+//   not wait for its receiver. A rank waits for a receive at its own step only. A rank waits for a send only
+//   before it overwrites the sent memory. The new contents come from the receiver of that send, or were
+//   computed from the sent data, so the receiver takes the message without a later step of this rank.
+//
+// posted_max and look_ahead_moves limit the search for receives that can be posted, which compares each
+// receive with the steps before it. sends_untested_max limits how many finished sends keep their requests.
 #include "run_schedule.hpp"
 
 #include <algorithm>

@@ -1,3 +1,25 @@
+// The trees, all of which have rank 0 as their root.
+//
+// Binomial tree: the parent of a rank is the rank without its lowest set bit. The subtree of rank r is the
+// range [r, r + lowest set bit of r), so the blocks of a subtree are adjacent in memory and travel as one
+// message. Children are served in the order of their subtrees, the largest first, because its path is the
+// longest. A reduce and a gather take the children in reverse: the smallest subtree is ready first. In a
+// reduce the received data is then always the right operand, and the ranks are combined in ascending order.
+//
+// Double tree: half of the data goes through each of two in-order binary trees over the ranks 1 to p-1, as in
+// P. Sanders, J. Speck, J. L. Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+// Parallel Computing 35 (2009). An inner rank of a single tree sends everything twice while leaves send
+// nothing. Here the second tree is the first one shifted by one rank: inner ranks have even positions, so no
+// rank is an inner rank of both trees. If the number of positions is odd, one rank is a leaf of both.
+//
+// A rank handles the half in which it is an inner rank first, then the half in which it is a leaf. No rank
+// waits in a cycle: in the first half a rank waits for its parent only, which is the root or an inner rank of
+// the same tree in its own first half; in the second half it waits for ranks in their first half. If each
+// rank alternated between the halves instead, each piece would wait for a piece of the other tree at every
+// level.
+//
+// A double tree for reduce and allreduce is not implemented: in the simulator it is faster in few of 228
+// combinations of nodes and sizes (ALGORITHMS.md).
 #include "tree_schedules.hpp"
 
 #include <bit>
@@ -50,7 +72,9 @@ BlockRange below(Rank rank, int ranks) {
 }
 
 /// Positions [begin, end) of a subtree. Its top is the position that is divisible by the largest power of
-/// two. There is only one such position in the range, and odd positions become leaves.
+/// two: with two such positions, a position between them would be divisible by a larger one. Each range
+/// begins with an odd position, so an even position has positions below it and is an inner rank. An odd
+/// position is the top only of a range of one position, so it is a leaf.
 struct Subtree {
     int begin;
     int end;
@@ -116,8 +140,6 @@ void pass_segment(Schedule& schedule, TreeNeighbours const& neighbours, BlockRan
     if (neighbours.above) add(schedule, Action::send, *neighbours.above, segment);
 }
 
-/// A rank first handles the half in which it is an inner rank, then the half in which it is a leaf. Otherwise
-/// each piece would wait, at every level, for a piece of the other tree.
 Schedule pass_halves(Halves const& halves, int segments) {
     Schedule schedule{2 * segments};
     for (auto const& half : {halves.inner, halves.leaf}) {

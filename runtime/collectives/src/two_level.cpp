@@ -1,6 +1,28 @@
-// An operation has three steps: up (within each node, to its leader), across (between the leaders) and down
-// (within each node). Operations whose data moves in another way agree in these three steps first. A rank
-// with an Error in one step enters the remaining steps with that Error, so that all ranks get it.
+// A group of L ranks on each of N nodes. Within a node the ranks use shared memory, between nodes messages.
+//
+// Every operation begins with three steps: up (within each node, to its leader, the rank with local rank 0),
+// across (between the leaders) and down (within each node). The three steps take three latencies, of which
+// one is the network's. Ranks whose calls differ meet in the same step, so all ranks get the same Error.
+// Objects, barriers and an allreduce of at most Tuning::small_limit_bytes, or over nodes with different
+// numbers of ranks, are complete after these steps.
+//
+// Large data is divided among the ranks of a node. An allreduce of n bytes is a reduce_scatter within the
+// node, L concurrent allreduces of n/L bytes, each between the ranks with the same local rank, and an
+// allgather within the node. All ranks of a node together send 2n(N-1)/N bytes to other nodes, which is the
+// least that an allreduce between N nodes needs, and each of them does an equal share of the sending.
+// Horovod's NCCLHierarchicalAllreduce has the same three parts. A reduce and a broadcast go through the ranks
+// that have the root's local rank. After the agreement, the other operations go between all ranks at once:
+// reduce_scatter, allgather and all_to_all of elements, a reduce of float16 or bfloat16, and a reduce and a
+// broadcast over nodes with different numbers of ranks.
+//
+// No rank waits for a rank that has returned: a rank with an Error in one step enters the remaining steps
+// with that Error, and the other ranks of such a step get the Error. Only a lost rank or a time limit can
+// cause an Error after the agreement. Each waiting rank detects a loss and a limit by itself, so
+// reduce_by_cross() returns as soon as its part within the node has failed.
+//
+// The order in which the values of an element are combined follows from the sizes, L and the Tuning: local
+// ranks in their order, and then nodes in the order of the schedule. So all ranks have the same bits in every
+// run. float16 and bfloat16 are widened before the first step and rounded once after the last.
 #include <det/collectives/reduction.hpp>
 #include <det/collectives/two_level.hpp>
 #include <det/foundation/bytes.hpp>

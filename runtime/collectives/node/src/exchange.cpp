@@ -1,3 +1,25 @@
+// Moves large data in rounds, through slots that stay in the cache. In round r a rank publishes chunk r of
+// its data for each receiver, reduces the chunks r that the other ranks have published for it, and collects
+// the chunks r that they have reduced or published.
+//
+// - Writers: the slot (writer, reader) is written by `writer` only; the slot (rank, rank) is read by all
+//   ranks. The three counters of a rank are written by that rank only. A rank stores a counter with release
+//   order after it has written or read the data of the round, and loads a counter of another rank with
+//   acquire order before it reads or overwrites the data.
+// - Counters count the rounds of all exchanges since the group began and are never reset. So each wait is for
+//   a counter to reach a number. A rank without a part in a stage counts to the end when it begins.
+// - Reuse: a slot is written again chunks_in_flight rounds later, after its readers have counted its round.
+//   The first chunks_in_flight rounds need no such wait: an exchange begins when all ranks have entered its
+//   operation, and a rank enters an operation after it has completed the exchange before.
+// - In place: a rank collects a round after it has published it, because the result may lie over the input.
+// - End: the lowest round that some rank has not completed has free slots, so each rank can publish, then
+//   reduce and then collect this round. So at least one rank can always advance. LossDetector ends the wait
+//   for a rank that is lost.
+//
+// Main memory sees the minimum, every input read once and every output written once: 2pn bytes for an
+// allreduce of n bytes by p ranks. The slots of up to 11 ranks take at most 8 MiB (geometry_for). A prototype
+// with two ranks on a Zen 4 processor was as fast with chunks of 128 KiB as with 256 KiB; with 64 KiB it took
+// 1.4 to 2 times as long in place.
 #include "exchange.hpp"
 
 #include <algorithm>

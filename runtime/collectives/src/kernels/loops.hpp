@@ -135,13 +135,13 @@ struct Maximum {
 };
 
 /// Replaces any NaN by the same NaN, because which operand's NaN a sum keeps depends on the instruction.
-inline float settle(float value) { return value == value ? value : __builtin_nanf(""); }
-inline double settle(double value) { return value == value ? value : __builtin_nan(""); }
+inline float canonicalize_nan(float value) { return value == value ? value : __builtin_nanf(""); }
+inline double canonicalize_nan(double value) { return value == value ? value : __builtin_nan(""); }
 
 template <class T, class Op>
 inline T finish(typename Traits<T>::Wide value, typename Traits<T>::Wide ranks) {
     if constexpr (Op::is_mean) value /= ranks;
-    if constexpr (Traits<T>::is_floating) value = settle(value);
+    if constexpr (Traits<T>::is_floating) value = canonicalize_nan(value);
     return narrow(value, T{});
 }
 
@@ -196,7 +196,7 @@ void widen_all(void const* from, float* to, size_t count) {
 template <class T>
 void narrow_all(float const* from, void* to, size_t count) {
     auto* const values = static_cast<T*>(to);
-    for (size_t i = 0; i < count; ++i) values[i] = narrow(settle(from[i]), T{});
+    for (size_t i = 0; i < count; ++i) values[i] = narrow(canonicalize_nan(from[i]), T{});
 }
 
 #if defined(__AVX512F__)

@@ -28,8 +28,8 @@ Reducer reducer_of(DataType type, ReduceOp op);
 void reduce(DataType type, ReduceOp op, std::span<std::byte const* const> sources, std::byte* out,
             std::size_t count);
 
-/// Which operand of a reduction received data is. below: the left one, in most algorithms data from lower
-/// ranks. above: the right one.
+/// The place of received data in a reduction of two operands. below: the received data is the left operand;
+/// in most algorithms it comes from lower ranks. above: the received data is the right operand.
 enum class Side { below, above };
 /// Combines `values` with `others` into `values`. `others` are the left operand if they are below. The order
 /// of operands matters only for the minimum and the maximum of 0 and -0. A mean is combined as a sum, and
