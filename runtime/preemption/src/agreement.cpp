@@ -1,3 +1,27 @@
+// The ranks of a training call should_preempt() at the same steps, but get the notice at different times. All
+// must stop at the same call: a rank that trained on alone would wait for ever in its next collective
+// operation. An agreement or a save in the signal handler would interrupt other operations: the handler of
+// Lightning, which saves, sometimes never completes (issue 21406 of pytorch-lightning). So each rank posts
+// one state per call, and call k is true if
+//
+// - (a) a leader had a notice at call k-1 or earlier, or
+// - (b) all ranks had a notice when they began call k.
+//
+// A rank writes only its own state, and a state with a notice never changes. A rank decides call k when it
+// has seen a notice of a leader from before call k, or has each leader's state of call k-1 or later. So every
+// rank answers (a) alike: a leader that had a notice at call c < k posts no state without a notice from c on,
+// so its state of call k-1 or later shows the notice. Only a rank with a notice can find (b) true, and it
+// waits for the states of call k; for a rank without a notice (b) is false, which its state shows to the
+// others. Followers are represented by the leader of their node: it posts a common notice only if all of its
+// followers have a notice, and takes over the notice of one follower at its next call.
+//
+// Why it ends: a rank posts its state of call k before it waits for other leaders, and waits at most for
+// states of call k. A leader with a notice waits for its followers' states of call k before it posts
+// (for_all); followers post without waiting. A lost rank ends the wait with an Error of the Channel.
+//
+// Cost: without a notice a state has the time of one step to arrive, so usually no rank waits. Slurm notifies
+// all nodes at the same time, so (b) is the usual end and saves the step that (a) would train in vain.
+// agreement_model_test explores every order of events of two to four ranks.
 #include <det/preemption/agreement.hpp>
 
 #include <algorithm>

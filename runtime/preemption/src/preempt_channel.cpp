@@ -81,7 +81,7 @@ PreemptRoutes plan_routes(std::vector<RankPlacement> const& placements, Rank own
 Result<PreemptChannel> PreemptChannel::open(collectives::DistributedContext& distributed) {
     DET_TRY_ASSIGN(auto const placements, gather_placements(distributed));
     PreemptChannel channel(distributed, plan_routes(placements, distributed.rank()));
-    DET_TRY(channel.connect());
+    DET_TRY(channel.exchange_first_messages());
     return Result<PreemptChannel>(std::move(channel));
 }
 
@@ -96,7 +96,7 @@ Agreement PreemptChannel::make_agreement() const {
     return {std::move(roles), routes_.own, common_notice_rule_of(routes_.role)};
 }
 
-Status PreemptChannel::connect() {
+Status PreemptChannel::exchange_first_messages() {
     std::uint64_t const sent = 0;
     std::deque<std::uint64_t> received;
     std::vector<transport::Request> requests;

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_the_leader_of_each_node_relays_what_the_lead
             preemption::PreemptChannel channel(context.distributed(),
                                                preemption::plan_routes(placements, rank, 0));
             auto agreement = channel.make_agreement();
-            DET_TRY(channel.connect());
+            DET_TRY(channel.exchange_first_messages());
             int stopped_at = 0;
             for (int call = 1; stopped_at == 0; ++call) {
                 bool const has_notice = rank.value == noticed && call >= 20;
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(in_a_large_job_the_only_rank_of_a_node_has_no_followers) {
         preemption::PreemptChannel channel(context.distributed(),
                                            preemption::plan_routes(placements, rank, 0));
         auto agreement = channel.make_agreement();
-        DET_TRY(channel.connect());
+        DET_TRY(channel.exchange_first_messages());
         bool has_stopped = false;
         for (int call = 1; !has_stopped; ++call) {
             DET_TRY_ASSIGN(has_stopped, channel.agree(agreement, rank.value == 2 && call >= 20));

@@ -56,7 +56,7 @@ public:
     /// Exchanges one message with each peer. Collective; called before the first post. The first message
     /// between two ranks needs progress on both of them. Later, one of them may be waiting in shared memory,
     /// where it makes no progress.
-    Status connect();
+    Status exchange_first_messages();
     /// One call of should_preempt().
     Result<bool> agree(Agreement& agreement, bool has_notice);
 
