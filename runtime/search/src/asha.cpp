@@ -1,3 +1,24 @@
+// Computes the brackets of a search by successive halving from its configuration. The result is stored
+// nowhere: each process that needs it, on the login node or in a job, computes it again. So it depends on the
+// searcher section of the specification only, and trial i is in the same bracket in every process.
+//
+// The arithmetic is Determined's (master/pkg/searcher/adaptive_asha.go and asha_stopping.go), in double
+// precision and in the same order, because rounding decides: log(1000)/log(10) is 2.9999999999999996 there,
+// so a length of 1000 with the divisor 10 has 3 rungs and not 4. asha_test has the values of Determined's own
+// tests. Limits that Determined does not have: 64 rungs, 64 brackets and trials_per_experiment_max trials.
+//
+// - Rungs: a bracket with r rungs compares trials at max_length / divisor^(r-1), ..., max_length / divisor,
+//   max_length. The integer part counts, and at least 1.
+// - Trials: a bracket with r rungs has the weight divisor^(r-1) / r. Each bracket gets its share, rounded
+//   down, and at least one trial; the first bracket gets what is left. If many brackets get the minimum of
+//   one, the sum is larger than max_trials.
+// - Assignment: smooth weighted round robin (nginx commit 27e94984486058d73157038f7950a0a36ecc6e35). For each
+//   trial, every bracket gains a credit of its number of trials, and the bracket with the highest credit
+//   takes the trial and loses the total number of trials. So the credits add up to zero after each trial, and
+//   each of them is zero after the last trial: each bracket has exactly its number.
+//
+// Only the variant that stops trials exists here. A trial that paused until a later promotion would keep its
+// nodes or lose its place in Slurm's queue.
 #include <det/protocol/ids.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/asha.hpp>
