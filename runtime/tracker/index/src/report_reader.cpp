@@ -1,3 +1,22 @@
+// Reads the reports of a journal back from the index, as single metrics or as whole reports. SCHEMA.md
+// describes the tables.
+//
+// The points of a metric have several sources: each schema of the journal with a column of that name (a
+// schema is one combination of group, names and types), and other_reports for the reports that columns cannot
+// hold. The number of a report is its position among the reports of the journal. The order of the points is
+// the order of these numbers.
+//
+// - One source, the usual case: the blocks of a schema are in the order of the numbers, so the points are
+//   appended block after block. The numbers are not read, and nothing is sorted.
+// - Several sources: the points of each are read with their numbers and then sorted once.
+// - Steps: the steps of reports may go back in a journal, so a block has only its lowest and its highest
+//   step. A block that lies outside of the range is skipped, a block inside is taken as a whole, and in all
+//   other blocks each step is compared.
+// - Memory: visit_series() holds one block of a metric with one source. Reserved space is limited to
+//   blocks_reserved_max blocks, because the number of blocks is read from the file.
+//
+// The functions only read, and make several queries. A caller that needs one state of all of them begins a
+// Transaction first, as IndexHistory does: the process that writes the index may join blocks in between.
 #include <det/protocol/json.hpp>
 #include <det/tracker/index/report_reader.hpp>
 #include <det/tracker/index/report_writer.hpp>
