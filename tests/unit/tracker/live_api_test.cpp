@@ -30,7 +30,7 @@ struct Fixture {
     std::promise<void> asked_for_changes;
     std::once_flag asked_once;
     std::unique_ptr<ingest::LiveIndex> live = must(ingest::LiveIndex::open(
-        {.path = directory.path() / "index", .root = example.root, .age_max = 0ms, .patience = 30s}));
+        {.path = directory.path() / "index", .root = example.root, .age_max = 0ms, .wait_timeout = 30s}));
     api::Api api{sources()};
     std::unique_ptr<http::Server> server = start(api);
 

@@ -123,7 +123,7 @@ Result<bool> ExperimentFollower::follow_journal(Trial& trial, index::JournalKey 
     if (follower->row().is_settled) return false;
     bool const has_ended = trial.row.record.runs[key.run].ended.has_value();
     DET_TRY_ASSIGN(bool const has_grown, follower->follow(path));
-    if (has_ended && !has_grown) DET_TRY(follower->settle(path));
+    if (has_ended && !has_grown) DET_TRY(follower->mark_settled(path));
     return is_new || has_grown;
 }
 

@@ -139,7 +139,7 @@ Status JournalFollower::check_end(std::filesystem::path const& path) {
     return Ok{};
 }
 
-Status JournalFollower::settle(std::filesystem::path const& path) {
+Status JournalFollower::mark_settled(std::filesystem::path const& path) {
     if (!row_.error) DET_TRY(check_end(path));
     row_.is_settled = !row_.error || row_.error->code != codes::journal_damaged;
     if (row_.is_settled) DET_TRY(index::compact_blocks(database_, row_.id));

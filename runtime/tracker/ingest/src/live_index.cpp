@@ -30,9 +30,9 @@ struct LiveIndex::State {
     void refresh(ExperimentId id);
     void refresh_all();
     void publish(Result<bool> const& result);
-    /// Waits until the records of the experiment are not older than age_max, at most for `patience`.
+    /// Waits until the records of the experiment are not older than age_max, at most for `wait_timeout`.
     void wait_for(ExperimentId id);
-    /// Waits until the records of all experiments are not older than age_max, at most for `patience`.
+    /// Waits until the records of all experiments are not older than age_max, at most for `wait_timeout`.
     void wait_for_all();
 
     Settings settings;
@@ -126,7 +126,7 @@ void LiveIndex::State::wait_for(ExperimentId id) {
     if (is_fresh()) return;
     requested.insert(id);
     has_request.notify_one();
-    has_read.wait_until(lock, asked + settings.patience, is_fresh);
+    has_read.wait_until(lock, asked + settings.wait_timeout, is_fresh);
 }
 
 void LiveIndex::State::wait_for_all() {
@@ -136,7 +136,7 @@ void LiveIndex::State::wait_for_all() {
     if (is_fresh()) return;
     is_all_requested = true;
     has_request.notify_one();
-    has_read.wait_until(lock, asked + settings.patience, is_fresh);
+    has_read.wait_until(lock, asked + settings.wait_timeout, is_fresh);
 }
 
 LiveIndex::LiveIndex(Settings settings) : state_(std::make_unique<State>(std::move(settings))) {}
@@ -146,7 +146,7 @@ LiveIndex::~LiveIndex() = default;
 Result<std::unique_ptr<LiveIndex>> LiveIndex::open(Settings settings) {
     std::unique_ptr<LiveIndex> live(new LiveIndex(std::move(settings)));
     auto& state = *live->state_;
-    auto const& [path, root, age_max, patience] = state.settings;
+    auto const& [path, root, age_max, wait_timeout] = state.settings;
     DET_TRY_ASSIGN(auto index, open_or_rebuild_index(path, root));
     state.ingester.emplace(std::move(index), root, state.change_times);
     DET_TRY_ASSIGN(auto reader, index::open_index(path, root.path(), index::Access::read));

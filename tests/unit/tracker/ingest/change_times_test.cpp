@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_settled_experiment_that_a_user_changes_is_read_again) {
     for (auto const& path : {layout.path(), layout.events()}) set_age(path, 1000);
     LiveIndex::Settings chosen{directory.path() / "index", example.root};
     chosen.age_max = std::chrono::milliseconds(0);
-    chosen.patience = std::chrono::seconds(30);
+    chosen.wait_timeout = std::chrono::seconds(30);
     for (int restart = 0; restart < 2; ++restart) {
         auto const live = must(LiveIndex::open(chosen));
         for (int repetition = 0; repetition < 5; ++repetition) must(live->load_experiment({1}));

@@ -71,7 +71,7 @@ struct Fixture {
         return {.path = index,
                 .root = example.root,
                 .age_max = std::chrono::milliseconds(0),
-                .patience = std::chrono::seconds(30)};
+                .wait_timeout = std::chrono::seconds(30)};
     }
     void report(std::uint32_t id, std::size_t reports) {
         example.run_of({{id}, 0}).report(reports, 3, example.random());

@@ -26,7 +26,7 @@ struct Fixture {
     LiveIndex::Settings settings() {
         LiveIndex::Settings chosen{directory.path() / "index", example.root};
         chosen.age_max = std::chrono::milliseconds(0);
-        chosen.patience = std::chrono::seconds(30);
+        chosen.wait_timeout = std::chrono::seconds(30);
         return chosen;
     }
     void check_same(history::History& live, std::uint32_t id) {

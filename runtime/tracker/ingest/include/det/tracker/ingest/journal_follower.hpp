@@ -25,8 +25,8 @@ public:
     Result<bool> follow(std::filesystem::path const& path);
     /// Marks the journal as settled in the index and joins its blocks. To be called once no process writes
     /// the journal any more and follow() has found nothing new. A journal with damage that the user has not
-    /// accepted does not settle: the index has its error.
-    Status settle(std::filesystem::path const& path);
+    /// accepted is not marked: its row has the error.
+    Status mark_settled(std::filesystem::path const& path);
 
 private:
     Result<bool> follow_bytes(std::string_view bytes, std::filesystem::path const& path);

@@ -20,9 +20,10 @@ public:
     struct Settings {
         std::filesystem::path path;  // of the index
         RootLayout root;
-        /// A record may be this old when a reader gets it, and older if reading takes longer than `patience`.
+        /// A record may be this old when a reader gets it, and older if reading takes longer than
+        /// `wait_timeout`.
         std::chrono::milliseconds age_max{1000};
-        std::chrono::milliseconds patience{2000};
+        std::chrono::milliseconds wait_timeout{2000};
     };
 
     /// Opens or creates the index; makes it anew if it is damaged, of another version or of another root.
