@@ -1,3 +1,26 @@
+// Decides why a run ended and what follows. classify_run_end() asks one function for each kind of fact, in
+// the order of its list, and the first one that applies decides. A new cause is a function in that list and a
+// row in the table of run_end_test. The order excludes what must never happen:
+//
+// - Two incarnations continue one trial: if_superseded() is first. Without this check, a supervisor whose
+//   node had been cut off saw its job RUNNING, requeued the job, and so killed the run that had replaced its
+//   own (measured). Restarts and BatchHost tell the two apart.
+// - A cancelled trial begins again: if_canceled().
+// - A trial whose search has ended is requeued because Slurm preempts its job at that moment: the functions
+//   about the search come before those about the job.
+// - A trial that has finished trains again: if_done().
+// - A paused trial runs on because its job is preempted: if_paused() comes before if_preempted().
+//
+// What Slurm shows, measured from the batch step with 22.05.8: in the grace period of a preemption the job is
+// RUNNING with a PreemptTime, and EndTime is the end of the period. Without a grace period it is COMPLETING:
+// with no EndTime if Slurm has requeued it (PreemptMode=REQUEUE), with a PreemptTime if it must be requeued
+// (CANCEL). After a time limit it is COMPLETING with the reason TimeLimit; after scancel with an EndTime and
+// nothing else, as a job whose script ends by itself, which has received no TERM.
+//
+// A trial that cannot train is not restarted for ever. If the progress of its runs can be seen, three
+// failures in a row without progress end it, and so does the third end after a notice that looks like a
+// failure. Otherwise max_restarts limits failures. slurm_failures_max limits requeues because of Slurm or its
+// nodes. Preemptions, pauses and requests of the program itself (`scontrol requeue`) are not limited.
 #include <det/lifecycle/run_end.hpp>
 
 #include <array>
@@ -56,14 +79,20 @@ bool is_stuck_at_notices(RunFacts const& facts) {
            ended_like_a_failure(facts) && facts.bad_ends_without_progress >= bad_ends_without_progress_max;
 }
 
-/// Whether the run stopped because of a notice before its work was done.
+/// Whether the run stopped because of a notice before its work was done. An acknowledged notice decides
+/// alone. After Slurm's PreemptTime or a request of the supervisor (must_stop()) the exit code decides only
+/// for a program that does not see notices: with 0 it has finished. All other ends are preemptions, because
+/// launchers hide the code of the ranks: torchrun ends with 1 after a notice, and a nested srun with 137.
+/// The exception is is_stuck_at_notices(): a save that crashes each time must not be repeated for ever.
 bool stopped_after_notice(RunFacts const& facts) {
     if (facts.preemption_acknowledged) return true;
     if (must_stop(facts)) {
         bool const has_ended_early = facts.was_killed || facts.gets_notices || facts.step_exit_code != 0;
         return has_ended_early && !is_stuck_at_notices(facts);
     }
-    // TERM of Slurm alone is no sure sign: the other ranks get it too after the failure of one.
+    // TERM of Slurm without a PreemptTime is no sure sign, because Slurm sends it to the other ranks after
+    // the failure of one. Then the end must show that the program has seen the notice, or has been killed for
+    // it.
     bool const was_told = facts.gets_notices && facts.step_exit_code == 0;
     bool const was_late = facts.was_killed && facts.silent_host.empty() && !facts.hung_for;
     return facts.task_notice_received &&
