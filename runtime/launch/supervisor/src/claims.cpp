@@ -39,8 +39,8 @@ int count_replaced(journal::Replacements const& replacements, std::uint32_t tria
 }  // namespace
 
 Result<std::optional<std::uint32_t>> Claims::claim_next() {
-    DET_TRY_ASSIGN(auto const of_all, journal::load_desired(batch_job_.experiment.desired()));
-    if (of_all != DesiredState::run) return std::optional<std::uint32_t>();
+    DET_TRY_ASSIGN(auto const desired, journal::load_desired(batch_job_.experiment.desired()));
+    if (desired != DesiredState::run) return std::optional<std::uint32_t>();
     if (!batch_job_.spec.claims_trials()) return claim_assigned();
     if (std::exchange(may_have_earlier_claims_, false)) {
         DET_TRY_ASSIGN(pending_, find_own_claims());
@@ -77,9 +77,9 @@ Result<std::vector<std::uint32_t>> Claims::list_trials() const {
     std::vector<std::uint32_t> trials;
     for (std::uint32_t i = 0; i < count; ++i) trials.push_back((batch_job_.first_trial + i) % count);
     std::set<std::uint32_t> replaced;
-    for (auto const& [trial, of] : replacements) {
-        trials.push_back(trial);
-        replaced.insert(of);
+    for (auto const& [replacement, replaced_trial] : replacements) {
+        trials.push_back(replacement);
+        replaced.insert(replaced_trial);
     }
     std::erase_if(trials, [&](auto trial) { return replaced.contains(trial); });
     return trials;
@@ -99,9 +99,9 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
             continue;
         }
         DET_TRY(make_directories(layout.path()));
-        DET_TRY_ASSIGN(bool const mine, write_new_file(layout.claimed(), own_claim()));
+        DET_TRY_ASSIGN(bool const is_claimed_here, write_new_file(layout.claimed(), own_claim()));
         unavailable_.insert(trial);
-        if (mine) return std::optional(trial);
+        if (is_claimed_here) return std::optional(trial);
     }
     return std::optional<std::uint32_t>();
 }
@@ -132,11 +132,11 @@ Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t tri
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
     if (count_replaced(replacements, trial) >= replacements_in_a_row_max)
         return std::optional<std::uint32_t>();
-    bool const is_packed = spec.claims_trials();
+    bool const claims_trials = spec.claims_trials();
     DET_TRY_ASSIGN(auto const replacement,
                    journal::find_or_create_replacement(batch_job_.experiment, spec.trial_count, trial,
-                                                       is_packed ? own_claim() : ""));
-    if (is_packed && unavailable_.insert(replacement).second) pending_.push_back(replacement);
+                                                       claims_trials ? own_claim() : ""));
+    if (claims_trials && unavailable_.insert(replacement).second) pending_.push_back(replacement);
     return std::optional(replacement);
 }
 

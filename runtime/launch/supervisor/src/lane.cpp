@@ -1,3 +1,26 @@
+// Runs one trial after another in a share of the job. A lane is idle; or its run goes on; or the outcome of
+// the run is known, while the step may still run. wait_and_clear() makes the lane idle again.
+//
+// The supervisor may be killed or cut off from the network at any point, so begin() and finish_run() keep an
+// order:
+//
+// - begin() creates the directory of the run first, and then reads the earlier runs. From then on the chief
+//   of an earlier run, which may still run on a node that was cut off, commits no further checkpoint.
+// - begin() decides about what the earlier runs have reported to the search before it starts a step, because
+//   the supervisor of such a run may have been killed before it decided.
+// - If the previous run is lost, begin() uses up the step numbers that the lost run may still use: slurmctld
+//   ends a step by job and number, and would end the new one when the lost node returns.
+// - begin() records the start before the step exists. So a run whose supervisor was killed has a start and no
+//   end.
+// - finish_run() makes the end visible to the search first, and creates the trial that replaces an invalid
+//   one: the next incarnation finds both even if no end is recorded. Then finish_run() records the end, and
+//   only then does the caller act on the outcome. change_outcome() records another end if the requeue has
+//   failed or has made a new job.
+// - A superseded run records nothing, because the trial belongs to the newer run.
+//
+// A step that is replaced in the same job is also cancelled by scancel, because a step whose srun is gone
+// keeps its CPUs and GPUs. Ranks are asked to stop by a file and a line to srun's input, not by a signal,
+// which proctrack/linuxproc would send to every process of the program.
 #include "lane.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
@@ -120,16 +143,16 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(batch_job_, plan, context_.environment);
     auto const argv = slurm::render_srun(make_step_request(batch_job_, plan, context_.wrap_rank));
-    RunStateMachine const watch(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
-                                batch_job_.spec.notice_s
-                                    ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
-                                    : std::nullopt);
+    RunStateMachine const machine(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
+                                  batch_job_.spec.notice_s
+                                      ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
+                                      : std::nullopt);
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
-                     watch,
+                     machine,
                      std::move(heartbeats),
                      HangDetector(hang_timeout(batch_job_.spec), context_.clock.steady_now()),
                      std::move(notice),

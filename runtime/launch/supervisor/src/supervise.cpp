@@ -1,3 +1,25 @@
+// Runs the trials of one job. The batch script ends with `exec det-launch trial`, because under
+// proctrack/cgroup Slurm's TERM reaches only the direct child of slurmstepd (measured with 22.05.8): a
+// supervisor below a shell would never get it.
+//
+// One thread waits in poll(2) for signals (TERM is Slurm's notice; det-submit sends URG when it has changed a
+// desired state), for the ends of steps (pidfds), for files of the runs (inotify) and for timers. All state
+// belongs to this thread, so nothing is locked. For each event every running Lane's RunStateMachine, which is
+// pure, returns an action, and perform() carries it out. If several machines want to know the job's state,
+// Slurm is asked once.
+//
+// - Writers: only the supervisor writes the `life` of its runs. Once a newer run of a trial exists, this job
+//   was cut off and runs again elsewhere: abandon() kills the ranks, and the job and the files of the trial
+//   are not touched any more.
+// - Lost events: signals and inotify events may be lost, and inotify does not see other hosts. So the files
+//   are also read at each periodic check, every 30 s by default, at another time in each job.
+// - End: each run ends. A step that is killed and does not end is cancelled by scancel after 5 s and given up
+//   after 60 s. If Slurm is ending the job, the run is judged 3 s after the TERM without waiting for its
+//   step, because KILL follows after KillWait, 30 s by default. For the same reason requests to slurmctld are
+//   then repeated for 20 s, otherwise for 120 s. lifecycle/src/run_end.cpp limits the restarts, and
+//   is_draining_ stays set once it is set.
+// - The job is requeued, held or ended once, by finish_job(), after the outcomes of all lanes are known and
+//   on disk.
 #include <det/foundation/polling.hpp>
 #include <det/launch/supervisor/claims.hpp>
 #include <det/launch/supervisor/dependencies.hpp>
