@@ -27,7 +27,7 @@ NodeLogWriter::NodeLogWriter(std::filesystem::path path, std::string label, Cloc
 void NodeLogWriter::append(std::string_view lines) {
     std::lock_guard const guard(mutex_);
     keep_last_output(lines);
-    if (is_open()) write(lines);
+    if (ensure_open()) write(lines);
     if (!file_) missing_lines_ += static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
@@ -49,7 +49,7 @@ void NodeLogWriter::finish() {
     if (file_) check_still_linked();
 }
 
-bool NodeLogWriter::is_open() {
+bool NodeLogWriter::ensure_open() {
     if (clock_.steady_now() - checked_at_ < check_interval) return static_cast<bool>(file_);
     if (file_) check_still_linked();
     if (!file_) open();

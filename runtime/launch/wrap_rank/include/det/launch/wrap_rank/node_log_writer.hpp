@@ -30,7 +30,9 @@ public:
     void finish();
 
 private:
-    bool is_open();
+    /// Opens the log if it is not open and the last attempt was a second ago or more. Closes it first if it
+    /// has been removed. Returns whether it is open.
+    bool ensure_open();
     void open();
     void check_still_linked();
     void write(std::string_view lines);
