@@ -29,7 +29,7 @@ public:
     ExitCode run() {
         read_queue();
         for (;;) {
-            settle(view_, terminal_.size());
+            scroll_to_selected(view_, terminal_.size());
             terminal_.draw(render_screen(view_, terminal_.size()));
             auto const event = terminal_.wait(until_next_reading());
             if (event.is_interrupted) return ExitCode::interrupted;

@@ -39,9 +39,9 @@ struct WatchView {
 std::vector<slurm::JobStatus> shown_jobs(WatchView const& view);
 /// Returns the number of screen rows that show jobs.
 std::size_t rows_for_jobs(ScreenSize size);
-/// Scrolls so that the selected job is on the screen. Selects the first job if the selected one is not shown
-/// any more.
-void settle(WatchView& view, ScreenSize size);
+/// Scrolls so that the selected job is on the screen. If no job is selected, or the selected job has left the
+/// queue or does not pass the filters, selects the first job.
+void scroll_to_selected(WatchView& view, ScreenSize size);
 
 /// Returns the lines of a full screen, each `size.columns` wide. The only control bytes are the styles of the
 /// title and the selected row. Pure.

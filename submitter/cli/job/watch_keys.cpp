@@ -140,7 +140,7 @@ Action on_key(WatchView& view, Key key, ScreenSize size) {
         case Key::other:
             break;
     }
-    settle(view, size);
+    scroll_to_selected(view, size);
     return action;
 }
 

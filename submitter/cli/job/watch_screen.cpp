@@ -96,7 +96,7 @@ std::size_t rows_for_jobs(ScreenSize size) {
     return size.rows > lines_around_jobs ? size.rows - lines_around_jobs : 0;
 }
 
-void settle(WatchView& view, ScreenSize size) {
+void scroll_to_selected(WatchView& view, ScreenSize size) {
     auto const jobs = shown_jobs(view);
     auto const rows = std::max<std::size_t>(rows_for_jobs(size), 1);
     auto const found =

@@ -42,7 +42,9 @@ public:
     /// Sets the positions from which logs are read. A log without a position is read from the first line that
     /// the filter can select.
     void resume_at(std::vector<LogPosition> const& positions);
-    /// Where the reading of the logs that were found began.
+    /// For each log that was found: the position of the first line that this reader has read or will read. It
+    /// is the position of resume_at() or of skip_to_tail(), or otherwise that of the first line that the
+    /// filter can select.
     std::vector<LogPosition> starts() const;
 
     /// The last lines before a position, of one run: a page that ends where another one begins.

@@ -158,7 +158,7 @@ Status poll(PreflightJob& job, bool is_late, site::LoginFacts const& login, Cont
 
 /// Submits a job per pool and waits for all of them.
 Status run_jobs(std::vector<site::Pool> const& pools, RootLayout const& root, fs::path const& directory,
-                std::chrono::seconds patience, Context& context, std::vector<PreflightJob>& jobs) {
+                std::chrono::seconds start_timeout, Context& context, std::vector<PreflightJob>& jobs) {
     DET_TRY_ASSIGN(auto const clock_offset_us, measure_clock_offset_us(directory));
     site::LoginFacts const login{root.path().string(), file_fingerprint(sibling_program("det-launch")),
                                  clock_offset_us};
@@ -168,7 +168,7 @@ Status run_jobs(std::vector<site::Pool> const& pools, RootLayout const& root, fs
                                        : fmt::format("pool '{}': job {}", pool.name, job.tried.job));
         jobs.push_back(std::move(job));
     }
-    auto const deadline = context.clock.steady_now() + patience;
+    auto const deadline = context.clock.steady_now() + start_timeout;
     while (!std::ranges::all_of(jobs, &PreflightJob::is_over)) {
         bool const is_late = context.clock.steady_now() >= deadline;
         for (auto& job : jobs) {
@@ -182,11 +182,11 @@ Status run_jobs(std::vector<site::Pool> const& pools, RootLayout const& root, fs
 }  // namespace
 
 Result<std::vector<PoolPreflight>> run_preflight_jobs(std::vector<site::Pool> const& pools,
-                                                      RootLayout const& root, std::chrono::seconds patience,
-                                                      Context& context) {
+                                                      RootLayout const& root,
+                                                      std::chrono::seconds start_timeout, Context& context) {
     DET_TRY_ASSIGN(auto const directory, PreflightDirectory::make(root));
     std::vector<PreflightJob> jobs;
-    if (auto ended = run_jobs(pools, root, directory.path(), patience, context, jobs); !ended) {
+    if (auto ended = run_jobs(pools, root, directory.path(), start_timeout, context, jobs); !ended) {
         auto error = std::move(ended).error();
         for (auto const& job : jobs) {
             if (job.is_over) continue;

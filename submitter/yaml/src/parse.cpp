@@ -143,7 +143,9 @@ Error syntax_error(TreeBuilder const& builder, YAML::Exception const& thrown) {
                  at.span()};
 }
 
-/// Parses `text`, whose lines and columns are those of the source.
+/// Parses `text`: the source itself, or the source with blanks in place of its beginning. Each character of a
+/// node has the same line and column in `text` and in the source, so the locations of nodes and of Errors are
+/// locations in the source.
 Result<Node, Diagnostics> parse_text(std::shared_ptr<Source const> source, std::string text,
                                      Limits const& limits) {
     TreeBuilder builder(source, limits);

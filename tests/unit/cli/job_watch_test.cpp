@@ -149,15 +149,15 @@ BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     WatchView view;
     for (std::uint32_t i = 1; i <= 50; ++i)
         view.snapshot.queue.jobs.push_back(job(i, JobState::pending, "me", "compute"));
-    settle(view, usual);
+    scroll_to_selected(view, usual);
     BOOST_TEST((view.selected == slurm::JobRef{1, {}}));
     std::string keys = "G";
     for (auto const key : take_keys(keys)) on_key(view, key, usual);
     BOOST_TEST(view.top == 45u);
-    settle(view, {53, 100});
+    scroll_to_selected(view, {53, 100});
     BOOST_TEST(view.top == 0u);
     view.snapshot.queue.jobs.clear();
-    settle(view, usual);
+    scroll_to_selected(view, usual);
     BOOST_TEST(!view.selected);
     BOOST_TEST(render_screen(view, usual).size() == usual.rows);
 }

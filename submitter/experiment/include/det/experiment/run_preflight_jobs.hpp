@@ -19,10 +19,10 @@ struct PoolPreflight {
 };
 
 /// Submits one small job of at most two nodes to each pool, waits until all have ended, and judges what their
-/// nodes report. A job that has not started within `patience` is cancelled, which is a finding. Removes its
-/// files from the root.
+/// nodes report. A job that has not started within `start_timeout` is cancelled, which is a finding. Removes
+/// its files from the root.
 Result<std::vector<PoolPreflight>> run_preflight_jobs(std::vector<site::Pool> const& pools,
-                                                      RootLayout const& root, std::chrono::seconds patience,
-                                                      Context& context);
+                                                      RootLayout const& root,
+                                                      std::chrono::seconds start_timeout, Context& context);
 
 }  // namespace det::experiment
