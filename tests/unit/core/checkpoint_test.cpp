@@ -157,9 +157,20 @@ BOOST_AUTO_TEST_CASE(a_damaged_or_absent_checkpoint_is_an_error) {
 }
 
 BOOST_AUTO_TEST_CASE(a_first_run_has_no_latest_checkpoint) {
+    // The fixture's run continues from a checkpoint: latest() returns what ClusterInfo has.
+    BOOST_TEST((context.checkpoint().latest() == "00000000-0000-4000-8000-000000000001"));
+    must(context.close());
     must(write_file(info / info_files::cluster, render_cluster_info({})));
     must(remove_tree(run.chief_journal()));
-    BOOST_TEST(!init().checkpoint().latest().has_value());
+    auto first = init();
+    BOOST_TEST(!first.checkpoint().latest().has_value());
+    // latest() does not change when the run itself stores a checkpoint: it is the one to continue from.
+    must(first.checkpoint().store(100, Json::object(), write_weights));
+    BOOST_TEST(!first.checkpoint().latest().has_value());
+    // "Absent" is an explicit null in the file, not an empty UUID.
+    auto const written = Json::parse(must(read_file(info / info_files::cluster)));
+    BOOST_TEST(written.at("latest_checkpoint").is_null());
+    must(first.close());
 }
 
 BOOST_AUTO_TEST_CASE(a_last_checkpoint_is_not_begun_if_too_little_time_is_left) {

@@ -50,11 +50,42 @@ BOOST_AUTO_TEST_CASE(bytes_that_control_a_terminal_are_escaped) {
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_invalid_utf8_is_recognised) {
-    BOOST_TEST(is_valid_utf8("\xf0\x9f\x9a\x80"));
-    BOOST_TEST(!is_valid_utf8("\xc0\x80"));          // overlong
-    BOOST_TEST(!is_valid_utf8("\xed\xa0\x80"));      // surrogate
-    BOOST_TEST(!is_valid_utf8("\xf4\x90\x80\x80"));  // beyond Unicode
-    BOOST_TEST(!is_valid_utf8("\xe2\x82"));          // cut short
+    // The first and the last character of each length, and those beside the surrogates.
+    for (std::string const character :
+         {"\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
+          "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+        BOOST_TEST(is_valid_utf8("a" + character + "b"), escape_control(character));
+    struct Case {
+        std::string_view kind;
+        std::string bytes;
+    };
+    Case const cases[] = {
+        {"a continuation byte without a lead byte", "\x80"},
+        {"the last continuation byte without a lead byte", "\xbf"},
+        {"one continuation byte too many", "\xc3\xbc\x80"},
+        {"overlong in two bytes", "\xc0\x80"},
+        {"overlong in two bytes", "\xc1\xbf"},
+        {"overlong in three bytes", "\xe0\x9f\xbf"},
+        {"overlong in four bytes", "\xf0\x8f\xbf\xbf"},
+        {"the first surrogate", "\xed\xa0\x80"},
+        {"the last surrogate", "\xed\xbf\xbf"},
+        {"beyond Unicode", "\xf4\x90\x80\x80"},
+        {"a lead byte beyond Unicode", "\xf5\x80\x80\x80"},
+        {"a lead byte of five bytes", "\xf8\x88\x80\x80\x80"},
+        {"a byte that UTF-8 never has", "\xfe"},
+        {"a byte that UTF-8 never has", "\xff"},
+        {"two bytes, cut short", "\xc3"},
+        {"three bytes, cut short", "\xe2\x82"},
+        {"four bytes, cut short", "\xf0\x9f\x9a"},
+        {"a lead byte in place of the second byte", "\xc3\xc3"},
+        {"an ASCII character in place of the third byte", "\xe2\x82("},
+        {"an ASCII character in place of the fourth byte", "\xf0\x9f\x9a("},
+    };
+    for (auto const& [kind, bytes] : cases) {
+        BOOST_TEST(!is_valid_utf8(bytes), kind);
+        BOOST_TEST(!is_valid_utf8("text before " + bytes), kind << ", at the end");
+        BOOST_TEST(!is_valid_utf8(bytes + "text behind"), kind << ", at the start");
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_word_is_offered_only_when_it_is_near) {

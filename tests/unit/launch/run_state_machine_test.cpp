@@ -49,9 +49,23 @@ BOOST_AUTO_TEST_CASE(a_pause_asks_once_and_kills_after_the_timeout) {
 
 BOOST_AUTO_TEST_CASE(a_kill_does_not_ask) {
     RunStateMachine machine(60s);
-    machine.on_desired(DesiredState::cancel, start);
+    BOOST_TEST((machine.on_desired(DesiredState::kill, start) == RunAction::kill));
+    BOOST_TEST(machine.was_killed());
+    BOOST_TEST((machine.stop_reason() == StopReason::none));
+    for (auto const later : {DesiredState::kill, DesiredState::cancel, DesiredState::pause})
+        BOOST_TEST((machine.on_desired(later, start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.wakes_at() == start + 5s));  // not the end of a request to stop
+    BOOST_TEST((machine.on_time(start + 5s) == RunAction::cancel_step));
+    BOOST_TEST((machine.on_time(start + 60s) == RunAction::abandon));
+    BOOST_TEST((machine.stop_reason() == StopReason::none));
+}
+
+BOOST_AUTO_TEST_CASE(a_kill_does_not_wait_for_an_earlier_request_to_stop) {
+    RunStateMachine machine(60s);
+    BOOST_TEST((machine.on_desired(DesiredState::cancel, start) == RunAction::ask_to_stop));
     BOOST_TEST((machine.on_desired(DesiredState::kill, start + 1s) == RunAction::kill));
     BOOST_TEST((machine.on_desired(DesiredState::kill, start + 2s) == RunAction::wait));
+    BOOST_TEST((machine.wakes_at() == start + 6s));
 }
 
 BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
