@@ -45,7 +45,7 @@ std::optional<FrameView> decode_whole_frame(std::string_view bytes) {
 /// The sum of the computed checksums' lengths is limited, so that no contents make the search quadratic.
 /// \return npos if there is none
 std::size_t find_whole_frame(std::string_view bytes, std::size_t from) {
-    constexpr std::size_t checked_limit_bytes = std::size_t{256} << 20;
+    constexpr std::size_t checked_limit_bytes = std::size_t{64} << 20;
     std::size_t checked_bytes = 0;
     for (auto at = from; at + frame_head_size_bytes <= bytes.size(); ++at) {
         bool const looks_like_head =

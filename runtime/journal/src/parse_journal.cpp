@@ -5,6 +5,10 @@
 namespace det::journal {
 namespace {
 
+/// From this many damaged ranges on, the rest of the journal is one: finding the next frame costs up to
+/// 64 MiB of checksums for each range, and a journal with so much damage needs a person anyway.
+constexpr std::size_t damaged_ranges_max = 100;
+
 /// Whether a file with an invalid header is a journal nevertheless: only its header is damaged.
 bool has_frame_behind_header(std::string_view bytes) {
     return bytes.size() > header_size_bytes &&
@@ -34,8 +38,10 @@ Result<JournalContents> parse_journal(std::string_view bytes, std::string const&
             contents.skipped = decoder.skipped();
             return contents;
         }
-        DamagedRange const range{contents.good_size_bytes, frame.size_bytes};
-        contents.good_size_bytes += frame.size_bytes;
+        DamagedRange range{contents.good_size_bytes, frame.size_bytes};
+        if (frame.state == FrameState::damaged && contents.damage.size() + 1 >= damaged_ranges_max)
+            range.size_bytes = bytes.size() - contents.good_size_bytes;
+        contents.good_size_bytes += range.size_bytes;
         if (frame.state == FrameState::damaged) {
             contents.damage.push_back(range);
         } else if (auto decoded = decoder.decode(frame, contents.records); !decoded) {

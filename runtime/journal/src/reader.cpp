@@ -41,22 +41,32 @@ std::optional<Rank> rank_of_journal(std::string_view name) {
     return number && *number > 0 ? std::optional(Rank{*number}) : std::nullopt;
 }
 
-Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::string const& only_group) {
+Result<std::vector<Rank>> list_rank_journals(RunLayout const& run) {
     std::vector<Rank> ranks;
     DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
     for (auto const& name : names) {
         if (auto const rank = rank_of_journal(name)) ranks.push_back(*rank);
     }
     std::ranges::sort(ranks);
+    return ranks;
+}
+
+RankMetrics metrics_of(JournalContents journal) {
+    RankMetrics metrics;
+    for (auto& record : journal.records) {
+        if (auto* const report = std::get_if<MetricsReported>(&record))
+            metrics.reports.push_back(std::move(*report));
+        if (auto const* dropped = std::get_if<ReportsDropped>(&record)) metrics.dropped += dropped->count;
+    }
+    return metrics;
+}
+
+Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::string const& only_group) {
+    DET_TRY_ASSIGN(auto const ranks, list_rank_journals(run));
     std::vector<RankMetrics> of_ranks;
     for (auto const rank : ranks) {
         DET_TRY_ASSIGN(auto journal, load_journal(run.rank_journal(rank), only_group));
-        auto& own = of_ranks.emplace_back();
-        for (auto& record : journal.records) {
-            if (auto* const report = std::get_if<MetricsReported>(&record))
-                own.reports.push_back(std::move(*report));
-            if (auto const* dropped = std::get_if<ReportsDropped>(&record)) own.dropped += dropped->count;
-        }
+        of_ranks.push_back(metrics_of(std::move(journal)));
     }
     return of_ranks;
 }

@@ -129,6 +129,22 @@ BOOST_AUTO_TEST_CASE(a_damaged_byte_in_a_journal_of_10_mb_costs_its_record_only)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_other_ranks_have_reported_is_shown_as_far_as_it_is_left) {
+    auto const path = run_of(0).rank_journal(Rank{1});
+    {
+        auto rank = must(journal::JournalWriter::create(path));
+        for (std::uint64_t step = 50; step <= 100; step += 50)
+            must(rank.append(MetricsReported{minute(2), "training", step, Json{{"loss", 0.5}}, Rank{1}}));
+    }
+    auto const whole = ask("trial metrics 1.0");
+    auto bytes = must(read_file(path));
+    bytes.back() ^= 1;
+    must(write_file(path, bytes));
+    BOOST_TEST(run("trial metrics 1.0 --json") == to_int(ExitCode::damaged));
+    BOOST_TEST(contains(err, path.string()), err);
+    BOOST_TEST(Json::parse(out).size() == whole.size() - 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_left_of_a_damaged_journal_is_shown) {
     auto const whole = ask("trial metrics 1.0");
     auto const path = run_of(0).chief_journal();

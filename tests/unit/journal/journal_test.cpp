@@ -207,6 +207,17 @@ BOOST_AUTO_TEST_CASE(the_search_for_the_next_frame_is_bounded) {
     BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)));
 }
 
+BOOST_AUTO_TEST_CASE(after_100_damaged_ranges_the_rest_of_the_journal_is_one) {
+    std::string bytes = render_header();
+    constexpr int pairs = 300;
+    for (int i = 0; i < pairs; ++i) bytes += render_frame(60'000, "") + std::string(40, 'x');
+    auto const contents = must(parse_journal(bytes));
+    BOOST_TEST(contents.damage.size() == 100u);
+    BOOST_TEST(contents.skipped == 100u);
+    auto const& last = contents.damage.back();
+    BOOST_TEST(last.offset_bytes + last.size_bytes == bytes.size());
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_journal_is_an_error_until_the_user_accepts_it) {
     TemporaryDirectory directory;
     ExperimentLayout const experiment(directory / "7");

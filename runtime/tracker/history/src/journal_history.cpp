@@ -133,7 +133,12 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
         run.run = number;
         if (life.started) run.add(*life.started);
         for (auto const& record : journal.records) run.add(record);
-        DET_TRY_ASSIGN(auto others, journal::load_other_ranks(trial.run(number)));
+        DET_TRY_ASSIGN(auto const ranks, journal::list_rank_journals(trial.run(number)));
+        std::vector<journal::RankMetrics> others;
+        for (auto const rank : ranks) {
+            DET_TRY_ASSIGN(auto of_rank, load(trial.run(number).rank_journal(rank)));
+            others.push_back(journal::metrics_of(std::move(of_rank)));
+        }
         run.add(std::move(others));
     }
     set_cut_offs(reports);

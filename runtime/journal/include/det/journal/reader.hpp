@@ -49,6 +49,11 @@ Result<JournalContents> salvage_journal(std::filesystem::path const& path,
 /// The rank whose journal has this file name ("journal-3"); nullopt if it is the name of another file.
 std::optional<Rank> rank_of_journal(std::string_view name);
 
+/// The ranks other than the chief that have a journal in the run, ascending. Errors: those of the directory.
+Result<std::vector<Rank>> list_rank_journals(RunLayout const& run);
+/// The metrics in the journal of a rank.
+RankMetrics metrics_of(JournalContents journal);
+
 /// Reads the metrics that ranks other than the chief have reported in a run: an entry for each of them that
 /// has a journal, in the order of the ranks. Errors as load_journal(), and those of the directory.
 /// \param only_group if not empty: only the metrics of this group; `dropped` stays 0
