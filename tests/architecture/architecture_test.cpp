@@ -7,6 +7,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "source_tree.hpp"
 #include "test_paths.hpp"
@@ -211,6 +212,80 @@ BOOST_AUTO_TEST_CASE(retired_names_are_not_used) {
                        path << ": '" << word << "' is called " << found->second << " now");
         }
     }
+}
+
+// Names in backticks in README.md, ARCHITECTURE.md, docs/ and the READMEs of modules: files of sources and
+// pages by the end of their path, and words with an underscore or with capitals inside. A guide may name
+// files that it writes itself.
+BOOST_AUTO_TEST_CASE(the_pages_name_files_and_code_that_exist) {
+    // Placeholders, and names of other programs.
+    std::set<std::string> const foreign{"plan_x",    "ARRAY_INDEX",        "_store_last",
+                                        "sqlite3.h", "credential_process", "DelayedSubmission"};
+    std::regex const name(R"(`([A-Za-z0-9_./:-]+)(\(\))?`)");
+    std::regex const file(R"([\w./-]+\.(cpp|hpp|h|c|py|mjs|cmake|md))");
+    std::regex const word(R"((\w+::)*(\w*[A-Za-z]_\w*|\w*[a-z][A-Z]\w*))");
+    auto const files = files_of_the_project();
+    std::set<std::string> words;
+    for (auto const& path : files) {
+        if (!path.ends_with(".md")) words.merge(words_of(read_text(path)));
+    }
+    int checked = 0;
+    for (auto const& page : files) {
+        bool const is_page = page.ends_with("README.md") || page == "ARCHITECTURE.md" ||
+                             page == "CONTRIBUTING.md" || page.starts_with("docs/");
+        if (!is_page || !page.ends_with(".md")) continue;
+        auto const text = read_text(page);
+        for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
+            std::string const said = (*at)[1];
+            if (foreign.contains(said) || text.find("`" + said + "`:") != text.npos) continue;
+            if (std::regex_match(said, file)) {
+                BOOST_TEST(std::ranges::any_of(
+                               files, [&](auto const& path) { return ("/" + path).ends_with("/" + said); }),
+                           page << " names the file '" << said << "', which does not exist");
+            } else if (std::regex_match(said, word)) {
+                for (auto const& part : words_of(said))
+                    BOOST_TEST(words.contains(part), page << " names '" << said << "', which no source has");
+            } else {
+                continue;
+            }
+            ++checked;
+        }
+    }
+    BOOST_TEST(checked > 300);
+}
+
+// A row of the tables under "## Threats" ends with `file/case` for each test that shows it: a file below
+// tests/ without its ending, and words in it.
+BOOST_AUTO_TEST_CASE(each_row_of_the_threat_model_names_tests_that_exist) {
+    std::multimap<std::string, std::string> files;
+    std::filesystem::path const top = det::test::source_path();
+    std::filesystem::recursive_directory_iterator entries(top / "tests");
+    for (auto const& entry : entries) {
+        if (entry.path().filename() == "node_modules") entries.disable_recursion_pending();
+        if (entry.is_regular_file())
+            files.emplace(entry.path().stem(), std::filesystem::relative(entry.path(), top));
+    }
+    std::regex const reference(R"(`([^`/]+)/([^`]+)`)");
+    int rows = 0;
+    bool is_in_threats = false;
+    std::istringstream page(read_text("SECURITY.md"));
+    for (std::string line; std::getline(page, line);) {
+        if (line.starts_with("## ")) is_in_threats = line == "## Threats";
+        bool const is_row = line.starts_with("| ") && line.find("| test |") == line.npos;
+        if (!is_in_threats || !is_row) continue;
+        ++rows;
+        auto const tests = line.substr(line.rfind(" | ") + 3);
+        int named = 0;
+        for (std::sregex_iterator at(tests.begin(), tests.end(), reference), end; at != end; ++at, ++named) {
+            auto const [first, last] = files.equal_range((*at)[1]);
+            bool const exists = std::any_of(first, last, [&](auto const& file) {
+                return read_text(file.second).find((*at)[2]) != std::string::npos;
+            });
+            BOOST_TEST(exists, "SECURITY.md names " << at->str() << ", which does not exist");
+        }
+        BOOST_TEST(named > 0, "SECURITY.md names no test for: " << line);
+    }
+    BOOST_TEST(rows > 20);
 }
 
 BOOST_AUTO_TEST_CASE(headers_are_read_once) {

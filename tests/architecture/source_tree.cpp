@@ -65,6 +65,21 @@ std::vector<std::string> texts_of_the_project() {
     return paths;
 }
 
+std::vector<std::string> files_of_the_project() {
+    std::set<std::string> const skipped{"build", "node_modules", "golden", "corpus"};
+    std::vector<std::string> paths;
+    fs::recursive_directory_iterator entries(top);
+    for (auto const& entry : entries) {
+        auto const name = entry.path().filename().string();
+        if (name.starts_with('.') || (entry.is_directory() && skipped.contains(name))) {
+            entries.disable_recursion_pending();
+        } else if (entry.is_regular_file()) {
+            paths.push_back(fs::relative(entry.path(), top).string());
+        }
+    }
+    return paths;
+}
+
 std::set<std::string> words_of(std::string const& text) {
     auto const is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     std::set<std::string> words;

@@ -19,6 +19,10 @@ std::vector<SourceFile> const& product_sources();
 /// and files without an extension of product and tests. Leaves out docs/, golden files and fuzz corpora.
 std::vector<std::string> texts_of_the_project();
 
+/// Paths, from the top, of all files of the project. Leaves out hidden folders, builds, npm's packages,
+/// golden files and fuzz corpora.
+std::vector<std::string> files_of_the_project();
+
 /// The identifiers in a text, each once.
 std::set<std::string> words_of(std::string const& text);
 
