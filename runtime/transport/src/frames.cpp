@@ -16,8 +16,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t unauthenticated_max = 64;
-constexpr std::chrono::seconds answer_timeout{3};
 constexpr std::size_t read_at_once_bytes = std::size_t{64} << 10;
 constexpr std::size_t drain_ms = 500;
 
@@ -38,29 +36,19 @@ Result<FrameClient> FrameClient::join(Endpoint const& server, SessionKey const& 
                                       TimePoint deadline, TimePoint greeting_deadline) {
     auto const greeting_until = std::min(deadline, greeting_deadline);
     DET_TRY_ASSIGN(auto socket, connect_to(server, greeting_until));
-    DET_TRY_ASSIGN(auto const greeting, receive_exactly(socket, greeting_bytes, greeting_until));
-    auto const server_nonce = parse_greeting(greeting);
-    if (!server_nonce) {
-        return Error{codes::transport, fmt::format("the server at {} port {} does not belong to a run",
-                                                   server.address, server.port)};
+    DET_TRY(authenticate(socket, server, key, rank, deadline, greeting_until));
+    return FrameClient(std::move(socket));
+}
+
+Result<FrameClient> FrameClient::join_until(Endpoint const& server, SessionKey const& key, Rank rank,
+                                            TimePoint deadline) {
+    constexpr std::chrono::milliseconds first_pause{5}, longest_pause{100};
+    for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
+        auto client = join(server, key, rank, deadline);
+        bool const was_closed = !client && client.error().code == codes::transport;
+        if (!was_closed || steady_clock::now() + pause >= deadline) return client;
+        std::this_thread::sleep_for(pause);
     }
-    auto const answer = render_answer(key, rank, *server_nonce, make_nonce());
-    DET_TRY(send_all(socket, answer, deadline));
-    DET_TRY_ASSIGN(auto const verdict, receive_exactly(socket, verdict_bytes, deadline));
-    switch (check_verdict(key, *server_nonce, answer, verdict)) {
-        case Admission::accepted:
-            return FrameClient(std::move(socket));
-        case Admission::taken:
-            return Error{codes::name_taken, fmt::format("there is a rank {} already", rank.value),
-                         "give each rank a number of its own (RANK)"};
-        case Admission::wrong_proof:
-            break;
-    }
-    return Error{
-        codes::permission,
-        fmt::format("rank {} of {} was rejected by the chief at {} port {}: the secret or the number "
-                    "of ranks differs there",
-                    rank.value, key.size, server.address, server.port)};
 }
 
 Status FrameClient::send(std::string_view frame, TimePoint deadline) {
@@ -84,29 +72,36 @@ Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& addre
     DET_TRY_ASSIGN(auto const port, port_of(listener));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
-    return std::unique_ptr<FrameServer>(new FrameServer(std::move(listener), std::move(wake), {address, port},
-                                                        std::move(key), frame_limit_bytes,
-                                                        std::move(handler)));
+    std::unique_ptr<FrameServer> server(
+        new FrameServer(std::move(wake), {address, port}, frame_limit_bytes, std::move(handler)));
+    auto const is_connected = [&members = server->members_](Rank rank) {
+        return members.contains(rank.value);
+    };
+    DET_TRY_ASSIGN(auto acceptor, make_rank_acceptor(std::move(listener), key, is_connected));
+    server->acceptor_.emplace(std::move(acceptor));
+    auto const name = ("det-" + key.purpose).substr(0, 15);
+    server->thread_ = start_thread(name.c_str(), [&serving = *server](auto const&) { serving.serve(); });
+    return server;
 }
 
-FrameServer::FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, SessionKey key,
-                         std::size_t frame_limit_bytes, std::unique_ptr<FrameHandler> handler)
-    : listener_(std::move(listener)),
-      wake_(std::move(wake)),
+FrameServer::FrameServer(UniqueFd wake, Endpoint endpoint, std::size_t frame_limit_bytes,
+                         std::unique_ptr<FrameHandler> handler)
+    : wake_(std::move(wake)),
       endpoint_(std::move(endpoint)),
-      key_(std::move(key)),
       frame_limit_bytes_(frame_limit_bytes),
       handler_(std::move(handler)),
-      post_([this](Rank to, std::string const& frame) { post(to, frame); }) {
-    auto const name = ("det-" + key_.purpose).substr(0, 15);
-    thread_ = start_thread(name.c_str(), [this](auto const&) { serve(); });
-}
+      post_([this](Rank to, std::string const& frame) { post(to, frame); }) {}
 
 FrameServer::~FrameServer() {
     is_ending_ = true;
     std::uint64_t const one = 1;
     (void)!::write(wake_.get(), &one, sizeof one);
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+}
+
+void FrameServer::add_nodes(std::vector<std::string> addresses) {
+    std::lock_guard const lock(nodes_mutex_);
+    std::ranges::move(addresses, std::back_inserter(new_nodes_));
 }
 
 void FrameServer::serve() {
@@ -118,50 +113,46 @@ void FrameServer::serve() {
             handler_->on_tick(now, post_);
             next_tick = now + std::chrono::milliseconds(tick_ms);
         }
-        for (auto& [fd, connection] : connections_) {
-            if (!connection.member && now >= connection.answer_until) connection.is_over = true;
-        }
         close_ended();
     }
     // Sends the frames that are still queued for members.
     for (auto& [fd, connection] : connections_) {
         auto const until = steady_clock::now() + std::chrono::milliseconds(drain_ms);
-        if (connection.member) (void)send_all(connection.socket, connection.outgoing, until);
+        (void)send_all(connection.socket, connection.outgoing, until);
     }
 }
 
 void FrameServer::poll_once(TimePoint until) {
-    std::vector<pollfd> entries{{wake_.get(), POLLIN, 0}};
-    entries.push_back({unauthenticated() < unauthenticated_max ? listener_.get() : -1, POLLIN, 0});
+    std::vector<pollfd> entries{{wake_.get(), POLLIN, 0}, {acceptor_->fd(), POLLIN, 0}};
     for (auto const& [fd, connection] : connections_) {
         entries.push_back(
             {fd, static_cast<short>(connection.outgoing.empty() ? POLLIN : POLLIN | POLLOUT), 0});
     }
-    if (::poll(entries.data(), entries.size(), poll_timeout_ms(until, steady_clock::now())) <= 0) return;
-    for (std::size_t i = 2; i < entries.size(); ++i) {
+    auto const wait_until = std::min(until, acceptor_->next_time());
+    auto const timeout_ms = poll_timeout_ms(wait_until, steady_clock::now());
+    int const ready = ::poll(entries.data(), entries.size(), timeout_ms);
+    for (std::size_t i = 2; ready > 0 && i < entries.size(); ++i) {
         auto& connection = connections_.at(entries[i].fd);
         if ((entries[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(connection);
         if ((entries[i].revents & POLLOUT) != 0) write_to(connection);
     }
-    if (entries[1].revents != 0) accept_connections();
+    {
+        std::lock_guard const lock(nodes_mutex_);
+        for (auto const& address : new_nodes_) acceptor_->add_node(address);
+        new_nodes_.clear();
+    }
+    close_ended();  // a rank whose connection has ended may connect again
+    acceptor_->advance([this](auto admitted) { admit(std::move(admitted)); });
 }
 
-std::size_t FrameServer::unauthenticated() const { return connections_.size() - members_.size(); }
-
-void FrameServer::accept_connections() {
-    while (unauthenticated() < unauthenticated_max) {
-        UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) return;
-        set_options(socket);
-        int const fd = socket.get();
-        auto nonce = make_nonce();
-        auto greeting = render_greeting(nonce);
-        auto& connection = connections_[fd];
-        connection = {
-            std::move(socket),  std::move(nonce), steady_clock::now() + answer_timeout, std::nullopt, {},
-            std::move(greeting)};
-        write_to(connection);
-    }
+void FrameServer::admit(liveness::Acceptor::Admitted admitted) {
+    set_options(admitted.socket);
+    int const fd = admitted.socket.get();
+    Rank const rank{admitted.peer};
+    auto& connection = connections_[fd];
+    connection = {std::move(admitted.socket), rank, {}, {}};
+    members_[rank.value] = &connection;
+    handler_->on_joined(rank, post_);
 }
 
 void FrameServer::read_from(Connection& connection) {
@@ -173,26 +164,7 @@ void FrameServer::read_from(Connection& connection) {
         return;
     }
     connection.incoming.append(bytes, static_cast<std::size_t>(received));
-    if (!connection.member) take_answer(connection);
-    if (connection.member) take_frames(connection);
-}
-
-void FrameServer::take_answer(Connection& connection) {
-    if (connection.incoming.size() < answer_bytes) return;
-    auto const answer = connection.incoming.substr(0, answer_bytes);
-    connection.incoming.erase(0, answer_bytes);
-    auto const rank = check_answer(key_, connection.nonce, answer);
-    auto const admission = !rank                            ? Admission::wrong_proof
-                           : members_.contains(rank->value) ? Admission::taken
-                                                            : Admission::accepted;
-    connection.outgoing += render_verdict(key_, admission, connection.nonce, answer);
-    if (admission == Admission::accepted) {
-        connection.member = rank;
-        members_[rank->value] = &connection;
-        handler_->on_joined(*rank, post_);
-    }
-    write_to(connection);
-    connection.is_over = connection.is_over || !connection.member;
+    take_frames(connection);
 }
 
 void FrameServer::take_frames(Connection& connection) {
@@ -205,7 +177,7 @@ void FrameServer::take_frames(Connection& connection) {
         }
         if (rest.size() < frame_head_bytes + size) break;
         bool const is_valid =
-            handler_->on_frame(*connection.member, rest.substr(frame_head_bytes, size), post_);
+            handler_->on_frame(connection.member, rest.substr(frame_head_bytes, size), post_);
         connection.is_over = connection.is_over || !is_valid;
         rest.remove_prefix(frame_head_bytes + size);
     }
@@ -238,9 +210,9 @@ void FrameServer::close_ended() {
             continue;
         }
         auto const member = i->second.member;
-        if (member) members_.erase(member->value);
+        members_.erase(member.value);
         i = connections_.erase(i);
-        if (member) handler_->on_left(*member, post_);
+        handler_->on_left(member, post_);
     }
 }
 

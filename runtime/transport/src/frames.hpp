@@ -1,14 +1,15 @@
 #pragma once
 #include <det/foundation/bytes.hpp>
+#include <det/transport/rank_acceptor.hpp>
 
 #include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
-#include "handshake.hpp"
 #include "socket.hpp"
 
 namespace det::transport {
@@ -56,6 +57,10 @@ public:
     ///     codes::name_taken if it has such a rank already; another code if the handshake failed before.
     static Result<FrameClient> join(Endpoint const& server, SessionKey const& key, Rank rank,
                                     TimePoint deadline, TimePoint greeting_deadline = TimePoint::max());
+    /// Like join(), but connects again until the deadline if the server closes the connection: a server to
+    /// which strangers connect closes some connections.
+    static Result<FrameClient> join_until(Endpoint const& server, SessionKey const& key, Rank rank,
+                                          TimePoint deadline);
 
     Status send(std::string_view frame, TimePoint deadline);
     Result<std::string> receive(std::size_t limit_bytes, TimePoint deadline);
@@ -83,8 +88,8 @@ public:
     virtual void on_tick(TimePoint, Post const&) {}
 };
 
-/// A thread that accepts connections and exchanges frames with the ranks of a run. The number of
-/// unauthenticated connections, their time and the bytes that they may send are limited.
+/// A thread that accepts connections and exchanges frames with the ranks of a run. An Acceptor limits the
+/// connections that have not authenticated.
 class FrameServer {
 public:
     static constexpr int tick_ms = 200;
@@ -97,41 +102,40 @@ public:
     FrameServer& operator=(FrameServer const&) = delete;
 
     Endpoint const& endpoint() const { return endpoint_; }
+    /// Connections from these numeric addresses come before those of strangers. Thread-safe.
+    void add_nodes(std::vector<std::string> addresses);
 
 private:
     struct Connection {
         UniqueFd socket;
-        std::string nonce;
-        TimePoint answer_until;
-        std::optional<Rank> member;
+        Rank member;
         std::string incoming;
         std::string outgoing;
         bool is_over = false;
     };
 
-    FrameServer(UniqueFd listener, UniqueFd wake, Endpoint endpoint, SessionKey key,
-                std::size_t frame_limit_bytes, std::unique_ptr<FrameHandler> handler);
+    FrameServer(UniqueFd wake, Endpoint endpoint, std::size_t frame_limit_bytes,
+                std::unique_ptr<FrameHandler> handler);
 
     void serve();
     void poll_once(TimePoint until);
-    void accept_connections();
+    void admit(liveness::Acceptor::Admitted admitted);
     void read_from(Connection& connection);
-    void take_answer(Connection& connection);
     void take_frames(Connection& connection);
     void write_to(Connection& connection);
     void close_ended();
-    std::size_t unauthenticated() const;
     void post(Rank to, std::string const& frame);
 
-    UniqueFd listener_;
+    std::optional<liveness::Acceptor> acceptor_;  // always there once start() has returned
     UniqueFd wake_;
     Endpoint endpoint_;
-    SessionKey key_;
     std::size_t frame_limit_bytes_;
     std::unique_ptr<FrameHandler> handler_;
     FrameHandler::Post post_;
     std::map<int, Connection> connections_;  // by file descriptor
     std::map<int, Connection*> members_;     // by rank
+    std::mutex nodes_mutex_;
+    std::vector<std::string> new_nodes_;  // addresses that the acceptor has not got yet
     std::atomic<bool> is_ending_ = false;
     std::jthread thread_;  // last, so that all members exist when it starts
 };

@@ -1,8 +1,7 @@
-#include "handshake.hpp"
-
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/transport/handshake.hpp>
 
 #include <fmt/format.h>
 

@@ -166,12 +166,14 @@ Result<std::unique_ptr<RankMonitor>> open_rank_monitor(Bootstrap& bootstrap, Ran
     }
     DET_TRY_ASSIGN(auto const endpoint_texts, bootstrap.allgather(endpoint_text));
     DET_TRY_ASSIGN(auto nodes, bootstrap.allgather(options.node));
+    DET_TRY_ASSIGN(auto addresses, bootstrap.allgather(options.address));
+    if (server) server->add_nodes(std::move(addresses));
     DET_TRY_ASSIGN(auto const rendezvous, parse_rendezvous_file(endpoint_texts.front()));
     key.secret = rendezvous.secret;
     if (!rendezvous.chief)
         return Error{codes::transport, "the chief has published no address of its monitor"};
-    DET_TRY_ASSIGN(auto client, FrameClient::join(*rendezvous.chief, key, bootstrap.rank(),
-                                                  steady_clock::now() + options.silence_limit));
+    DET_TRY_ASSIGN(auto client, FrameClient::join_until(*rendezvous.chief, key, bootstrap.rank(),
+                                                        steady_clock::now() + options.silence_limit));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
     DET_TRY(bootstrap.fence());  // after it all ranks have joined the monitor

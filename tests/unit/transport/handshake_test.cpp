@@ -1,4 +1,4 @@
-#include "handshake.hpp"
+#include <det/transport/handshake.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,9 +1,14 @@
 #include <det/transport/tcp/tcp_transport.hpp>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "socket.hpp"
 #include "test_rendezvous.hpp"
 
 using namespace det;
 using namespace det::transport;
+using namespace std::chrono_literals;
 
 namespace tcp_test {
 
@@ -14,6 +19,51 @@ struct Meet : TestRendezvous {
         return tcp::open_transport(std::move(rendezvous), std::move(options));
     }
 };
+
+/// The port at which this process listens, of the highest file descriptor that does.
+std::uint16_t find_listening_port() {
+    std::uint16_t port = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        int listens = 0;
+        socklen_t size = sizeof listens;
+        sockaddr_in address{};
+        socklen_t address_size = sizeof address;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 &&
+            ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &address_size) == 0)
+            port = ntohs(address.sin_port);
+    }
+    return port;
+}
+
+UniqueFd call(Endpoint const& endpoint) {
+    return must(connect_to(endpoint, std::chrono::steady_clock::now() + 5s));
+}
+
+/// Checks that rank 1 can make a connection to rank 0 within some seconds after `disturb` has used rank 0's
+/// port. `disturb` returns what must stay open meanwhile.
+void check_first_connection(std::function<std::vector<UniqueFd>(Endpoint const&)> const& disturb) {
+    // Larger messages than those that use the connection of the other direction.
+    constexpr std::size_t large_bytes = std::size_t{64} << 10;
+    Meet const meet;
+    check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2));
+        std::vector<std::byte> large(large_bytes), port(2);
+        if (rank.value == 0) {
+            auto const number = find_listening_port();
+            port = {static_cast<std::byte>(number >> 8), static_cast<std::byte>(number & 0xff)};
+            DET_TRY(transport->send({1}, Tag{1}, port));
+            DET_TRY(transport->receive({1}, Tag{2}, large));
+            return transport->send({1}, Tag{3}, port);
+        }
+        DET_TRY(transport->receive({0}, Tag{1}, port));
+        auto const number = (std::to_integer<unsigned>(port[0]) << 8) | std::to_integer<unsigned>(port[1]);
+        auto const open = disturb({"127.0.0.1", static_cast<std::uint16_t>(number)});
+        auto const begin = std::chrono::steady_clock::now();
+        DET_TRY(transport->send({0}, Tag{2}, large));
+        DET_TRY(transport->receive({0}, Tag{3}, port));
+        return expect(std::chrono::steady_clock::now() - begin < 5s, "a connection without a delay");
+    }));
+}
 
 }  // namespace tcp_test
 
@@ -149,6 +199,28 @@ BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_killed_rank_is_an_error_that_names_it) {
     Meet const meet;
     check_that_a_killed_rank_is_an_error([&](Rank rank, int size) { return meet.open(rank, size); });
+}
+
+BOOST_AUTO_TEST_CASE(two_hundred_idle_connections_do_not_delay_the_first_message) {
+    check_first_connection([](Endpoint const& endpoint) {
+        std::vector<UniqueFd> idle;
+        for (int i = 0; i < 200; ++i) idle.push_back(call(endpoint));
+        return idle;
+    });
+}
+
+BOOST_AUTO_TEST_CASE(connections_with_garbage_do_not_disturb_the_first_message) {
+    check_first_connection([](Endpoint const& endpoint) {
+        std::vector<UniqueFd> open;
+        auto const soon = std::chrono::steady_clock::now() + 5s;
+        for (auto const& garbage :
+             {std::string(108, '\0'), std::string(200, 'x'), std::string("short"),
+              "GET / HTTP/1.1\r\n\r\n" + std::string(100, ' '), std::string(std::size_t{1} << 20, '\xff')}) {
+            open.push_back(call(endpoint));
+            (void)send_all(open.back(), garbage, soon);
+        }
+        return open;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_a_rank_that_left_are_still_received) {

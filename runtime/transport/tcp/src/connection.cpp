@@ -1,11 +1,17 @@
 #include "connection.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <poll.h>
 #include <sys/socket.h>
 
 namespace det::transport::tcp {
 namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int attempts_max = 600;  // at most a minute, because the pauses are 100 ms at last
+constexpr std::chrono::milliseconds first_pause{2}, longest_pause{100};
 
 /// Calls recv(2) once and appends the data to `bytes`, which then has at most `size` bytes.
 Progress read_up_to(UniqueFd const& socket, std::string& bytes, std::size_t size) {
@@ -27,7 +33,7 @@ Progress write_from(UniqueFd const& socket, std::string& bytes) {
 Result<OutgoingConnection> OutgoingConnection::begin(Endpoint const& peer, SessionKey const& key, Rank self) {
     DET_TRY_ASSIGN(auto socket, start_connecting(peer));
     delay_acknowledgements(socket);
-    return OutgoingConnection(std::move(socket), key, self);
+    return OutgoingConnection(std::move(socket), peer, key, self);
 }
 
 short OutgoingConnection::events() const {
@@ -40,9 +46,40 @@ Progress OutgoingConnection::write() {
 }
 
 Progress OutgoingConnection::advance(MessageReader::Match const& match) {
-    if (!unsent_.empty()) return write_from(socket_, unsent_);
-    if (state_ != State::open) return read_reply();
+    if (state_ != State::open) return advance_handshake();
     return both(writer_.advance(socket_), reader_.advance(socket_, match));
+}
+
+Progress OutgoingConnection::advance_handshake() {
+    if (state_ == State::closed) return reconnect();
+    errno = 0;
+    auto const progress = unsent_.empty() ? read_reply() : write_from(socket_, unsent_);
+    // A peer that has ended refuses the next attempt. Other errors will not go away.
+    bool const was_closed = errno == 0 || errno == ECONNRESET || errno == EPIPE;
+    bool const is_decided = state_ == State::open;
+    return progress == Progress::broken && was_closed && !is_decided ? begin_again() : progress;
+}
+
+Progress OutgoingConnection::begin_again() {
+    if (attempts_ == attempts_max) return Progress::broken;
+    auto const pause = attempts_ < 6 ? first_pause * (1 << attempts_) : longest_pause;
+    reconnect_at_ = steady_clock::now() + std::min(pause, longest_pause);
+    ++attempts_;
+    state_ = State::closed;
+    socket_.reset();
+    received_.clear();
+    unsent_.clear();
+    return Progress::nothing;
+}
+
+Progress OutgoingConnection::reconnect() {
+    if (steady_clock::now() < reconnect_at_) return Progress::nothing;
+    auto socket = start_connecting(peer_);
+    if (!socket) return Progress::broken;
+    socket_ = *std::move(socket);
+    delay_acknowledgements(socket_);
+    state_ = State::awaiting_greeting;
+    return Progress::something;
 }
 
 Progress OutgoingConnection::read_reply() {
@@ -66,32 +103,13 @@ Progress OutgoingConnection::answer_greeting() {
     return Progress::something;
 }
 
-IncomingConnection::IncomingConnection(UniqueFd socket, TimePoint answer_until)
-    : socket_(std::move(socket)),
-      answer_until_(answer_until),
-      nonce_(make_nonce()),
-      unsent_(render_greeting(nonce_)) {}
-
 short IncomingConnection::events() const {
-    return static_cast<short>(unsent_.empty() && writer_.is_idle() ? POLLIN : POLLIN | POLLOUT);
+    return static_cast<short>(writer_.is_idle() ? POLLIN : POLLIN | POLLOUT);
 }
 
-Progress IncomingConnection::advance(SessionKey const& key, std::function<bool(Rank)> const& may_join,
-                                     Match const& match) {
-    if (!unsent_.empty()) return write_from(socket_, unsent_);
-    if (!peer_) return read_answer(key, may_join);
-    auto const from_peer = [&](MessageHead const& head) { return match(*peer_, head); };
+Progress IncomingConnection::advance(Match const& match) {
+    auto const from_peer = [&](MessageHead const& head) { return match(peer_, head); };
     return both(writer_.advance(socket_), reader_.advance(socket_, from_peer));
-}
-
-Progress IncomingConnection::read_answer(SessionKey const& key, std::function<bool(Rank)> const& may_join) {
-    auto const progress = read_up_to(socket_, received_, answer_bytes);
-    if (received_.size() < answer_bytes) return progress;
-    auto const rank = check_answer(key, nonce_, received_);
-    if (!rank || !may_join(*rank)) return Progress::broken;
-    peer_ = rank;
-    unsent_ = render_verdict(key, Admission::accepted, nonce_, received_);
-    return Progress::something;
 }
 
 }  // namespace det::transport::tcp

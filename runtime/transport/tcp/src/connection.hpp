@@ -1,7 +1,6 @@
 #pragma once
-#include <optional>
+#include <det/transport/handshake.hpp>
 
-#include "handshake.hpp"
 #include "messages.hpp"
 
 namespace det::transport::tcp {
@@ -14,6 +13,7 @@ class OutgoingConnection {
 public:
     static Result<OutgoingConnection> begin(Endpoint const& peer, SessionKey const& key, Rank self);
 
+    /// -1 while there is no connection
     int fd() const { return socket_.get(); }
     /// The events for poll(2).
     short events() const;
@@ -23,21 +23,29 @@ public:
     MessageWriter const& messages() const { return writer_; }
     /// Sends queued messages. Does nothing while the handshake is not complete.
     Progress write();
-    /// Advances the handshake, or sends and receives messages. Does not block.
+    /// Advances the handshake, or sends and receives messages. Does not block. A peer to which strangers
+    /// connect closes connections that have not authenticated: then it connects again, for up to a minute.
     Progress advance(MessageReader::Match const& match);
 
 private:
-    enum class State { awaiting_greeting, awaiting_verdict, open };
-    OutgoingConnection(UniqueFd socket, SessionKey key, Rank self)
-        : socket_(std::move(socket)), key_(std::move(key)), self_(self) {}
+    enum class State { awaiting_greeting, awaiting_verdict, open, closed };
+    OutgoingConnection(UniqueFd socket, Endpoint peer, SessionKey key, Rank self)
+        : socket_(std::move(socket)), peer_(std::move(peer)), key_(std::move(key)), self_(self) {}
 
+    Progress advance_handshake();
     Progress read_reply();
     Progress answer_greeting();
+    /// After the peer has closed the connection during the handshake.
+    Progress begin_again();
+    Progress reconnect();
 
     UniqueFd socket_;
+    Endpoint peer_;
     SessionKey key_;
     Rank self_;
     State state_ = State::awaiting_greeting;
+    int attempts_ = 1;
+    TimePoint reconnect_at_;
     std::string received_;
     std::string unsent_;
     std::string server_nonce_;
@@ -46,36 +54,26 @@ private:
     MessageReader reader_;
 };
 
-/// A connection that this rank has accepted.
+/// A connection that this rank has accepted, after the peer has authenticated.
 class IncomingConnection {
 public:
     using Match = std::function<std::shared_ptr<RecvRequest>(Rank from, MessageHead const& head)>;
 
-    IncomingConnection(UniqueFd socket, TimePoint answer_until);
+    IncomingConnection(UniqueFd socket, Rank peer) : socket_(std::move(socket)), peer_(peer) {}
 
     int fd() const { return socket_.get(); }
     short events() const;
     bool is_blocked() const { return reader_.is_blocked(); }
-    std::optional<Rank> peer() const { return peer_; }
-    /// Whether the handshake is complete, so that messages can be sent.
-    bool is_open() const { return peer_ && unsent_.empty(); }
+    Rank peer() const { return peer_; }
     MessageWriter& messages() { return writer_; }
     MessageWriter const& messages() const { return writer_; }
     Progress write() { return writer_.advance(socket_); }
-    TimePoint answer_until() const { return answer_until_; }
-    /// Advances the handshake, or sends and receives messages. Does not block. Progress::broken if the
-    /// client's proof is wrong or `may_join` refuses its rank.
-    Progress advance(SessionKey const& key, std::function<bool(Rank)> const& may_join, Match const& match);
+    /// Sends and receives messages. Does not block.
+    Progress advance(Match const& match);
 
 private:
-    Progress read_answer(SessionKey const& key, std::function<bool(Rank)> const& may_join);
-
     UniqueFd socket_;
-    TimePoint answer_until_;
-    std::string nonce_;
-    std::string unsent_;
-    std::string received_;
-    std::optional<Rank> peer_;
+    Rank peer_;
     MessageWriter writer_;
     MessageReader reader_;
 };

@@ -1,9 +1,9 @@
 #include "connections.hpp"
 
+#include <det/foundation/polling.hpp>
 #include <det/foundation/uuid.hpp>
 
 #include <algorithm>
-#include <sys/socket.h>
 #include <utility>
 
 namespace det::transport::tcp {
@@ -11,12 +11,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t unauthenticated_max = 64;
-constexpr std::chrono::seconds answer_timeout{30};  // the peer may compute between steps of its handshake
 constexpr int yields_before_sleep = 1000;
 constexpr int turns_per_full_check = 16;
 constexpr std::size_t answer_max_bytes = 4096;  // larger messages use a connection of their own direction
-constexpr int max_sleep_ms = 50;                // no socket event reports what the monitor has detected
+constexpr std::chrono::milliseconds max_sleep{50};
 
 /// The endpoints at which the ranks listen, and the secret that the chief has generated.
 struct SharedEndpoints {
@@ -45,16 +43,26 @@ Result<std::unique_ptr<Connections>> Connections::open(std::unique_ptr<Bootstrap
     DET_TRY_ASSIGN(auto const port, port_of(listener));
     DET_TRY_ASSIGN(auto shared, exchange_endpoints(*bootstrap, {options.address, port}));
     SessionKey key{std::move(shared.secret), "tcp", bootstrap->size()};
-    return std::unique_ptr<Connections>(new Connections(std::move(bootstrap), std::move(listener),
-                                                        std::move(key), std::move(shared.endpoints),
-                                                        std::move(options)));
+    std::unique_ptr<Connections> connections(new Connections(
+        std::move(bootstrap), std::move(key), std::move(shared.endpoints), std::move(options)));
+    DET_TRY(connections->accept_from(std::move(listener)));
+    return connections;
 }
 
-Connections::Connections(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, SessionKey key,
+Status Connections::accept_from(UniqueFd listener) {
+    auto const is_connected = [this](Rank rank) {
+        return std::ranges::any_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
+    };
+    DET_TRY_ASSIGN(auto acceptor, make_rank_acceptor(std::move(listener), key_, is_connected));
+    for (auto const& endpoint : endpoints_) acceptor.add_node(endpoint.address);
+    acceptor_.emplace(std::move(acceptor));
+    return Ok{};
+}
+
+Connections::Connections(std::unique_ptr<Bootstrap> bootstrap, SessionKey key,
                          std::vector<Endpoint> endpoints, Options options)
     : rank_(bootstrap->rank()),
       bootstrap_(std::move(bootstrap)),
-      listener_(std::move(listener)),
       key_(std::move(key)),
       endpoints_(std::move(endpoints)),
       monitor_(std::move(options.monitor)),
@@ -75,7 +83,7 @@ void Connections::abandon() noexcept {
     monitor_.reset();
     outgoing_.clear();
     incoming_.clear();
-    listener_.reset();
+    acceptor_.reset();
 }
 
 bool Connections::has_all_ranks() const {
@@ -92,8 +100,7 @@ Status Connections::check_alive(Rank peer) const {
 /// Without a connection of the lower rank, small messages use one of their own direction too.
 IncomingConnection* Connections::incoming_for_reply(Rank to, std::size_t size_bytes) {
     if (to > rank_ || size_bytes > answer_max_bytes) return nullptr;
-    auto const found =
-        std::ranges::find_if(incoming_, [&](auto const& one) { return one.is_open() && one.peer() == to; });
+    auto const found = std::ranges::find_if(incoming_, [&](auto const& one) { return one.peer() == to; });
     return found == incoming_.end() ? nullptr : &*found;
 }
 
@@ -177,22 +184,16 @@ bool Connections::advance_connections(Scope scope, Rank peer) {
 }
 
 bool Connections::accept_connections() {
-    auto const unauthenticated =
-        std::ranges::count_if(incoming_, [](auto const& one) { return !one.peer(); });
-    if (unauthenticated >= static_cast<std::ptrdiff_t>(unauthenticated_max)) return false;
-    UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket) return false;
-    set_options(socket);
-    delay_acknowledgements(socket);
-    incoming_.emplace_back(std::move(socket), steady_clock::now() + answer_timeout);
-    return true;
+    if (!acceptor_) return false;
+    return acceptor_->advance([this](liveness::Acceptor::Admitted admitted) {
+        set_options(admitted.socket);
+        delay_acknowledgements(admitted.socket);
+        incoming_.emplace_back(std::move(admitted.socket), Rank{admitted.peer});
+    });
 }
 
 bool Connections::advance_incoming(Scope scope, Rank peer) {
     bool has_moved = false;
-    auto const may_join = [&](Rank rank) {
-        return std::ranges::none_of(incoming_, [&](auto const& one) { return one.peer() == rank; });
-    };
     auto const match = [this](Rank from, MessageHead const& head) {
         auto request = match_next(from, head);
         if (request != nullptr) at(from).uses_our_connection = false;
@@ -204,12 +205,10 @@ bool Connections::advance_incoming(Scope scope, Rank peer) {
     };
     std::erase_if(incoming_, [&](IncomingConnection& connection) {
         if (!is_in_scope(connection)) return false;
-        auto const progress = connection.advance(key_, may_join, match);
+        auto const progress = connection.advance(match);
         has_moved = has_moved || progress == Progress::something;
-        bool const is_unauthenticated = !connection.peer();
-        if (progress == Progress::broken && !is_unauthenticated) mark_lost(*connection.peer());
-        return progress == Progress::broken ||
-               (is_unauthenticated && steady_clock::now() > connection.answer_until());
+        if (progress == Progress::broken) mark_lost(connection.peer());
+        return progress == Progress::broken;
     });
     return has_moved;
 }
@@ -256,7 +255,7 @@ Status Connections::wait(Rank peer, std::function<bool()> const& is_over) {
 }
 
 void Connections::sleep_until_event() {
-    entries_.assign(1, {listener_.get(), POLLIN, 0});
+    entries_.assign(1, {acceptor_ ? acceptor_->fd() : -1, POLLIN, 0});
     for (auto const& connection : incoming_) {
         // poll(2) ignores a negative descriptor. A blocked connection waits for a receive of this rank, not
         // for data from the network.
@@ -264,7 +263,10 @@ void Connections::sleep_until_event() {
     }
     for (auto const& [rank, connection] : outgoing_)
         entries_.push_back({connection.is_blocked() ? -1 : connection.fd(), connection.events(), 0});
-    ::poll(entries_.data(), entries_.size(), max_sleep_ms);
+    // No event reports what the monitor has detected, nor that a connection can be made again.
+    auto until = steady_clock::now() + max_sleep;
+    if (acceptor_) until = std::min(until, acceptor_->next_time());
+    ::poll(entries_.data(), entries_.size(), poll_timeout_ms(until, steady_clock::now()));
 }
 
 }  // namespace det::transport::tcp

@@ -1,8 +1,10 @@
 #pragma once
 #include <det/liveness/backoff.hpp>
+#include <det/transport/rank_acceptor.hpp>
 #include <det/transport/tcp/tcp_transport.hpp>
 
 #include <map>
+#include <optional>
 #include <poll.h>
 
 #include "connection.hpp"
@@ -55,8 +57,9 @@ private:
     };
     enum class Scope { peer_only, all };
 
-    Connections(std::unique_ptr<Bootstrap> bootstrap, UniqueFd listener, SessionKey key,
-                std::vector<Endpoint> endpoints, Options options);
+    Connections(std::unique_ptr<Bootstrap> bootstrap, SessionKey key, std::vector<Endpoint> endpoints,
+                Options options);
+    Status accept_from(UniqueFd listener);
 
     void sleep_until_event();
     bool accept_connections();
@@ -81,8 +84,8 @@ private:
     Peer const& at(Rank peer) const { return peers_[static_cast<std::size_t>(peer.value)]; }
 
     Rank rank_;
-    std::unique_ptr<Bootstrap> bootstrap_;  // nullptr after abandon()
-    UniqueFd listener_;
+    std::unique_ptr<Bootstrap> bootstrap_;        // nullptr after abandon()
+    std::optional<liveness::Acceptor> acceptor_;  // nullopt after abandon()
     SessionKey key_;
     std::vector<Endpoint> endpoints_;  // by rank
     std::unique_ptr<RankMonitor> monitor_;

@@ -15,6 +15,8 @@ struct RankMonitorOptions {
     std::string chief_address = "127.0.0.1";
     /// The node of this rank, for messages.
     std::string node = {};
+    /// The numeric address of this rank's node, from which its connection comes. Empty if it is unknown.
+    std::string address = {};
 };
 
 /// Detects the first rank of a run that is lost. A thread of each rank has a connection to the chief's
