@@ -13,7 +13,8 @@ std::function<void(std::string const& warning)> warning_handler(ContextOptions c
 /// has one), or if the numbers have the address of the chief, the transport is UCX if all nodes have RDMA
 /// adapters and can load UCX, else TCP sockets. Otherwise, and outside of a run for ranks that an MPI
 /// launcher has started, it is MPI. DET_TRANSPORT=tcp, ucx or mpi overrides the choice and must be the same
-/// on all ranks; ranks with different choices of tcp and ucx get an Error.
+/// on all ranks; ranks with different choices of tcp and ucx get an Error. With ucx it is TCP sockets all the
+/// same if a node has no RDMA adapter by which UCX reaches the others; rank 0 warns of that.
 Result<std::unique_ptr<transport::Transport>> open_transport(RankNumbers const& numbers,
                                                              std::optional<Info> const& info,
                                                              Environment const& environment,

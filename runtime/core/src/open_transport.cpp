@@ -28,8 +28,9 @@ Result<RankConnections> connect_ranks(RankIdentity const& identity, RankNetwork 
     RankConnections ranks;
     DET_TRY_ASSIGN(ranks.bootstrap, open_bootstrap(identity, network));
     DET_TRY_ASSIGN(ranks.monitor,
-                   transport::open_rank_monitor(
-                       *ranks.bootstrap, {.chief_address = network.chief_address, .node = network.node}));
+                   transport::open_rank_monitor(*ranks.bootstrap, {.chief_address = network.chief_address,
+                                                                   .node = network.node,
+                                                                   .address = network.own_address}));
     ranks.waits = waits;
     return ranks;
 }
@@ -74,12 +75,29 @@ constexpr TransportOption transport_options[] = {{"tcp", open_tcp}, {"ucx", open
 
 constexpr std::string_view no_preference = "";
 
+void warn_about_ucx(std::string_view wanted, std::string_view chosen, liveness::WaitPolicy const& waits) {
+    if (!waits.on_long_wait) return;
+    if (wanted == "ucx" && chosen == "tcp") {
+        waits.on_long_wait(
+            "DET_TRANSPORT=ucx: not every node has an RDMA adapter that UCX may use, so the ranks use "
+            "sockets "
+            "of their own. UCX's TCP is never used: its port asks for no secret");
+    } else if (chosen == "ucx" && transport::ucx::is_tcp_left_out()) {
+        waits.on_long_wait(
+            "UCX_TLS names tcp, which is left out for the ranks' messages: its port asks for no secret");
+    }
+}
+
+/// Whether UCX can reach all nodes from this one.
+enum class UcxReach { all_nodes, this_node };
+
 /// Chooses the same transport on all ranks. Without DET_TRANSPORT it is UCX if each node has an RDMA adapter
-/// and can load UCX. Without RDMA adapters UCX would use TCP, and det's own sockets have the higher
-/// bandwidth.
-Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std::string_view wanted) {
-    bool const has_adapter = path_exists("/sys/class/infiniband") && transport::ucx::is_available();
-    std::string const own(wanted != no_preference ? wanted : has_adapter ? "may-ucx" : "may-tcp");
+/// and can load UCX. Between nodes without RDMA adapters it is det's own sockets, also if DET_TRANSPORT says
+/// ucx: UCX's TCP listens at a port that asks for no secret.
+Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std::string_view wanted,
+                                           UcxReach reach, liveness::WaitPolicy const& waits) {
+    bool const reaches_all = reach == UcxReach::all_nodes;
+    std::string const own(wanted != no_preference ? wanted : reaches_all ? "may-ucx" : "may-tcp");
     DET_TRY_ASSIGN(auto const choices, bootstrap.allgather(own));
     bool const is_free = own.starts_with("may-");
     for (std::size_t rank = 0; rank < choices.size(); ++rank) {
@@ -93,7 +111,12 @@ Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std:
                                  bootstrap.rank().value, name(choices[rank]), rank),
                      "set it in the experiment's environment, where it is the same for all ranks"};
     }
-    auto const chosen = !is_free ? own : std::ranges::count(choices, "may-tcp") > 0 ? "tcp" : "ucx";
+    auto chosen = !is_free ? own : std::ranges::count(choices, "may-tcp") > 0 ? "tcp" : "ucx";
+    if (wanted == "ucx") {
+        DET_TRY_ASSIGN(auto const reaches, bootstrap.allgather(reaches_all ? "all" : "node"));
+        if (std::ranges::count(reaches, "node") > 0) chosen = "tcp";
+    }
+    if (bootstrap.rank().value == 0) warn_about_ucx(wanted, chosen, waits);
     return *std::ranges::find(transport_options, chosen, &TransportOption::name);
 }
 
@@ -121,7 +144,11 @@ Opened open_transport(RankNumbers const& numbers, std::optional<Info> const& inf
         return std::move(opened).error().noting("DET_TRANSPORT=tcp connects these ranks without MPI");
     }
     DET_TRY_ASSIGN(auto ranks, connect_ranks(identity, *network, waits));
-    DET_TRY_ASSIGN(auto const chosen, agree_on_transport(*ranks.bootstrap, wanted));
+    bool const needs_rdma = identity.topology.cross_size > 1 || wanted != "ucx";
+    auto const reach = !needs_rdma || transport::ucx::can_connect_nodes(network->interfaces)
+                           ? UcxReach::all_nodes
+                           : UcxReach::this_node;
+    DET_TRY_ASSIGN(auto const chosen, agree_on_transport(*ranks.bootstrap, wanted, reach, waits));
     return chosen.open(identity, *network, std::move(ranks));
 }
 

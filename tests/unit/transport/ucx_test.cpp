@@ -7,6 +7,7 @@
 
 #include "devices.hpp"
 #include "test_rendezvous.hpp"
+#include "transports.hpp"
 
 using namespace det;
 using namespace det::transport;
@@ -20,6 +21,18 @@ struct Meet : TestRendezvous {
         return ucx::open_transport(std::move(rendezvous), std::move(options));
     }
 };
+
+int count_listening_sockets() {
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+        int listens = 0, domain = 0;
+        socklen_t size = sizeof listens, domain_size = sizeof domain;
+        bool const is_socket = ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+                               ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0;
+        if (is_socket && listens != 0 && (domain == AF_INET || domain == AF_INET6)) ++count;
+    }
+    return count;
+}
 
 /// Notes between two processes by a socket pair, without progress of the transport.
 class NotesBetweenTwo {
@@ -52,8 +65,8 @@ void check_that_flushed_messages_arrive(int flushes) {
     Meet const meet;
     NotesBetweenTwo const notes;
     check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
-        ::setenv("UCX_TLS", "tcp,self", 1);
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.interfaces = "lo"}));
+        ::setenv("UCX_TLS", "posix,self", 1);
+        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2));
         std::vector<std::byte> bytes(6'000);
         Rank const peer{1 - rank.value};
         DET_TRY(transport->exchange({peer, bytes}, {peer, bytes}, Tag{1}));
@@ -99,13 +112,50 @@ BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface_over_tcp_alone) {
-    Meet const meet;
-    check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
-        ::setenv("UCX_TLS", "tcp,self", 1);  // as between nodes; UCX reads its variables
-        DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3, {.interfaces = "lo"}));
-        return run_suite(*transport);
-    }));
+BOOST_AUTO_TEST_CASE(it_conforms_to_the_interface_over_each_kind_of_shared_memory) {
+    for (auto const* transports : {"posix,self", "sysv,self", "posix,cma,self"}) {
+        BOOST_TEST_CONTEXT(transports) {
+            Meet const meet;
+            check_ranks(run_rank_processes(3, [&](Rank rank) -> Status {
+                ::setenv("UCX_TLS", transports, 1);  // UCX reads its variables
+                DET_TRY_ASSIGN(auto const transport, meet.open(rank, 3));
+                return run_suite(*transport);
+            }));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(it_listens_at_no_port_whatever_the_user_wants_of_ucx) {
+    for (auto const* transports : {"", "all", "tcp", "tcp,self,posix,sysv", "t?p,sm,self", "^posix"}) {
+        for (auto const* interfaces : {"", "lo"}) {
+            BOOST_TEST_CONTEXT("UCX_TLS=" << transports << ", interfaces " << interfaces) {
+                Meet const meet;
+                check_ranks(run_rank_processes(2, [&](Rank rank) -> Status {
+                    if (*transports != 0) ::setenv("UCX_TLS", transports, 1);
+                    DET_TRY_ASSIGN(auto const transport, meet.open(rank, 2, {.interfaces = interfaces}));
+                    std::vector<std::byte> word(8);
+                    Rank const peer{1 - rank.value};
+                    DET_TRY(transport->exchange({peer, word}, {peer, word}, Tag{1}));
+                    // Rank 0 has the store of the bootstrap.
+                    return expect(count_listening_sockets() == (rank.value == 0 ? 1 : 0),
+                                  "no port but that of the store");
+                }));
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tcp_is_left_out_of_the_transports_that_the_user_wants) {
+    BOOST_TEST(ucx::without_tcp("") == "^tcp");
+    BOOST_TEST(ucx::without_tcp("all") == "^tcp");
+    BOOST_TEST(ucx::without_tcp("^ud, dc") == "^ud, dc,tcp");
+    BOOST_TEST(ucx::without_tcp("rc_x,tcp,self,sm") == "rc_x,self,sm");
+    BOOST_TEST(ucx::without_tcp("\\rc, \\tcp") == "\\rc");
+    BOOST_TEST(ucx::without_tcp("t*") == "self,sm");
+    BOOST_TEST(ucx::names_tcp("rc,tcp"));
+    for (auto const* value : {"", "all", "^tcp", "rc,sm"}) BOOST_TEST(!ucx::names_tcp(value));
+    for (auto const* value : {"^tcp", "rc_x,self", "all", ""}) BOOST_TEST(ucx::reach_other_nodes(value));
+    for (auto const* value : {"self,sm", "posix,cma"}) BOOST_TEST(!ucx::reach_other_nodes(value));
 }
 
 BOOST_AUTO_TEST_CASE(flushed_messages_arrive_while_their_sender_computes) {
@@ -136,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_abandons_the_transport_announces_no_departure) 
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_a_killed_rank_is_an_error_that_names_it) {
-    for (auto const* tls : {"tcp,self", "all"}) {
+    for (auto const* tls : {"posix,self", "all"}) {
         BOOST_TEST_CONTEXT(tls) {
             Meet const meet;
             check_that_a_killed_rank_is_an_error([&](Rank rank, int size) {
@@ -164,8 +214,8 @@ BOOST_AUTO_TEST_CASE(an_interface_of_an_rdma_adapter_includes_the_adapter) {
     std::filesystem::create_directories(ib1 / "device/infiniband/mlx5_3");
     std::filesystem::create_directories(sys / "class/net/eth0");
     must(write_file(ib1 / "dev_port", "1\n"));
-    BOOST_TEST(ucx::ucx_devices("eth0", sys.path()) == "eth0");
-    BOOST_TEST(ucx::ucx_devices("eth0, ib1", sys.path()) == "eth0,ib1,mlx5_3:2");
+    BOOST_TEST(ucx::ucx_devices("eth0", sys.path()) == "");
+    BOOST_TEST(ucx::ucx_devices("eth0, ib1", sys.path()) == "mlx5_3:2");
     BOOST_TEST(ucx::ucx_devices("", sys.path()) == "");
 }
 

@@ -12,7 +12,6 @@ std::string ucx_devices(std::string_view interfaces, std::filesystem::path const
     for (auto const piece : split(interfaces, ',')) {
         auto const name = trim(piece);
         if (name.empty()) continue;
-        devices.emplace_back(name);
         auto const interface = sys / "class/net" / name;
         auto const adapters = list_directory(interface / "device/infiniband");
         if (!adapters) continue;

@@ -5,8 +5,7 @@
 
 namespace det::transport::ucx {
 
-/// Converts network interfaces to UCX device names: "ib0" -> "ib0,mlx5_0:1". If an interface belongs to an
-/// RDMA adapter, the result includes the adapter.
+/// UCX's names of the RDMA adapters to which network interfaces belong: "ib0" -> "mlx5_0:1".
 /// \param sys the sysfs directory
 std::string ucx_devices(std::string_view interfaces, std::filesystem::path const& sys = "/sys");
 

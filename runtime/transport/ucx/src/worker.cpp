@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <system_error>
 
 #include "devices.hpp"
+#include "transports.hpp"
 
 namespace det::transport::ucx {
 namespace {
@@ -25,8 +27,9 @@ bool are_over(std::vector<Flush> const& flushes) {
     return std::ranges::none_of(flushes, [](auto const& flush) { return flush.status() == UCS_INPROGRESS; });
 }
 
-/// A UCX option that the transport sets. With peer error handling UCX leaves out shared memory unless
-/// MM_ERROR_HANDLING is set. By default UCX checks only every 20 s whether a peer process still exists.
+/// A UCX option that the transport sets. UCX's TCP is left out, because its port asks for no secret. With
+/// peer error handling UCX leaves out shared memory unless MM_ERROR_HANDLING is set. By default UCX checks
+/// only every 20 s whether a peer process still exists.
 struct Setting {
     char const* name;
     std::string value;
@@ -34,8 +37,14 @@ struct Setting {
 
 std::vector<Setting> settings(std::string const& interfaces) {
     std::vector<Setting> chosen{{"MM_ERROR_HANDLING", "y"}, {"KEEPALIVE_INTERVAL", "1s"}};
-    if (auto devices = ucx_devices(interfaces); !devices.empty())
-        chosen.push_back({"NET_DEVICES", std::move(devices)});
+    auto devices = ucx_devices(interfaces);
+    if (!interfaces.empty() && devices.empty()) {
+        chosen.push_back({"TLS", std::string(transports_of_node)});
+        return chosen;
+    }
+    auto const* const wanted = std::getenv("UCX_TLS");
+    chosen.push_back({"TLS", without_tcp(wanted == nullptr ? "" : wanted)});
+    if (!devices.empty()) chosen.push_back({"NET_DEVICES", std::move(devices)});
     return chosen;
 }
 
