@@ -7,11 +7,13 @@
 #include <det/foundation/text.hpp>
 #include <det/launch/node/network.hpp>
 #include <det/launch/supervisor/node_probes.hpp>
+#include <det/launch/supervisor/node_rendezvous.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/preflight_facts.hpp>
 #include <det/slurm/srun.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fmt/format.h>
 #include <iterator>
@@ -58,16 +60,14 @@ std::vector<std::string> unresolved_among(std::vector<std::string> const& hosts)
 }
 
 /// Called on node 0. Measures how many bytes per second arrive from node 1.
-std::optional<double> receive_from_peer(std::uint16_t port) {
-    auto const listener = supervisor::listen_on(port);
-    auto deadline = SteadyClock::now() + meeting_time;
-    if (!listener || !supervisor::wait_for_events(listener.get(), POLLIN, deadline)) return std::nullopt;
-    UniqueFd peer(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+std::optional<double> receive_from_peer(supervisor::NodeRendezvous const& rendezvous) {
+    auto listener = supervisor::NodeListener::open(rendezvous);
+    auto const peer = listener ? listener->accept_node(SteadyClock::now() + meeting_time) : UniqueFd();
     if (!peer) return std::nullopt;
     std::vector<char> block(block_bytes);
     std::uint64_t received = 0;
     auto const begin = SteadyClock::now();
-    deadline = begin + 5 * transfer_time;
+    auto const deadline = begin + 5 * transfer_time;
     for (;;) {
         if (!supervisor::wait_for_events(peer.get(), POLLIN, deadline)) return std::nullopt;
         auto const count = ::recv(peer.get(), block.data(), block.size(), 0);
@@ -79,12 +79,14 @@ std::optional<double> receive_from_peer(std::uint16_t port) {
 }
 
 /// Called on node 1. Sends to node 0 for a second.
-void send_to_peer(std::string const& host, std::uint16_t port) {
-    auto const fd = supervisor::connect_until(host, port, SteadyClock::now() + meeting_time);
+void send_to_peer(supervisor::NodeRendezvous const& rendezvous) {
+    auto const fd = supervisor::connect_to_node(rendezvous, 0, SteadyClock::now() + meeting_time);
     std::vector<char> const block(block_bytes, 'x');
     auto const end = SteadyClock::now() + transfer_time;
     while (fd && SteadyClock::now() < end) {
-        if (::send(fd.get(), block.data(), block.size(), MSG_NOSIGNAL) < 0) return;
+        if (!supervisor::wait_for_events(fd.get(), POLLOUT, end)) return;
+        auto const sent = ::send(fd.get(), block.data(), block.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno != EAGAIN) return;
     }
 }
 
@@ -161,8 +163,13 @@ PreflightFacts measure(PreflightRequest const& request, Environment const& envir
     facts.limits = read_limits();
     facts.unresolved = unresolved_among(hosts);
     facts.interfaces = node::detect_network(hosts, static_cast<int>(facts.index), environment).interface;
-    if (hosts.size() > 1 && facts.index == 0) facts.bytes_per_s = receive_from_peer(port_of_job(environment));
-    if (facts.index == 1) send_to_peer(hosts[0], port_of_job(environment));
+    auto const secret = read_file(request.directory / preflight_secret_file);
+    if (secret && hosts.size() > 1) {
+        supervisor::NodeRendezvous const rendezvous{*secret, "preflight", hosts, facts.index,
+                                                    port_of_job(environment)};
+        if (facts.index == 0) facts.bytes_per_s = receive_from_peer(rendezvous);
+        if (facts.index == 1) send_to_peer(rendezvous);
+    }
     facts.gpus_allocated = supervisor::count_allocated_gpus(environment);
     facts.gpus_visible = supervisor::count_openable_gpus();
     facts.runtime_error = try_runtime(request.container_runtime, environment);

@@ -106,6 +106,7 @@ Result<PreflightJob> submit(site::Pool const& pool, RootLayout const& root, fs::
     DET_TRY(make_directory(job.directory));
     auto const token = make_uuid();
     DET_TRY(write_file(job.directory / preflight_token_file, token));
+    DET_TRY(write_file(job.directory / preflight_secret_file, make_uuid() + make_uuid()));
     auto const script = job.directory / "script.sbatch";
     DET_TRY(write_file(script, render_script(job.tried.pool, job.directory, token)));
     auto const submitted = context.slurm.submit(

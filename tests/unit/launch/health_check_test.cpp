@@ -2,8 +2,11 @@
 #include <det/journal/bad_nodes.hpp>
 #include <det/launch/supervisor/health_check.hpp>
 #include <det/launch/supervisor/node_probes.hpp>
+#include <det/launch/supervisor/node_rendezvous.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/socket.h>
+#include <thread>
 
 #include "supervisor_fixture.hpp"
 
@@ -50,6 +53,7 @@ struct Node {
         for (auto const* name : {"reports", "storage", "local", "dev"})
             must(make_directory(directory / name));
         must(write_file(directory / "reports/token", "secret"));
+        must(write_file(directory / "reports/secret", "of the nodes"));
         environment.set("SLURMD_NODENAME", "localhost");
         environment.set("DET_LOCAL_DIR", directory / "local");
         check.directory = directory / "reports";
@@ -69,6 +73,12 @@ struct Node {
         return report.faults[0];
     }
 };
+
+NodeRendezvous rendezvous_at_free_port() {
+    NodeRendezvous rendezvous{"a secret", "health", {"localhost", "127.0.0.2"}, 0, 23'200};
+    while (rendezvous.port < 23'300 && !NodeListener::open(rendezvous)) ++rendezvous.port;
+    return rendezvous;
+}
 
 /// The step of the check writes reports of two nodes; `fault` of node 1 is JSON text or empty.
 std::string step_that_reports(std::string const& fault, std::string const& run_step) {
@@ -207,6 +217,42 @@ BOOST_FIXTURE_TEST_CASE(peers_exchange_bytes, Node) {
         return;
     }
     BOOST_FAIL("no port is free");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_reached_though_200_others_connect_to_it_before_and_say_nothing_or_garbage) {
+    NodeRendezvous const rendezvous = rendezvous_at_free_port();
+    auto const soon = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    auto listener = NodeListener::open(rendezvous);
+    BOOST_REQUIRE(listener.has_value());
+    std::vector<UniqueFd> others;
+    for (int i = 0; i < 200; ++i) {
+        others.push_back(connect_until("localhost", rendezvous.port, soon));
+        BOOST_REQUIRE(bool{others.back()});
+        std::string const garbage(150, 'x');
+        if (i % 2 == 0) (void)!::send(others.back().get(), garbage.data(), garbage.size(), MSG_NOSIGNAL);
+    }
+    auto const begin = std::chrono::steady_clock::now();
+    UniqueFd connected;
+    std::jthread node([&] { connected = connect_to_node(rendezvous, 1, soon); });
+    auto const accepted = listener->accept_node(soon);
+    node.join();
+    BOOST_TEST(bool{accepted});
+    BOOST_TEST(bool{connected});
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(3)));
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_the_secret_is_not_accepted) {
+    NodeRendezvous const rendezvous = rendezvous_at_free_port();
+    auto listener = NodeListener::open(rendezvous);
+    BOOST_REQUIRE(listener.has_value());
+    auto guess = rendezvous;
+    guess.secret = "a guess";
+    auto const soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    UniqueFd connected;
+    std::jthread node([&] { connected = connect_to_node(guess, 1, soon); });
+    BOOST_TEST(!bool{listener->accept_node(soon)});
+    node.join();
+    BOOST_TEST(!bool{connected});
 }
 
 BOOST_FIXTURE_TEST_CASE(a_peer_without_an_address_is_a_fault, Node) {

@@ -83,6 +83,7 @@ public:
 
     Status prepare(std::string const& token) const {
         DET_TRY(make_directories(path_));
+        DET_TRY(write_file(path_ / health_secret_file, make_uuid() + make_uuid()));
         return write_file(path_ / health_token_file, token);
     }
     Reports load(std::size_t nodes) const {

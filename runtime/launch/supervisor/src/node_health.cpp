@@ -4,6 +4,7 @@
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/node_probes.hpp>
+#include <det/launch/supervisor/node_rendezvous.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 
@@ -52,17 +53,16 @@ bool send_bytes(int fd, std::string_view bytes, SteadyClock::time_point deadline
 }
 
 /// Receives what a peer sends, and confirms it.
-bool serve(int listener, SteadyClock::time_point deadline) {
-    if (!wait_for_events(listener, POLLIN, deadline)) return false;
-    UniqueFd const peer(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+bool serve(NodeListener& listener, SteadyClock::time_point deadline) {
+    auto const peer = listener.accept_node(deadline);
     auto const until = std::min(deadline, SteadyClock::now() + exchange_time);
     return peer && receive_bytes(peer.get(), exchanged_bytes, until) && send_bytes(peer.get(), "+", until);
 }
 
-bool can_reach(std::string const& host, std::uint16_t port, SteadyClock::time_point deadline) {
+bool can_reach(NodeRendezvous const& rendezvous, std::uint32_t peer, SteadyClock::time_point deadline) {
     std::string const bytes(exchanged_bytes, 'x');
     while (SteadyClock::now() < deadline) {
-        auto const fd = connect_until(host, port, deadline);
+        auto const fd = connect_to_node(rendezvous, peer, deadline);
         if (!fd) return false;
         auto const until = std::min(deadline, SteadyClock::now() + 2 * exchange_time);
         if (send_bytes(fd.get(), bytes, until) && receive_bytes(fd.get(), 1, until)) return true;
@@ -71,23 +71,24 @@ bool can_reach(std::string const& host, std::uint16_t port, SteadyClock::time_po
 }
 
 /// Connects to the peers while the other nodes connect to this one.
-void check_network(std::vector<std::string> const& hosts, std::uint16_t port, HealthReport& report) {
-    auto const count = static_cast<std::uint32_t>(hosts.size());
-    auto const peers = peers_to_reach(report.index, count);
+void check_network(NodeRendezvous const& rendezvous, HealthReport& report) {
+    auto const count = static_cast<std::uint32_t>(rendezvous.hosts.size());
+    auto const peers = peers_to_reach(rendezvous.own_index, count);
     if (peers.empty()) return;
     auto const deadline = SteadyClock::now() + meeting_time;
-    auto const listener = listen_on(port);
-    report.listens = bool{listener};
+    auto listener = NodeListener::open(rendezvous);
+    report.listens = listener.has_value();
     auto server = start_thread("health-check", [&](std::stop_token const&) {
         // As many nodes connect to this one as it connects to.
         for (auto left = peers.size(); listener && left > 0 && SteadyClock::now() < deadline;) {
-            if (serve(listener.get(), deadline)) --left;
+            if (serve(*listener, deadline)) --left;
         }
     });
     for (auto const peer : peers) {
-        if (!has_address(hosts[peer]))
-            report.faults.push_back(fmt::format("it finds no address of '{}'", hosts[peer]));
-        else if (!can_reach(hosts[peer], port, deadline))
+        auto const& host = rendezvous.hosts[peer];
+        if (!has_address(host))
+            report.faults.push_back(fmt::format("it finds no address of '{}'", host));
+        else if (!can_reach(rendezvous, peer, deadline))
             report.unreached.push_back(peer);
     }
 }
@@ -100,7 +101,8 @@ void check_disks(HealthCheck const& check, Environment const& environment, Healt
     auto const name = fmt::format(".det-health-{}-{}", check.token, report.index);
     auto const local = probe_writing(node::local_base(environment), name, written_bytes);
     if (!local.error.empty()) report.faults.push_back(local.error);
-    if (read_file(check.directory / health_token_file).value_or("") != check.token)
+    if (read_file(check.directory / health_token_file).value_or("") != check.token ||
+        !path_exists(check.directory / health_secret_file))
         report.faults.push_back(fmt::format("it does not see the files of '{}'", check.directory.string()));
     if (check.storage.empty()) return;
     auto const shared = probe_writing(check.storage, name, written_bytes);
@@ -164,7 +166,8 @@ Status check_node_health(HealthCheck const& check, Environment const& environmen
     DET_TRY(write_report(check, report));
     check_gpus(check, report);
     check_disks(check, environment, report);
-    check_network(hosts, check.port, report);
+    auto const secret = read_file(check.directory / health_secret_file);
+    if (secret) check_network({*secret, "health", hosts, report.index, check.port}, report);
     report.is_complete = true;
     return write_report(check, report);
 }

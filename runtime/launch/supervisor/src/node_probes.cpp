@@ -37,7 +37,7 @@ Addresses resolve(std::string const& host, std::uint16_t port) {
     return Addresses(found);
 }
 
-/// Connects to one address. The socket is a blocking one afterwards.
+/// Connects to one address.
 UniqueFd connect_to_address(addrinfo const& address, SteadyClock::time_point deadline) {
     UniqueFd fd(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) return {};
@@ -47,7 +47,6 @@ UniqueFd connect_to_address(addrinfo const& address, SteadyClock::time_point dea
         socklen_t size = sizeof error;
         if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) return {};
     }
-    ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
     return fd;
 }
 
@@ -106,8 +105,20 @@ int count_allocated_gpus(Environment const& environment) {
 
 bool has_address(std::string const& host) { return resolve(host, 1) != nullptr; }
 
+std::vector<std::string> addresses_of(std::string const& host) {
+    std::vector<std::string> texts;
+    auto const found = resolve(host, 1);
+    for (auto const* each = found.get(); each != nullptr; each = each->ai_next) {
+        char text[NI_MAXHOST] = "";
+        if (::getnameinfo(each->ai_addr, each->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) ==
+            0)
+            texts.emplace_back(text);
+    }
+    return texts;
+}
+
 UniqueFd listen_on(std::uint16_t port) {
-    UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     int const on = 1, off = 0;
     if (!fd) return {};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

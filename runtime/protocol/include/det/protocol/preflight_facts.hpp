@@ -49,6 +49,9 @@ Result<PreflightFacts> parse_preflight_facts(std::string_view text);
 
 /// The names of the files in the directory of a preflight job.
 inline constexpr std::string_view preflight_token_file = "token";
+/// What the nodes prove to each other when they connect. The token is on a command line, which all users can
+/// read; this file has mode 0600.
+inline constexpr std::string_view preflight_secret_file = "secret";
 std::string preflight_file_name(std::uint32_t index);  // "node-0.json"
 
 }  // namespace det

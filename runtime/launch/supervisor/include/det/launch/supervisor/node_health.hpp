@@ -15,7 +15,7 @@ namespace det::launch::supervisor {
 /// The arguments of `det-launch check-health`.
 struct HealthCheck {
     std::filesystem::path directory;  // directory of the reports, on the shared file system
-    std::string token;                // what its file `token` contains
+    std::string token;                // what its file `token` contains; the file `secret` is beside it
     std::filesystem::path storage;    // directory of the checkpoints; empty: they are not in a directory
     std::string hosts;                // nodes of the run, as a compressed host list
     std::uint16_t port = 0;           // TCP port on which each node listens
@@ -39,6 +39,9 @@ std::string render_health_report(HealthReport const& report);
 Result<HealthReport> parse_health_report(std::string_view text);
 std::filesystem::path health_report_path(std::filesystem::path const& directory, std::uint32_t index);
 inline constexpr std::string_view health_token_file = "token";
+/// What the nodes prove to each other when they connect. The token is on a command line, which all users can
+/// read; this file has mode 0600.
+inline constexpr std::string_view health_secret_file = "secret";
 
 /// The nodes to which a node connects: the next one and the one after it, so that each node is reached by two
 /// others. Pure.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace det::launch::supervisor {
 
@@ -34,12 +35,15 @@ int count_allocated_gpus(Environment const& environment);
 
 /// Whether the name of a host has an address.
 bool has_address(std::string const& host);
+/// The numeric addresses of a host. Empty if it has none.
+std::vector<std::string> addresses_of(std::string const& host);
 
-/// A TCP socket that listens on all addresses. Empty after an error, for example if the port is taken.
+/// A non-blocking TCP socket that listens on all addresses. Empty after an error, for example if the port is
+/// taken.
 UniqueFd listen_on(std::uint16_t port);
 
 /// Connects to the port, and tries again until the deadline, because the other process may not listen yet.
-/// Empty at the deadline, or if the host has no address.
+/// Empty at the deadline, or if the host has no address. The socket is non-blocking.
 UniqueFd connect_until(std::string const& host, std::uint16_t port,
                        std::chrono::steady_clock::time_point deadline);
 
