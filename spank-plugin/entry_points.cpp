@@ -2,6 +2,8 @@
 // This file includes Slurm's headers, which are GPL-2.0-or-later.
 //
 // The entry points that Slurm looks up. No exception leaves them.
+#include <det/foundation/text.hpp>
+
 #include <exception>
 
 #include "hooks.hpp"
@@ -24,6 +26,17 @@ constexpr int failed = -1;  // before 25.05 Slurm takes positive codes for succe
 
 enum class Reporting { yes, no };
 
+/// A text that may contain what the job's owner has written, for slurmd's log: one line of limited length.
+std::string loggable(std::string_view text) {
+    constexpr std::size_t size_max_bytes = 400;
+    auto const line = det::escape_control(text.substr(0, size_max_bytes));
+    return text.size() > size_max_bytes ? line + "..." : line;
+}
+
+void log_error(std::string_view message, std::string_view hint = {}) {
+    slurm_error("det: %s%s%s", loggable(message).c_str(), hint.empty() ? "" : "; ", loggable(hint).c_str());
+}
+
 /// Runs a hook and turns an error or an exception into a message for the user and a code for Slurm.
 template <class Hook>
 int run_hook(Hook hook, Reporting reporting = Reporting::yes) noexcept {
@@ -31,11 +44,9 @@ int run_hook(Hook hook, Reporting reporting = Reporting::yes) noexcept {
         auto const status = hook();
         if (status) return ESPANK_SUCCESS;
         auto const& error = status.error();
-        if (reporting == Reporting::yes)
-            slurm_error("det: %s%s%s", error.message.c_str(), error.hint.empty() ? "" : "; ",
-                        error.hint.c_str());
+        if (reporting == Reporting::yes) log_error(error.message, error.hint);
     } catch (std::exception const& surprise) {
-        slurm_error("det: internal error: %s", surprise.what());
+        slurm_error("det: internal error: %.400s", surprise.what());
     } catch (...) {
         slurm_error("det: internal error");
     }

@@ -131,4 +131,34 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_user_has_taken_is_avoided_with_a_random
                 codes::bad_value));
 }
 
+BOOST_AUTO_TEST_CASE(what_killed_runs_have_left_in_directories_with_a_suffix_is_removed) {
+    auto const usual = base / ("det-" + std::to_string(::getuid()));
+    std::filesystem::path const killed = usual.string() + "-4f2a", launcher = usual.string() + "-slurm-12";
+    must(make_directory(killed, 0700));
+    must(make_directories(killed / "old/work"));
+    must(write_file(killed / "old.users", ""));
+    must(write_file(killed / "old.gate", ""));
+    must(make_directory(launcher, 0700));  // an empty one may have just been made by another program
+    std::filesystem::path const open = usual.string() + "-open";
+    must(make_directory(open));
+    BOOST_REQUIRE(::chmod(open.c_str(), 0777) == 0);
+    must(write_file(open / "bait.users", ""));
+    must(make_directory(open / "bait"));
+    auto const mine = must(NodeDirectory::enter(base.path(), "run", write_marker));
+    BOOST_TEST(!path_exists(killed));
+    BOOST_TEST(path_exists(launcher));
+    BOOST_TEST(path_exists(open / "bait"));
+    auto const running = must(NodeDirectory::enter(base.path(), "other", write_marker));
+    BOOST_TEST(path_exists(mine.path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_goes_on_in_a_directory_with_a_suffix_keeps_it) {
+    auto const usual = base / ("det-" + std::to_string(::getuid()));
+    must(write_file(usual, "no directory"));
+    auto const going_on = must(NodeDirectory::enter(base.path(), "run", write_marker, {}, "4f2a"));
+    std::filesystem::remove(usual);
+    auto const next = must(NodeDirectory::enter(base.path(), "next", write_marker));
+    BOOST_TEST(path_exists(going_on.path() / "marker"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // Calls the plugin as Slurm does: by its exported names, with arbitrary input of a job. It must not crash
 // slurmstepd.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <random>
@@ -68,6 +69,18 @@ struct Fixture {
         slurm = {};
         slurm.environment = task_of_eight();
         slurm.argv = {"./train"};
+    }
+    /// Checks that each reported error is one line of limited length.
+    void check_lines(char const* where) const {
+        BOOST_TEST_CONTEXT(where) {
+            for (auto const& error : slurm.errors) {
+                bool const has_control = std::ranges::any_of(
+                    error, [](unsigned char byte) { return byte < 0x20 || byte == 0x7f; });
+                BOOST_TEST(!has_control);
+                BOOST_TEST(error.find("\xe2\x80\xae") == std::string::npos);  // turns the text around
+                BOOST_TEST(error.size() < 2048u);
+            }
+        }
     }
     /// Calls every hook in every context; each must return success or a negative code.
     void call_all(std::vector<std::string> arguments = {"wrapper=/opt/det/bin/det-wrap-rank"}) {
@@ -209,6 +222,28 @@ BOOST_AUTO_TEST_CASE(options_exist_in_job_contexts_and_are_checked_on_the_login_
     BOOST_TEST(call("det-launch", "nodes", 0) < 0);
     BOOST_TEST(slurm.errors.back() == "det: --det-launch='nodes': it is node or rank");
     BOOST_TEST(call("det-launch", "nodes", 1) == 0);  // reported at the task, not before
+}
+
+BOOST_AUTO_TEST_CASE(no_text_of_a_job_forges_a_line_of_slurmds_log_or_fills_it) {
+    std::string const forged = "x\n[2026-01-01T00:00:00.000] error: \x1b[31mforged\r\xe2\x80\xae";
+    for (auto const& text :
+         {forged, std::string(std::size_t{1} << 20, 'x'), std::string(std::size_t{1} << 20, '\n')}) {
+        for (auto const* option : {"det", "det-wrap", "det-log", "det-launch"}) {
+            reset();
+            slurm.options[option] = text;
+            call_all();
+            slurm.registered.at(option)(slurm.option_values.at(option), text.c_str(), 0);
+            check_lines(option);
+        }
+        for (auto const* name : names) {
+            reset();
+            slurm.environment[name] = text;
+            call_all({"wrapper=/opt/det/bin/det-wrap-rank", "partitions=gpu"});
+            slurm.options["det"] = "on";
+            call_all({"wrapper=/opt/det/bin/det-wrap-rank", "partitions=gpu"});
+            check_lines(name);
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(one_task_of_a_node_reports_an_error_of_all) {

@@ -36,7 +36,7 @@ struct Fixture {
     static void forget() {
         for (auto const* name : {"MASTER_PORT", "DET_RUN_KEY", "DET_RUN_JOB", "DET_LAUNCH", "DET_SPANK",
                                  "SLURM_RESTART_COUNT", "DET_LABELS", "DET_PLACED", "DET_JOB_OUTPUT",
-                                 "SLURM_JOB_ID", "SLURM_STDOUTMODE", "DET_STEP_CHIEF"})
+                                 "SLURM_JOB_ID", "SLURM_STDOUTMODE", "DET_STEP_CHIEF", "DET_LOCAL_SUFFIX"})
             ::unsetenv(name);
     }
     static std::string chosen_port() {
@@ -191,6 +191,22 @@ BOOST_AUTO_TEST_CASE(the_tasks_learn_on_which_node_slurm_has_placed_rank_0) {
     slurm.tasks_of_nodes = {{0}};
     must(on_local_user_init(SpankHandle(nullptr), {}));
     BOOST_TEST(::getenv("DET_STEP_CHIEF") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(each_step_gets_a_suffix_for_its_directory_that_another_user_can_not_guess) {
+    auto const suffix = [this] {
+        must(on_local_user_init(SpankHandle(nullptr), {}));
+        auto const* const value = ::getenv("DET_LOCAL_SUFFIX");
+        return std::string(value == nullptr ? "" : value);
+    };
+    auto const first = suffix();
+    BOOST_TEST(first.size() == 32u);
+    BOOST_TEST(suffix() != first);
+    ::setenv("DET_LOCAL_SUFFIX", "of the run", 1);
+    ::setenv("DET_SPANK", "auto", 1);
+    ::setenv("DET_RUN_KEY", "7.0.0", 1);
+    ::setenv("DET_RUN_JOB", "123", 1);
+    BOOST_TEST(suffix() == "of the run");
 }
 
 BOOST_AUTO_TEST_CASE(contradicting_options_are_reported_before_anything_starts) {

@@ -17,18 +17,27 @@ namespace fs = std::filesystem;
 
 constexpr char ready_name[] = "ready";
 
+std::string own_directory_name() { return fmt::format("det-{}", ::getuid()); }
+
+/// Whether this is a directory of this user that no other user can enter.
+bool is_own_directory(fs::path const& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::getuid() &&
+           (info.st_mode & 077) == 0;
+}
+
 /// Creates a directory that only this user can enter, below a world-writable one. Fails if the name belongs
 /// to another user or others can enter the directory.
 Status make_own_directory(fs::path const& path) {
     bool const is_new = ::mkdir(path.c_str(), 0700) == 0;
     if ((is_new && ::chmod(path.c_str(), 0700) != 0) || (!is_new && errno != EEXIST))
         return os_error(fmt::format("create '{}'", path.string()), errno);
-    struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
-    if (S_ISDIR(info.st_mode) && info.st_uid == ::getuid() && (info.st_mode & 077) == 0) return Ok{};
-    return Error{codes::unsafe_owner,
-                 fmt::format("'{}' is not a directory that only this user can enter", path.string()),
-                 "remove it, or name another directory in DET_LOCAL_DIR"};
+    if (is_own_directory(path)) return Ok{};
+    return Error{
+        codes::unsafe_owner,
+        fmt::format("'{}' is not a directory that only this user can enter", path.string()),
+        "remove it; or name another directory in DET_LOCAL_DIR; or set DET_LOCAL_SUFFIX, before srun, to "
+        "a random word"};
 }
 
 struct OwnDirectory {
@@ -38,7 +47,7 @@ struct OwnDirectory {
 
 /// Creates this user's directory, or one with the suffix if another user has taken the name.
 Result<OwnDirectory> own_directory(fs::path const& base, std::string const& local_suffix) {
-    auto const name = fmt::format("det-{}", ::getuid());
+    auto const name = own_directory_name();
     auto const made = make_own_directory(base / name);
     if (made) return OwnDirectory{base / name};
     if (made.error().code != codes::unsafe_owner || local_suffix.empty()) return made.error();
@@ -93,16 +102,36 @@ void remove_if_unused(fs::path const& path, UniqueFd const& users,
 }
 
 /// Removes directories of runs that were killed: no process holds their locks any more.
-void remove_left_behind(fs::path const& directory, fs::path const& except) {
+/// \return whether it has removed one
+bool remove_left_behind(fs::path const& directory, fs::path const& except) {
+    bool has_removed = false;
     auto const names = list_directory(directory);
-    if (!names) return;
+    if (!names) return false;
     for (auto const& name : *names) {
         fs::path const file = directory / name;
         auto const path = directory / file.stem();
         if (file.extension() != ".users" || path == except) continue;
         auto const gate = acquire_lock(lock_path(path), IfHeld::give_up);
         if (!gate || !*gate) continue;
-        if (auto const users = open_lock(users_path(path))) remove_if_unused(path, *users);
+        auto const users = open_lock(users_path(path));
+        if (!users) continue;
+        remove_if_unused(path, *users);
+        has_removed = has_removed || !path_exists(path);
+    }
+    return has_removed;
+}
+
+/// Removes what killed runs have left in directories with a suffix. Leaves directories alone that have other
+/// files, or that other users could have made.
+void remove_left_behind_with_suffix(fs::path const& base, fs::path const& except) {
+    auto const prefix = own_directory_name() + "-";
+    auto const names = list_directory(base);
+    if (!names) return;
+    for (auto const& name : *names) {
+        auto const directory = base / name;
+        if (!name.starts_with(prefix) || directory == except.parent_path() || !is_own_directory(directory))
+            continue;
+        if (remove_left_behind(directory, except)) ::rmdir(directory.c_str());  // fails if it has other files
     }
 }
 
@@ -142,6 +171,7 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
     ::flock(users.get(), LOCK_SH);
     if (first || !path_exists(path / ready_name)) {
         remove_left_behind(parent, path);
+        remove_left_behind_with_suffix(base, path);
         DET_TRY(remove_tree(path));
         DET_TRY(make_directory(path, 0700));
         DET_TRY(prepare(path));

@@ -30,7 +30,8 @@ public:
     /// \param key names the run.
     /// \param prepare called by the first process, and by the next one if the first has not completed it.
     /// \param local_suffix random, the same for all processes of the run, or empty: if another user has taken
-    ///     the name det-UID, uses det-UID-<local_suffix> instead, which the last process removes.
+    ///     the name det-UID, uses det-UID-<local_suffix> instead, which the last process removes. What killed
+    ///     runs have left in such directories, the first process of the next run removes.
     /// \param on_leave called by the last process, unless it is killed, before the directory is removed.
     static Result<NodeDirectory> enter(std::filesystem::path const& base, std::string const& key,
                                        Prepare const& prepare, Leave on_leave = {},
