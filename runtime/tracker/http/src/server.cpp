@@ -1,4 +1,5 @@
 #include <det/foundation/start_thread.hpp>
+#include <det/liveness/acceptor.hpp>
 #include <det/tracker/http/server.hpp>
 
 #include <atomic>
@@ -6,8 +7,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <map>
 #include <mutex>
-#include <set>
 #include <sys/socket.h>
 
 #include "connection.hpp"
@@ -80,6 +82,8 @@ Response call(Handler const& handler, Request const& request) {
     }
 }
 
+using ConnectionId = liveness::PendingConnections::Id;
+
 class AsioServer final : public Server {
 public:
     AsioServer(ServerSettings settings, RouteTable routes)
@@ -105,11 +109,12 @@ public:
         if (!thread_.joinable()) return;
         workers_.stop();
         asio::post(loop_->io, [this] {
-            for (auto const& connection : std::set(connections_)) connection->close();
+            for (auto const& [id, connection] : std::map(connections_)) connection->close();
             loop_->io.stop();
         });
         thread_.join();
         listeners_.clear();
+        pending_timer_.reset();
         socket_file_.reset();
         loop_.reset();
     }
@@ -130,17 +135,26 @@ private:
                                    });
     }
 
+    void accept_later(Listener& listener, SteadyClock::time_point when) {
+        listener.retry.expires_at(when);
+        listener.retry.async_wait([this, &listener](boost::system::error_code problem) {
+            if (!problem) accept_all(listener);
+        });
+    }
+
     void accept_all(Listener& listener) {
         for (;;) {
+            auto const now = SteadyClock::now();
+            if (listener.kind == Peer::Kind::tcp && !pending_.may_accept(now)) {
+                constexpr std::chrono::milliseconds shortest_rest{1};
+                return accept_later(listener, std::max(pending_.next_change(), now + shortest_rest));
+            }
             UniqueFd fd(
                 ::accept4(listener.socket.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
             if (fd) {
                 serve(std::move(fd), listener.kind);
             } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-                listener.retry.expires_after(std::chrono::seconds(1));
-                return listener.retry.async_wait([this, &listener](boost::system::error_code problem) {
-                    if (!problem) wait_for_connection(listener);
-                });
+                return accept_later(listener, now + std::chrono::seconds(1));
             } else if (errno != ECONNABORTED && errno != EINTR) {
                 return wait_for_connection(listener);
             }
@@ -148,31 +162,69 @@ private:
     }
 
     void serve(UniqueFd fd, Peer::Kind kind) {
-        if (connections_.size() >= settings_.limits.connections) {
+        Peer peer{kind, {}};
+        if (kind == Peer::Kind::unix_socket)
+            peer.uid = settings_.peer_uid ? settings_.peer_uid(fd.get()) : peer_uid_of(fd.get());
+        // Over TCP the owner is recognised by a request, over a unix socket now.
+        bool const is_pending = peer.uid != settings_.access.owner;
+        if (!is_pending && connections_.size() - pending_.size() >= settings_.limits.connections) {
             constexpr std::string_view refusal =
                 "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
             (void)!::send(fd.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             return;
         }
-        Peer peer{kind, {}};
-        if (kind == Peer::Kind::unix_socket)
-            peer.uid = settings_.peer_uid ? settings_.peer_uid(fd.get()) : peer_uid_of(fd.get());
+        auto const id = next_id_++;
+        if (is_pending) add_pending(id, fd, peer);
         ConnectionEvents events;
-        events.on_request = [this, peer](auto const& connection, RawRequest request, std::uint64_t number,
-                                         std::shared_ptr<std::atomic<bool>> is_gone) {
-            answer(connection, std::move(request), peer, number, std::move(is_gone));
+        events.on_request = [this, peer, id](auto const& connection, RawRequest request, std::uint64_t number,
+                                             std::shared_ptr<std::atomic<bool>> is_gone) {
+            answer(connection, std::move(request), peer, id, number, std::move(is_gone));
         };
         events.on_begin = [this] { count_request(); };
-        events.on_end = [this] { count_response(); };
-        events.on_close = [this](auto const& connection) { connections_.erase(connection); };
+        events.on_end = [this, id] {
+            pending_.restart_time(id, SteadyClock::now());
+            count_response();
+        };
+        events.on_close = [this, id](auto const&) {
+            pending_.remove_failed(id);
+            connections_.erase(id);
+        };
         auto const connection =
             make_connection(loop_->io, std::move(fd), kind, settings_.limits, std::move(events));
-        connections_.insert(connection);
+        connections_[id] = connection;
         connection->start();
+        if (is_pending) close_pending();
+    }
+
+    /// Connections that the owner's processes have made come before those of other users of this host.
+    void add_pending(ConnectionId id, UniqueFd const& fd, Peer const& peer) {
+        auto source = peer.uid ? liveness::PeerSource{fmt::format("user {}", *peer.uid)}
+                               : liveness::source_of_connection(fd.get());
+        pending_.add(id, std::move(source.source),
+                     source.is_same_user ? liveness::PendingConnections::Origin::node
+                                         : liveness::PendingConnections::Origin::stranger,
+                     SteadyClock::now());
+    }
+
+    /// Closes the connections without a request of the owner that are too many or too old.
+    void close_pending() {
+        auto const close = [this](ConnectionId id) {
+            auto const connection = connections_.at(id);
+            connection->close();
+        };
+        auto const now = SteadyClock::now();
+        while (auto const overdue = pending_.find_overdue(now)) close(*overdue);
+        while (auto const excess = pending_.find_excess(now)) close(*excess);
+        if (pending_.size() == 0) return;
+        pending_timer_->expires_at(pending_.next_change());
+        pending_timer_->async_wait([this](boost::system::error_code problem) {
+            if (!problem) close_pending();
+        });
     }
 
     void answer(std::shared_ptr<Connection> const& connection, RawRequest raw, Peer const& peer,
-                std::uint64_t number, std::shared_ptr<std::atomic<bool>> is_gone) {
+                ConnectionId id, std::uint64_t number, std::shared_ptr<std::atomic<bool>> is_gone) {
+        if (is_owner(raw, peer, settings_.access)) pending_.remove_authenticated(id);
         auto decision = route_request(std::move(raw), peer, settings_.access, routes_);
         if (auto* refusal = std::get_if<Response>(&decision))
             return connection->respond(number, std::move(*refusal));
@@ -207,7 +259,10 @@ private:
     SteadyClock::time_point last_use_ = SteadyClock::now();
     std::shared_ptr<Loop> loop_ = std::make_shared<Loop>();
     std::vector<std::unique_ptr<Listener>> listeners_;
-    std::set<std::shared_ptr<Connection>> connections_;
+    std::map<ConnectionId, std::shared_ptr<Connection>> connections_;
+    ConnectionId next_id_ = 0;
+    liveness::PendingConnections pending_{settings_.limits.pending, SteadyClock::now()};
+    std::optional<asio::steady_timer> pending_timer_{loop_->io};
     std::optional<SocketFile> socket_file_;
     std::uint16_t port_ = 0;
     ThreadPool workers_;

@@ -122,6 +122,23 @@ private:
     std::string received_;
 };
 
+UniqueFd call_tcp(std::uint16_t port) {
+    UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    BOOST_REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0);
+    return socket;
+}
+
+/// Whether the server closes the connection within 20 s.
+bool is_closed_by_server(UniqueFd const& socket) {
+    pollfd query{socket.get(), POLLIN, 0};
+    char byte = 0;
+    return ::poll(&query, 1, 20'000) == 1 && ::recv(socket.get(), &byte, 1, 0) <= 0;
+}
+
 std::string const get_hello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// How often the server's threads have gone to sleep, by name and thread id.
@@ -380,6 +397,29 @@ BOOST_AUTO_TEST_CASE(connections_are_limited) {
         answer = fourth.read_until("\r\n");
     }
     BOOST_TEST(contains(answer, " 200 "));
+}
+
+BOOST_AUTO_TEST_CASE(four_hundred_idle_tcp_connections_keep_the_owner_out_of_neither_socket) {
+    start();
+    std::vector<UniqueFd> idle;
+    for (int i = 0; i < 400; ++i) idle.push_back(call_tcp(server->port()));
+    auto const begin = SteadyClock::now();
+    BOOST_TEST(must(client()->get("/hello")) == "hello");
+    auto const by_tcp = Client::make(LoopbackEndpoint{server->port(), "secret"}, {5s, 5s, 1000});
+    BOOST_TEST(must(by_tcp->get("/hello")) == "hello");
+    BOOST_TEST((SteadyClock::now() - begin < 3s));
+}
+
+BOOST_AUTO_TEST_CASE(a_tcp_connection_without_the_token_ends_after_its_time_and_one_with_it_stays) {
+    settings.limits.pending.handshake = 1s;
+    start();
+    auto const silent = call_tcp(server->port());
+    auto const owner = Client::make(LoopbackEndpoint{server->port(), "secret"}, {5s, 5s, 1000});
+    BOOST_TEST(must(owner->get("/hello")) == "hello");
+    auto const begin = SteadyClock::now();
+    BOOST_TEST(is_closed_by_server(silent));
+    BOOST_TEST((SteadyClock::now() - begin > 500ms));
+    BOOST_TEST(must(owner->get("/hello")) == "hello");
 }
 
 BOOST_AUTO_TEST_CASE(a_deferred_request_is_answered_from_another_thread) {

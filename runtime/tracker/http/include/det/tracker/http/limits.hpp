@@ -1,4 +1,6 @@
 #pragma once
+#include <det/liveness/pending_connections.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +11,9 @@ namespace det::tracker::http {
 struct Limits {
     std::uint32_t header_bytes = 8192;  // of the request line and all headers together
     std::uint64_t body_bytes = 65536;
-    std::size_t connections = 400;  // a browser opens up to six; below the usual limit of 1,024 open files
+    std::size_t connections = 400;  // of the owner; below the usual limit of 1,024 open files
+    /// TCP connections without a request of the owner yet. A browser opens up to six.
+    liveness::PendingLimits pending = {.connections = 96};
     std::chrono::milliseconds request_time = std::chrono::seconds(10);   // from its first byte to its last
     std::chrono::milliseconds idle_time = std::chrono::seconds(60);      // between requests of a connection
     std::chrono::milliseconds response_time = std::chrono::seconds(60);  // to take a response
