@@ -30,11 +30,18 @@ struct PageAddress {
         if (state.port == 0) return std::nullopt;
         return fmt::format("http://localhost:{}/#token={}", state.port, state.token);
     }
-    /// Forwards a port of another computer to the tracker's socket, which needs no token.
+    /// Forwards a port of another computer to the tracker's port, where the token is needed: each user of
+    /// that computer can connect to the forwarded port. The unix socket takes whatever comes through ssh for
+    /// the owner, so the command forwards to it only if the tracker has no port.
     std::string ssh_command() const {
-        return fmt::format("ssh -N -L {}:{} {}", laptop_port, paths.socket().string(), state.host);
+        auto const tracker =
+            state.port != 0 ? fmt::format("127.0.0.1:{}", state.port) : paths.socket().string();
+        return fmt::format("ssh -N -L 127.0.0.1:{}:{} {}", laptop_port, tracker, state.host);
     }
-    std::string on_laptop() const { return fmt::format("http://localhost:{}/", laptop_port); }
+    std::string on_laptop() const {
+        auto const page = fmt::format("http://localhost:{}/", laptop_port);
+        return state.port != 0 ? fmt::format("{}#token={}", page, state.token) : page;
+    }
 };
 
 /// Whether a browser that is started here shows its window to the user: not over ssh.
@@ -100,8 +107,11 @@ public:
         if (is_opened) DET_TRY(open_browser(address, *url, session.environment));
         if (!url) {
             session.say(
-                "The tracker runs without a port. For a browser on this host: 'det-tracker stop', then this "
-                "command again.");
+                "The tracker runs without a port: through this ssh command every user of the computer with "
+                "the "
+                "browser could read your experiments. 'det-tracker stop', then this command again, starts "
+                "one "
+                "with a port, which asks for a token.");
         }
         return ExitCode::done;
     }

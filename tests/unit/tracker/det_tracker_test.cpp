@@ -184,15 +184,20 @@ BOOST_AUTO_TEST_CASE(det_submit_web_starts_a_tracker_and_says_where_its_page_is)
                "http://localhost:" + std::to_string(state.port) + "/#token=" + state.token);
     BOOST_TEST(shown["socket"] == paths().socket().string());
     BOOST_TEST(shown["browser"] == false);
-    BOOST_TEST(shown["address_through_ssh"] == "http://localhost:9000/");
-    BOOST_TEST(shown["ssh"].get<std::string>().starts_with("ssh -N -L 9000:" + paths().socket().string()));
+    // Through the tracker's port, which asks for the token: other users can connect to the laptop's port.
+    BOOST_TEST(shown["address_through_ssh"] == "http://localhost:9000/#token=" + state.token);
+    BOOST_TEST(shown["ssh"] ==
+               "ssh -N -L 127.0.0.1:9000:127.0.0.1:" + std::to_string(state.port) + " " + state.host);
     BOOST_TEST(Json::parse(web({"--json"}).out)["address"] == shown["address"]);  // the same tracker
     BOOST_REQUIRE(run({"stop"}).exit_code == 0);
     BOOST_REQUIRE(run({"start"}).exit_code == 0);
     auto const without_port = web({});
     BOOST_TEST(without_port.exit_code == 0);
     BOOST_TEST(without_port.err.find("det-tracker stop") != std::string::npos, without_port.err);
-    BOOST_TEST(without_port.out.find("ssh -N -L 8080:") != std::string::npos, without_port.out);
+    BOOST_TEST(
+        without_port.out.find("ssh -N -L 127.0.0.1:8080:" + paths().socket().string()) != std::string::npos,
+        without_port.out);
+    BOOST_TEST(without_port.err.find("every user of the computer with the browser") != std::string::npos);
     BOOST_TEST(web({"--port", "65536"}).exit_code == 2);
 }
 
