@@ -14,7 +14,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WIRE_BYTES_PER_S = 1e9 / 8
 MIB = 1 << 20
 PAIRS = int(os.environ.get("DET_BENCH_PAIRS", "20"))
-TRANSPORT = os.environ.get("DET_BENCH_TRANSPORT", "tcp")
 ANSWER_TIMEOUT_S = 120
 KILLS = 100
 FAILURE_LIMIT_S = 3
@@ -70,9 +69,7 @@ def ours(nodes, directory):
     program = f"{BUILD}/tests/bench-internode-rank"
     subprocess.check_call([program, rendezvous])
     chief = address_of(nodes[0])
-    # Without this UCX would use shared memory between the namespaces.
-    return [["ip", "netns", "exec", node, "env", "UCX_TLS=tcp,self", "UCX_LOG_LEVEL=error", program, str(rank), str(len(nodes)), rendezvous, chief,
-             TRANSPORT, address_of(node)]
+    return [["ip", "netns", "exec", node, program, str(rank), str(len(nodes)), rendezvous, chief, address_of(node)]
             for rank, node in enumerate(nodes)]
 
 

@@ -1,9 +1,9 @@
 // bench-internode-rank FILE: creates the rendezvous file of the ranks.
-// bench-internode-rank RANK RANKS FILE CHIEF_ADDRESS ucx|tcp OWN_ADDRESS: one rank, on its own
-// node. The chief reads lines "BYTES ITERATIONS" from stdin. It answers each line with the seconds of one
-// allreduce: the mean over the iterations, and the maximum over the ranks. Before each iteration the ranks
-// write their input again and enter a barrier. After "BYTES 0" the ranks reduce until one is killed; then
-// each remaining rank prints when it had the error, in seconds of the steady clock.
+// bench-internode-rank RANK RANKS FILE CHIEF_ADDRESS OWN_ADDRESS: one rank, on its own node. The chief reads
+// lines "BYTES ITERATIONS" from stdin. It answers each line with the seconds of one allreduce: the mean over
+// the iterations, and the maximum over the ranks. Before each iteration the ranks write their input again and
+// enter a barrier. After "BYTES 0" the ranks reduce until one is killed; then each remaining rank prints when
+// it had the error, in seconds of the steady clock.
 #include <det/collectives/distributed_context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
@@ -11,7 +11,6 @@
 #include <det/protocol/rendezvous_file.hpp>
 #include <det/transport/tcp/tcp_transport.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
-#include <det/transport/ucx/ucx_transport.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -32,11 +31,8 @@ Result<DistributedContext> connect(Rank rank, int ranks, std::vector<std::string
     auto const& address = rest.at(3);
     DET_TRY_ASSIGN(auto bootstrap,
                    transport::open_tcp_bootstrap(rank, ranks, rendezvous, {.chief_address = address}));
-    DET_TRY_ASSIGN(auto transport,
-                   rest.at(4) == "ucx"
-                       ? transport::ucx::open_transport(std::move(bootstrap), {.local_ranks = ranks})
-                       : transport::tcp::open_transport(std::move(bootstrap),
-                                                        {.address = rest.at(5), .local_ranks = ranks}));
+    DET_TRY_ASSIGN(auto transport, transport::tcp::open_transport(
+                                       std::move(bootstrap), {.address = rest.at(4), .local_ranks = ranks}));
     return DistributedContext::make(std::move(transport), Topology{0, 1, rank.value, ranks});
 }
 
@@ -87,7 +83,7 @@ Status serve(DistributedContext& context) {
 
 Status run(std::vector<std::string> const& arguments) {
     if (arguments.size() == 1) return write_file(arguments[0], render_rendezvous_file({make_uuid()}));
-    if (arguments.size() != 6) return Error{codes::usage, "see the source for the arguments"};
+    if (arguments.size() != 5) return Error{codes::usage, "see the source for the arguments"};
     auto const rank = parse_integer<int>(arguments.at(0)), ranks = parse_integer<int>(arguments.at(1));
     if (!rank || !ranks) return Error{codes::usage, "RANK and RANKS are numbers"};
     DET_TRY_ASSIGN(auto context, connect({*rank}, *ranks, arguments));
