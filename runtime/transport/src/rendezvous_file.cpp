@@ -28,8 +28,8 @@ bool is_chief_alive(fs::path const& path) {
     auto const rendezvous = load_rendezvous_file(path);
     if (!rendezvous || !rendezvous->chief || !rendezvous->ranks) return false;
     auto const client =
-        FrameClient::join(*rendezvous->chief, {rendezvous->secret, "store", *rendezvous->ranks}, Rank{0},
-                          steady_clock::now() + 2s);
+        FrameClient::join_until(*rendezvous->chief, {rendezvous->secret, "store", *rendezvous->ranks},
+                                Rank{0}, steady_clock::now() + 2s);
     return !client && client.error().code == codes::name_taken;
 }
 
