@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(a_site_trusts_the_directory_of_a_project) {
     BOOST_TEST(contains(err, "trial{{trusted_ancestors}} --experiment"), err);
     write_site("trusted_ancestors: [relative, '/a:b']\n");
     BOOST_TEST(create(" --dry-run") == to_int(ExitCode::bad_file));
-    BOOST_TEST(contains(err, "trusted_ancestors.0 must be an absolute path"), err);
+    BOOST_TEST(contains(err, "trusted_ancestors[0] must be an absolute path"), err);
     BOOST_TEST(contains(err, "can't contain a colon"), err);
 }
 
