@@ -58,6 +58,31 @@ class DebuggedTrial(RunCase):
 
 
 class Trial(RunCase):
+    def test_a_report_above_16_mib_is_a_value_error_and_later_reports_are_written(self):
+        self.run_ranks(
+            """
+            with det.core.init(distributed=connect()) as context:
+                too_large = [0.12345678901234567] * 1_200_000
+                for report in (
+                    lambda: context.train.report_training_metrics(1, {"list": too_large}),
+                    lambda: context.train.report_validation_metrics(1, {"a" * 200 + str(i): i for i in range(100_000)}),
+                    lambda: context.train.set_metadata({"list": too_large}),
+                    lambda: context.train.set_status("x" * (16 << 20)),
+                ):
+                    try:
+                        report()
+                    except ValueError as problem:
+                        assert "at most 16777216 (16 MiB) are possible" in str(problem), problem
+                    else:
+                        raise AssertionError("accepted")
+                context.train.report_training_metrics(2, {f"name {i}": i for i in range(100_000)})
+                context.train.report_training_metrics(3, {"loss": 0.5})
+            """
+        )
+        metrics = self.records(kind="metrics")
+        self.assertEqual([len(record["metrics"]) for record in metrics], [100_000, 1])
+        self.assertEqual(metrics[1]["steps_completed"], 3)
+
     def test_the_chief_reports_into_the_journal(self):
         self.run_ranks(
             """

@@ -15,12 +15,17 @@
 #include "collective_peers.hpp"
 #include "connect.hpp"
 #include "context_data.hpp"
+#include "storage_timeout.hpp"
 #include "trial_files.hpp"
 
 namespace det::core {
 namespace {
 
 SystemClock system_clock;
+
+Clock& clock_of(ContextOptions const& options) {
+    return options.clock != nullptr ? *options.clock : system_clock;
+}
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
@@ -48,12 +53,16 @@ struct OpenedRun {
     std::optional<preemption::NoticePage> notice;
     std::unique_ptr<preemption::TermHandler> term_handler;
     std::unique_ptr<checkpoint::Store> store;
+    std::chrono::milliseconds storage_timeout{0};
 };
 
 Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& options, bool is_chief) {
     OpenedRun run;
+    DET_TRY_ASSIGN(run.storage_timeout, find_storage_timeout(options.environment));
     if (info && info->trial && is_chief) {
-        DET_TRY_ASSIGN(auto writer, journal::JournalWriter::open(RunLayout(info->run_path).chief_journal()));
+        DET_TRY_ASSIGN(auto writer, repeat_on_storage_error(clock_of(options), run.storage_timeout, [&] {
+                           return journal::JournalWriter::open(RunLayout(info->run_path).chief_journal());
+                       }));
         run.journal.emplace(std::move(writer));
     }
     if (info) {
@@ -72,8 +81,7 @@ Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& optio
 
 /// The data of a Context before set_run(), as outside of a run.
 ContextData make_context_data(collectives::DistributedContext distributed, ContextOptions const& options) {
-    Clock& clock = options.clock != nullptr ? *options.clock : system_clock;
-    ContextData data{clock,
+    ContextData data{clock_of(options),
                      std::nullopt,
                      std::move(distributed),
                      std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path),
@@ -108,9 +116,11 @@ std::optional<telemetry::EventFile> make_event_file(ContextData const& data) {
 void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     data.info = std::move(run.info);
     data.store = std::move(run.store);
+    data.storage_timeout = run.storage_timeout;
     if (run.journal) {
         telemetry::ReporterOptions reporting;
         reporting.warn = data.warn;
+        reporting.retry_timeout = data.storage_timeout;
         reporting.event_file = make_event_file(data);
         data.reporter =
             std::make_unique<telemetry::Reporter>(*std::move(run.journal), data.clock, std::move(reporting));
@@ -118,7 +128,7 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     if (data.in_experiment() && !data.distributed.is_chief()) {
         auto const rank = data.distributed.rank();
         data.rank_reports = std::make_unique<RankReports>(RunLayout(data.info->run_path).rank_journal(rank),
-                                                          rank, data.clock, data.warn);
+                                                          rank, data.clock, data.storage_timeout, data.warn);
     }
     if (run.notice) data.notice.emplace(*std::move(run.notice));
     data.term_handler = std::move(run.term_handler);

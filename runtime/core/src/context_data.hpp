@@ -28,6 +28,7 @@ struct ContextData {
     std::optional<std::chrono::steady_clock::time_point> job_end = {};  // if Slurm reports an end time
     std::function<void(std::string const& warning)> warn = {};
     std::unique_ptr<RankReports> rank_reports = nullptr;  // on other ranks, in an experiment
+    std::chrono::milliseconds storage_timeout{0};         // for which failing writes are repeated
 
     bool is_preempted = false;  // should_preempt() has returned true on this rank
     bool is_preemption_acknowledged = false;

@@ -52,7 +52,7 @@ Result<bool> Preempt::should_preempt(Acknowledge when) {
 Status Preempt::note_first_step() {
     has_begun_ = true;
     if (!data_.reporter) return Ok{};
-    return data_.reporter->append(FirstStep{data_.clock.now()});
+    return data_.reporter->report(encode_record(FirstStep{data_.clock.now()}));
 }
 
 Status Preempt::acknowledge() { return data_.acknowledge_preemption(); }

@@ -2,11 +2,19 @@
 
 #include <unistd.h>
 
+#include "storage_timeout.hpp"
+
 namespace det::core {
 
 RankReports::RankReports(std::filesystem::path journal, Rank rank, Clock& clock,
+                         std::chrono::milliseconds retry_timeout,
                          std::function<void(std::string const& warning)> warn)
-    : path_(std::move(journal)), rank_(rank), clock_(clock), warn_(std::move(warn)), owner_(::getpid()) {}
+    : path_(std::move(journal)),
+      rank_(rank),
+      clock_(clock),
+      retry_timeout_(retry_timeout),
+      warn_(std::move(warn)),
+      owner_(::getpid()) {}
 
 Result<telemetry::Reporter*> RankReports::require() {
     // The mutex may have been held at the time of the fork.
@@ -14,7 +22,8 @@ Result<telemetry::Reporter*> RankReports::require() {
     std::scoped_lock const lock(mutex_);
     if (error_) return *error_;
     if (!reporter_) {
-        auto journal = journal::JournalWriter::open(path_);
+        auto journal = repeat_on_storage_error(clock_, retry_timeout_,
+                                               [this] { return journal::JournalWriter::open(path_); });
         if (!journal) {
             error_ = std::move(journal).error();
             return *error_;
@@ -22,6 +31,7 @@ Result<telemetry::Reporter*> RankReports::require() {
         telemetry::ReporterOptions options;
         options.warn = warn_;
         options.rank = rank_;
+        options.retry_timeout = retry_timeout_;
         reporter_ = std::make_unique<telemetry::Reporter>(*std::move(journal), clock_, std::move(options));
     }
     return reporter_.get();

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/telemetry/reporter.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -16,7 +17,9 @@ class RankReports {
 public:
     /// \param journal the path of the rank's journal
     /// \param clock must outlive this object
+    /// \param retry_timeout as of telemetry::ReporterOptions
     RankReports(std::filesystem::path journal, Rank rank, Clock& clock,
+                std::chrono::milliseconds retry_timeout,
                 std::function<void(std::string const& warning)> warn);
 
     /// The reporter of this rank; nullptr in a forked child. Fails if the journal can't be made.
@@ -32,6 +35,7 @@ private:
     std::filesystem::path const path_;
     Rank const rank_;
     Clock& clock_;
+    std::chrono::milliseconds const retry_timeout_;
     std::function<void(std::string const& warning)> const warn_;
     pid_t const owner_;
     std::mutex mutex_;  // for the members below; the reporter itself is thread-safe

@@ -131,9 +131,8 @@ Status Searcher::report_progress(double length) {
         return Error{codes::misuse, fmt::format("the length {} is not between 0 and {}", length, whole)};
     }
     if (!data_.reporter) return Ok{};
-    data_.reporter->report(
+    return data_.reporter->report(
         encode_record(ProgressReported{data_.clock.now(), length / static_cast<double>(whole)}));
-    return Ok{};
 }
 
 Status Searcher::report_completed(double metric) {

@@ -46,8 +46,8 @@ Status Train::report_metrics(std::string_view group, std::uint64_t steps_complet
                              std::span<Metric const> metrics) {
     DET_TRY(check_report(group, steps_completed));
     DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
-    if (reporter != nullptr) reporter->report(data_.clock.now(), group, steps_completed, metrics);
-    return Ok{};
+    if (reporter == nullptr) return Ok{};
+    return reporter->report(data_.clock.now(), group, steps_completed, metrics);
 }
 
 Status Train::report_metrics(std::string group, std::uint64_t steps_completed, nlohmann::json metrics) {
@@ -58,9 +58,8 @@ Status Train::report_metrics(std::string group, std::uint64_t steps_completed, n
     name_non_finite(metrics);
     DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
     if (reporter == nullptr) return Ok{};
-    reporter->report(encode_record(MetricsReported{data_.clock.now(), std::move(group), steps_completed,
-                                                   std::move(metrics), data_.distributed.rank()}));
-    return Ok{};
+    return reporter->report(encode_record(MetricsReported{
+        data_.clock.now(), std::move(group), steps_completed, std::move(metrics), data_.distributed.rank()}));
 }
 
 Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_completed,
@@ -88,8 +87,7 @@ Result<std::vector<double>> Train::report_mean_metrics(std::string_view group, s
 }
 
 Status Train::report_record(Record const& record) {
-    if (data_.reporter) data_.reporter->report(encode_record(record));
-    return Ok{};
+    return data_.reporter ? data_.reporter->report(encode_record(record)) : Ok{};
 }
 
 Status Train::report_progress(double progress) {

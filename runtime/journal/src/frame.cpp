@@ -89,6 +89,13 @@ bool is_torn(std::string_view bytes) {
 
 }  // namespace
 
+Error too_large(std::string_view what, std::size_t size_bytes) {
+    return Error{codes::report_too_large,
+                 fmt::format("{} takes {} bytes in the journal, and at most {} ({} MiB) are possible", what,
+                             size_bytes, payload_limit_bytes, payload_limit_bytes >> 20),
+                 "report a summary, and write large data to a file"};
+}
+
 std::string render_header() {
     std::string header(magic);
     append_value(header, major_version);

@@ -61,11 +61,7 @@ Status JournalWriter::append(Record const& record, Durability durability) {
 }
 
 Status JournalWriter::append(EncodedRecord const& encoded, Durability durability) {
-    if (encoded.payload.size() > payload_limit_bytes) {
-        return Error{codes::bad_value,
-                     fmt::format("a record of {} bytes is too large for a journal (limit: {})",
-                                 encoded.payload.size(), payload_limit_bytes)};
-    }
+    if (encoded.payload.size() > payload_limit_bytes) return too_large("a record", encoded.payload.size());
     auto const frame = render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
     std::scoped_lock const lock(*mutex_);
     // An incomplete frame in the middle would hide all later records.

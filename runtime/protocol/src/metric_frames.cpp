@@ -3,11 +3,11 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
+#include <det/protocol/metric_schema_size.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cassert>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -22,7 +22,6 @@ constexpr std::array<std::string_view, 3> type_names{"real", "integer", "boolean
 // limits the memory if a program uses a new name in every report.
 constexpr std::size_t schema_limit = 4096;
 constexpr std::size_t values_target_bytes = 64 << 10;  // a frame of values is ended when it has this size
-[[maybe_unused]] constexpr std::size_t column_limit = 1 << 20;  // used in an assertion only
 
 std::string render_schema(std::uint32_t id, Rank rank, std::string_view group,
                           std::span<Metric const> metrics) {
@@ -48,6 +47,19 @@ Error damaged(std::string_view what) {
 
 std::string_view to_string(MetricType type) { return type_names.at(static_cast<std::size_t>(type)); }
 
+std::size_t schema_size_bytes_max(Rank rank, std::string_view group, std::span<Metric const> metrics,
+                                  std::size_t estimate_limit_bytes) {
+    constexpr std::size_t escape_size_bytes = 6;   // "\\u001f"
+    constexpr std::size_t column_size_bytes = 16;  // ["","boolean"],
+    constexpr std::size_t rest_size_bytes = 100;   // {"id":...,"group":"","columns":[],"rank":...}
+    auto text_size_bytes = group.size();
+    for (auto const& metric : metrics) text_size_bytes += metric.name.size();
+    auto const estimate =
+        text_size_bytes * escape_size_bytes + metrics.size() * column_size_bytes + rest_size_bytes;
+    if (estimate <= estimate_limit_bytes) return estimate;
+    return render_schema(schema_limit - 1, rank, group, metrics).size();
+}
+
 double MetricReportView::value(std::size_t column) const {
     return std::bit_cast<double>(read_value<std::uint64_t>(values, column * sizeof(double)));
 }
@@ -72,7 +84,6 @@ MetricsReported to_record(MetricReportView const& report) {
 
 void MetricFrameWriter::add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
                             std::span<Metric const> metrics) {
-    assert(metrics.size() <= column_limit);
     auto const id = require_schema(group, metrics);
     if (values_.empty()) {
         append_value(values_, time.microseconds);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace det::telemetry {
 namespace {
@@ -79,19 +80,19 @@ std::string render_summary(std::string_view group, std::span<Metric const> metri
 
 Result<EventFile> EventFile::create(std::filesystem::path const& path, UtcTime time,
                                     std::optional<std::uint64_t> resumed_from) {
-    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("create '{}'", path.string()), errno);
     EventFile events(path, std::move(file));
     auto version = begin_event(time, 0);
     append_bytes(version, event::file_version, "brain.Event:2");
-    append_record(events.buffer_, version);
+    append_record(events.added_, version);
     if (resumed_from) {
         std::string status;
         append_key(status, session_log_status, WireType::varint);
         append_varint(status, session_log_start);
         auto start = begin_event(time, *resumed_from + 1);
         append_bytes(start, event::session_log, status);
-        append_record(events.buffer_, start);
+        append_record(events.added_, start);
     }
     DET_TRY(events.flush());
     return events;
@@ -102,14 +103,20 @@ void EventFile::add(UtcTime time, std::string_view group, std::uint64_t steps_co
     if (metrics.empty()) return;
     auto message = begin_event(time, steps_completed);
     append_bytes(message, event::summary, render_summary(group, metrics));
-    append_record(buffer_, message);
+    append_record(added_, message);
 }
 
-Status EventFile::flush() {
-    if (buffer_.empty()) return Ok{};
-    auto const written = write_all(file_.get(), buffer_, path_.string());
-    buffer_.clear();  // after an error the file ends with an incomplete record, which readers ignore
-    return written;
+Status EventFile::write(std::string_view bytes) {
+    if (waiting_.empty() || waiting_.size() + bytes.size() <= waiting_limit_bytes) waiting_ += bytes;
+    if (waiting_.empty()) return Ok{};
+    if (may_be_incomplete_ && ::ftruncate(file_.get(), size_bytes_) != 0)
+        return os_error(fmt::format("cut '{}'", path_.string()), errno);
+    may_be_incomplete_ = true;
+    DET_TRY(write_all(file_.get(), waiting_, path_.string()));
+    may_be_incomplete_ = false;
+    size_bytes_ += static_cast<std::int64_t>(waiting_.size());
+    waiting_.clear();
+    return Ok{};
 }
 
 }  // namespace det::telemetry

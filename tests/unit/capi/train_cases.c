@@ -1,4 +1,5 @@
 /* Reports and preemption from C. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
@@ -59,6 +60,15 @@ const char* case_reports(void) {
         CHECK(det_train_report_numbers(context, "training", UINT64_MAX, names, values, 2) == DET_COULD_NOT);
         CHECK(det_train_report_timings(context, UINT64_MAX) == DET_COULD_NOT);
         CHECK(det_train_report_progress(context, 2) == DET_COULD_NOT);
+        const size_t size = ((size_t)16 << 20) + 20;
+        char* const large = malloc(size);
+        CHECK(large != NULL);
+        memset(large, 'x', size);
+        memcpy(large, "{\"text\":\"", 9);
+        memcpy(large + size - 3, "\"}", 3);
+        const int32_t status = det_train_report_training_metrics(context, 30, large);
+        free(large);
+        CHECK(status == DET_COULD_NOT && failed_with("report-too-large", "at most 16777216 (16 MiB)"));
     }
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);

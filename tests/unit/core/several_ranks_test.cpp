@@ -49,6 +49,7 @@ struct Fixture : RunFixture {
                          std::move(notice)};
         if (rank != 0) {
             data.rank_reports = std::make_unique<RankReports>(run.rank_journal({rank}), Rank{rank}, clock,
+                                                              std::chrono::milliseconds(0),
                                                               std::function<void(std::string const&)>());
         }
         return data;

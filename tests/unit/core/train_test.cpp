@@ -149,6 +149,26 @@ BOOST_AUTO_TEST_CASE(a_negative_number_of_batches_is_refused) {
     BOOST_TEST(last<MetricsReported>().steps_completed == static_cast<std::uint64_t>(INT64_MAX));
 }
 
+BOOST_AUTO_TEST_CASE(a_report_above_16_mib_is_refused_and_later_ones_are_written) {
+    auto& train = context.train();
+    std::vector<double> const list(1'200'000, 0.12345678901234567);
+    auto const large = must_fail(train.report_training_metrics(1, Json{{"list", list}}));
+    BOOST_TEST(large.code.name == "report-too-large");
+    BOOST_TEST(large.message.find("at most 16777216 (16 MiB) are possible") != std::string::npos);
+    std::string const text(std::size_t{16} << 20, 'x');
+    for (auto const& result :
+         {train.report_metrics_text("training", 1, to_line(Json{{"text", text}})), train.set_status(text),
+          train.report_alert({"title", text}), train.set_metadata(Json{{"text", text}})})
+        BOOST_TEST((must_fail(result).code.name == "report-too-large"));
+    Json names = Json::object();
+    for (int i = 0; i < 100'000; ++i) names["a name of 40 characters, number " + std::to_string(i)] = i;
+    must(train.report_training_metrics(2, names));
+    BOOST_TEST(last<MetricsReported>().metrics->size() == 100'000u);
+    must(train.report_training_metrics(3, Json{{"loss", 0.5}}));
+    BOOST_TEST(last<MetricsReported>().steps_completed == 3u);
+    BOOST_TEST(records().size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(progress_is_from_0_to_1) {
     for (double const progress : {0.0, 0.5, 1.0}) {
         must(context.train().report_progress(progress));

@@ -409,8 +409,11 @@ DET_API void det_preempt_wrap_handler_of_child(void);
  * and checkpoints take the value of the lowest rank that has reported a metric for a step; a search is
  * decided by the chief's reports. The other reports are for the chief only ("misuse" on other ranks), unless
  * their comment says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress,
- * status and alerts are queued for a thread that writes them, unless one is larger than 1 MiB; the other
- * reports wait for write(2).
+ * status and alerts are queued for a thread that writes them; the other reports wait for write(2). A report
+ * that takes more than 16 MiB in the journal is refused: "report-too-large". While the shared file system
+ * can't be written (disk full, quota, error, or no answer), reports wait in memory, 8 MiB of them and one report
+ * more. Then further ones are dropped, which is a warning once, and their number is written to the journal.
+ * Calls that write or flush repeat a write that fails for DET_STORAGE_TIMEOUT_S seconds (300).
  *
  * \param steps_completed batches since the beginning of the trial
  * \param metrics a JSON object: names to values */

@@ -29,6 +29,10 @@ class LibraryError(RuntimeError):
         self.status = status
 
 
+class ReportTooLargeError(LibraryError, ValueError):
+    """A report or the metadata takes more than 16 MiB in the journal. Nothing of it is written."""
+
+
 class ContextOptions(Structure):
     """det_context_options"""
 
@@ -161,9 +165,9 @@ class Library:
             raise self.last_error(status)
 
     def last_error(self, status: int) -> LibraryError:
-        return LibraryError(
-            self.det_error_code().decode(), _text(self.det_error_message()), _text(self.det_error_hint()), status
-        )
+        code = self.det_error_code().decode()
+        kind = ReportTooLargeError if code == "report-too-large" else LibraryError
+        return kind(code, _text(self.det_error_message()), _text(self.det_error_hint()), status)
 
     def take_strings(self, strings: int) -> List[bytes]:
         """Copies a list of byte strings and frees it."""

@@ -50,7 +50,8 @@ class TrainContext:
             batch_metrics: metrics of each batch
 
         Raises:
-            ValueError: steps_completed is no number from 0 to 2**63 - 1
+            ValueError: steps_completed is no number from 0 to 2**63 - 1, or the report takes more than 16 MiB in the
+                journal
         """
         steps_completed = check_steps(steps_completed)
         self._log("report_training_metrics(steps_completed=%s, metrics=%s)", steps_completed, metrics)
@@ -146,7 +147,11 @@ class TrainContext:
 
     def set_metadata(self, metadata: Dict[str, Any]) -> Dict[str, Any]:
         """Replaces the metadata of the trial, a map that later runs of the trial get by get_metadata(). Only
-        the chief's call writes it. Returns the map as JSON holds it."""
+        the chief's call writes it. Returns the map as JSON holds it.
+
+        Raises:
+            ValueError: the map takes more than 16 MiB
+        """
         text = encode(metadata)
         if self._is_on_cluster and self._is_chief:
             self._distributed._handle().set_metadata(text)

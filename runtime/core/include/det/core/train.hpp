@@ -34,9 +34,11 @@ struct Alert {
 /// for the chief: on other ranks they fail with codes::misuse, except report_timings() and flush(). Outside
 /// of an experiment reports are discarded. Not collective, except report_mean_metrics(), which one thread at
 /// a time may call; several threads may make the other calls. Reports of metrics, progress, status and alerts
-/// are put into a queue, and do not wait for a disk unless one is larger than 1 MiB. A thread writes the
-/// queue to the journal every 50 ms. The record of a checkpoint is written after all reports that the chief
-/// made before it. report_early_exit() and set_metadata() wait for write(2).
+/// are put into a queue, and do not wait for a disk. A thread writes the queue to the journal every 50 ms.
+/// The record of a checkpoint is written after all reports that the chief made before it.
+/// report_early_exit(), set_metadata() and flush() wait for write(2), and repeat one that fails for
+/// DET_STORAGE_TIMEOUT_S seconds (300). A report that takes more than 16 MiB in the journal is
+/// codes::report_too_large, in every call.
 class Train {
 public:
     explicit Train(ContextData& data) : data_(data) {}

@@ -5,6 +5,13 @@
 #include <string>
 #include <string_view>
 
+namespace det::codes {
+
+/// A record is larger than the largest frame of a journal. Writing it again can't succeed.
+inline constexpr ErrorCode report_too_large{"report-too-large", ExitCode::could_not};
+
+}  // namespace det::codes
+
 namespace det::journal {
 
 // Encoding and decoding of the journal format: a header and a sequence of frames (FORMAT.md). Pure functions.
@@ -12,6 +19,10 @@ namespace det::journal {
 inline constexpr std::size_t header_size_bytes = 16;
 inline constexpr std::size_t frame_head_size_bytes = 12;
 inline constexpr std::size_t payload_limit_bytes = std::size_t{16} << 20;
+
+/// The error of a payload that is larger than payload_limit_bytes.
+/// \param what "a report", "a record of type 4"
+Error too_large(std::string_view what, std::size_t size_bytes);
 
 std::string render_header();
 std::string render_frame(std::uint16_t type, std::string_view payload);

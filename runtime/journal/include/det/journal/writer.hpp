@@ -25,7 +25,7 @@ public:
 
     /// Appends a record. If the write fails, the journal is truncated to the last complete record; if that
     /// fails too, as on a file system that has become read-only, the next call truncates it first.
-    /// codes::bad_value if the payload is larger than payload_limit_bytes.
+    /// codes::report_too_large if the payload is larger than payload_limit_bytes.
     Status append(Record const& record, Durability durability = Durability::process_crash);
     Status append(EncodedRecord const& record, Durability durability = Durability::process_crash);
     /// Makes all records survive a power loss.
