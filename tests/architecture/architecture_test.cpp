@@ -24,6 +24,7 @@ struct OnlyThere {
 
 Folders const mains{"submitter/cli/main.cpp",
                     "runtime/launch/det-launch/main.cpp",
+                    "runtime/launch/det-batch/main.cpp",
                     "runtime/launch/launchers/det-rsh/main.cpp",
                     "runtime/launch/wrap_rank/src/main.cpp",
                     "runtime/measure/src/main.cpp",

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_pause_frees_the_nodes_and_activate_resumes_at_the_saved_s
     wait_for_state(id, "CANCELED");
 }
 
-BOOST_AUTO_TEST_CASE(a_trial_survives_the_death_of_each_process_or_reports_that_it_was_interrupted) {
+BOOST_AUTO_TEST_CASE(a_trial_survives_the_death_of_each_process_of_its_job) {
     auto const id = create(std::string(endless) + "--config max_restarts=9");
     wait_for_run(id, 0);
     kill_hard("digits digits.csv");
@@ -73,13 +73,31 @@ BOOST_AUTO_TEST_CASE(a_trial_survives_the_death_of_each_process_or_reports_that_
     wait_for_run(id, 3);
     BOOST_TEST(trial(id).at("runs").at(2).at("cause") == "failed");
     kill_hard("[^ ]*/det-launch trial");
+    wait_for_run(id, 4);
+    auto const resumed = trial(id);
+    BOOST_TEST(resumed.at("runs").at(3).at("cause") == "interrupted");
+    BOOST_TEST(resumed.at("runs").at(3).at("message") == "its supervisor was killed and started again");
+    BOOST_TEST(resumed.at("runs").at(4).at("steps_completed") > 0);
+    BOOST_TEST(resumed.at("runs").at(4).at("job") == resumed.at("runs").at(3).at("job"));
+    auto const life = root() / fmt::format("experiments/{}/trials/0/runs/4/life", id);
+    auto const started = nlohmann::json::parse(shell(fmt::format("det dump {} | head -n 1", life.string())));
+    BOOST_TEST(started.at("restarts") == 3, started.dump());  // the failures before
+    BOOST_TEST(shell("squeue --steps --noheader | grep -cv -e batch -e extern") == "1");
+    // det-batch starts the supervisor again once. The second time the job ends like the supervisor.
+    kill_hard("[^ ]*/det-launch trial");
     wait_for_state(id, "INTERRUPTED");
     wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "its job is gone");
     shell(fmt::format("det experiment activate {}", id));
-    wait_for_run(id, 4);
-    auto const resumed = trial(id).at("runs");
-    BOOST_TEST(resumed.at(4).at("steps_completed") > 0);
-    BOOST_TEST(resumed.at(4).at("job") != resumed.at(3).at("job"));
+    wait_for_run(id, 5);
+    BOOST_TEST(trial(id).at("runs").at(5).at("steps_completed") > 0);
+    BOOST_TEST(trial(id).at("runs").at(5).at("job") != resumed.at("runs").at(4).at("job"));
+    // If det-batch itself is killed, the supervisor and the job end with it.
+    kill_hard("[^ ]*/det-batch ");
+    wait_for_state(id, "INTERRUPTED");
+    wait_until([&] { return shell("squeue --noheader | wc -l") == "0"; }, 60s, "its job is gone");
+    BOOST_TEST(shell("pgrep --full --count '^[^ ]*/det-launch trial' || true") == "0");
+    shell(fmt::format("det experiment activate {}", id));
+    wait_for_run(id, 6);
     auto const batch =
         login("root", {"pkill", "--signal", "KILL", "--full", R"(^slurmstepd: \[[0-9]+\.batch\])"});
     BOOST_TEST(batch.exit_code == 0, batch.err);

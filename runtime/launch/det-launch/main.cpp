@@ -70,6 +70,8 @@ Result<int> trial(Arguments const& arguments) {
         environment.set(variables::trusted_ancestors, list);
     DET_TRY_ASSIGN(auto const batch_job,
                    supervisor::load_batch_job(options["--experiment"], *index, environment));
+    environment.unset(supervisor::batch_process_variable);
+    environment.unset(supervisor::supervisor_restarts_variable);
     // Slurm's SIGTERM may reach every process of the job. It must not end an scontrol that requeues the job.
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;

@@ -124,7 +124,7 @@ std::vector<std::string> missing_programs(std::string const& path) {
     wanted.emplace_back("bash");
     std::ranges::copy_if(wanted, std::back_inserter(missing),
                          [&](auto const& program) { return !is_in_path(program, path); });
-    for (auto const* own : {"det-wrap-rank", "det-rsh"}) {
+    for (auto const* own : {"det-batch", "det-wrap-rank", "det-rsh"}) {
         if (::access(sibling_program(own).c_str(), X_OK) != 0) missing.emplace_back(own);
     }
     return missing;

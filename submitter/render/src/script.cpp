@@ -97,6 +97,7 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
     Values const values{
         {"sbatch_options", sbatch_options(plan, input)},
         {"det_launch", quote_for_shell(input.det_launch.string())},
+        {"det_batch", quote_for_shell((input.det_launch.parent_path() / "det-batch").string())},
         {"trial", trial_of_task(input.array)},
         {"trusted_ancestors", trusted_ancestors(input.trusted_ancestors)},
         {"experiment_path", quote_for_shell(input.experiment_path.string())},

@@ -131,11 +131,12 @@ BOOST_AUTO_TEST_CASE(the_script_is_one_that_a_person_can_read) {
 BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
     auto const plan = must(plan_submission(with_slots(8), small_site()));
     TemporaryDirectory directory;
+    must(write_file(directory / "det-batch", "#!/bin/sh\nshift\nexec echo \"$@\"\n", 0755));
     for (std::string const evil : {"x\n#SBATCH --uid=0\ntouch PWNED", "$(touch PWNED)", "`touch PWNED`",
                                    "'; touch PWNED; '", "\r\ntouch PWNED", "a\"b", "{{det_launch}}"}) {
         auto input = input_named(evil);
         input.experiment_path = directory.path() / evil;
-        input.det_launch = "/bin/echo";
+        input.det_launch = directory / "det-launch";
         auto const script = must(render::render_script(job_template(), plan, input));
         must(write_file(directory / "script", script));
         SystemProcessRunner runner;

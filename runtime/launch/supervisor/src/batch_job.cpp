@@ -111,6 +111,9 @@ Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::ui
     batch_job.incarnation.restart_count = restarts ? parse_integer<std::uint32_t>(*restarts).value_or(0) : 0;
     batch_job.cluster = environment.find("SLURM_CLUSTER_NAME").value_or("");
     batch_job.partition = environment.find("SLURM_JOB_PARTITION").value_or("");
+    auto const batch_process = environment.find(batch_process_variable).value_or("");
+    batch_job.batch_process = parse_integer<pid_t>(batch_process).value_or(0);
+    batch_job.is_started_again = environment.find_non_empty(supervisor_restarts_variable).has_value();
     return batch_job;
 }
 

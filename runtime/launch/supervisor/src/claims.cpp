@@ -123,6 +123,26 @@ Result<std::vector<std::uint32_t>> Claims::find_own_claims() {
     return own;
 }
 
+/// The trials that this job has claimed.
+Result<std::vector<std::uint32_t>> Claims::load_own_claims() const {
+    DET_TRY_ASSIGN(auto const trials, list_trials());
+    std::vector<std::uint32_t> own;
+    for (auto const trial : trials) {
+        DET_TRY_ASSIGN(auto const claimant, load_claimant(batch_job_.experiment.trial(trial)));
+        if (claimant == batch_job_.job) own.push_back(trial);
+    }
+    return own;
+}
+
+Result<std::vector<std::uint32_t>> Claims::list_own() const {
+    if (batch_job_.spec.claims_trials()) return load_own_claims();
+    DET_TRY_ASSIGN(auto const replacements, load_replacements());
+    std::vector<std::uint32_t> own{batch_job_.first_trial};
+    while (auto const replacement = journal::find_replacement(replacements, own.back()))
+        own.push_back(*replacement);
+    return own;
+}
+
 std::string Claims::own_claim() const { return slurm::to_string(batch_job_.job) + "\n"; }
 
 Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t trial) {

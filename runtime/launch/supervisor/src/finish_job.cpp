@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
-#include <unistd.h>
 
+#include "batch_parent.hpp"
 #include "requeue_job.hpp"
 
 namespace det::launch::supervisor {
@@ -97,7 +97,7 @@ private:
             collect_garbage_if_done(batch_job_, context_);
             remove_old_logs(batch_job_, context_);
         }
-        if (::getppid() != end_.slurmstepd) {
+        if (find_batch_parent(batch_job_.batch_process) != end_.slurmstepd) {
             end_job("the slurmstepd of this script is gone: the job is ended from here");
         } else if (end_.is_preempted && all_trials_have_ended()) {
             end_job(

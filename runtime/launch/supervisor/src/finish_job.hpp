@@ -15,7 +15,7 @@ struct JobFacts {
     bool notice_received = false;     // Slurm has sent SIGTERM
     bool was_completing = false;      // the job was COMPLETING when Slurm was asked last
     bool is_preempted = false;        // Slurm preempts the job, or has requeued it
-    pid_t slurmstepd = 0;             // parent of this process at its start
+    pid_t slurmstepd = 0;             // find_batch_parent() at the start of this process
     std::chrono::seconds timeout{0};  // how long requests are repeated while slurmctld does not answer
 };
 

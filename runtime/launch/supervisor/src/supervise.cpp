@@ -33,9 +33,10 @@
 #include <fmt/format.h>
 #include <list>
 #include <poll.h>
-#include <unistd.h>
 
+#include "batch_parent.hpp"
 #include "finish_job.hpp"
+#include "lost_runs.hpp"
 #include "requeue_job.hpp"
 #include "retry_until.hpp"
 
@@ -71,6 +72,11 @@ public:
     }
 
     Result<int> run() {
+        if (batch_job_.is_started_again) {
+            if (auto const refused = take_over()) return *refused;
+            DET_TRY_ASSIGN(auto const own, claims_.list_own());
+            DET_TRY(end_lost_runs(batch_job_, context_, own));
+        }
         DET_TRY_ASSIGN(auto const permission, check_dependencies(batch_job_.spec));
         if (permission.refusal.empty() && !permission.waits_for.empty())
             return wait_in_queue(permission.waits_for);
@@ -96,6 +102,20 @@ public:
     }
 
 private:
+    /// Checks that the job still runs as it did when the first supervisor was killed. Slurm may have ended or
+    /// requeued it meanwhile.
+    /// \return the exit code if this supervisor must do nothing
+    std::optional<int> take_over() {
+        auto const snapshot = query_slurm(timeout());
+        if (!snapshot.answered) return to_int(codes::slurm_unreachable.exit);
+        auto const& job = snapshot.job;
+        if (job && job->state == slurm::JobState::running &&
+            lifecycle::is_same_incarnation(batch_job_.incarnation, *job))
+            return std::nullopt;
+        context_.log("the job has ended, or has been queued again: the supervisor ends");
+        return 1;
+    }
+
     /// Puts the job back into the queue for a minute, because an experiment or a trial for which it waits has
     /// not ended.
     int wait_in_queue(std::string const& what) {
@@ -325,7 +345,7 @@ private:
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
         HeartbeatMonitor::checks_until_silent;
     bool const has_search_ = search::is_asha(batch_job_.spec.searcher.name);
-    pid_t const slurmstepd_ = ::getppid();
+    pid_t const slurmstepd_ = find_batch_parent(batch_job_.batch_process);
     SignalReader signals_;
     Claims claims_;
     PortReservations ports_;

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
 
 namespace det::launch::supervisor {
 
@@ -24,6 +25,8 @@ struct BatchJob {
     std::int64_t memory_per_node_mib = 0;  // 0: Slurm does not manage memory
     std::string cluster;
     std::string partition;
+    pid_t batch_process = 0;        // of det-batch, the parent of this process; 0: the script has none
+    bool is_started_again = false;  // det-batch has started this supervisor, because the first one was killed
 
     int lanes() const { return static_cast<int>(spec.lanes); }
     /// Whether the trial's last run was recorded as the end of the trial.
@@ -39,6 +42,10 @@ struct BatchJob {
 /// checkpoints there; DET_TRUSTED_ANCESTORS names directories that the site excepts.
 Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                 Environment const& environment);
+
+/// Variables that det-batch sets. They are for the supervisor only.
+inline constexpr char batch_process_variable[] = "DET_BATCH_PID";
+inline constexpr char supervisor_restarts_variable[] = "DET_SUPERVISOR_RESTARTS";
 
 /// The processors of a node, as the kernel counts them.
 struct HostCpus {

@@ -15,12 +15,16 @@ namespace det::launch::supervisor {
 class Claims {
 public:
     explicit Claims(BatchJob const& batch_job)
-        : batch_job_(batch_job), may_have_earlier_claims_(batch_job.incarnation.restart_count > 0) {}
+        : batch_job_(batch_job),
+          may_have_earlier_claims_(batch_job.incarnation.restart_count > 0 || batch_job.is_started_again) {}
 
     /// Claims the next trial that no other task runs and that the user has not paused or cancelled. First
     /// come replacements of this task's trials and the trials that this task had claimed before it was
     /// requeued, then free trials, beginning with that of its array task. nullopt if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
+    /// The trials of this job that may have a run: those that it has claimed and that have not ended, or the
+    /// trial of its array task, and those that replace it. Claims nothing.
+    Result<std::vector<std::uint32_t>> list_own() const;
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
     /// This job runs it next. nullopt if the searcher replaces no trials, or if too many trials in a row have
     /// been replaced.
@@ -33,6 +37,7 @@ public:
 private:
     Result<std::optional<std::uint32_t>> claim_assigned();
     Result<std::optional<std::uint32_t>> claim_free();
+    Result<std::vector<std::uint32_t>> load_own_claims() const;
     Result<std::vector<std::uint32_t>> find_own_claims();
     Result<journal::Replacements> load_replacements() const;
     std::string own_claim() const;

@@ -1,0 +1,83 @@
+#include "lost_runs.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/list_numeric_names.hpp>
+#include <det/journal/reader.hpp>
+#include <det/journal/writer.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fmt/format.h>
+#include <optional>
+
+namespace det::launch::supervisor {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct LostRun {
+    RunId id;
+    RunLayout layout;
+};
+
+/// The newest run of the trial, if this incarnation of the job has started it and its end is not recorded.
+Result<std::optional<LostRun>> find_lost_run(BatchJob const& batch_job, std::uint32_t trial) {
+    auto const directory = batch_job.experiment.trial(trial);
+    DET_TRY_ASSIGN(auto const runs, list_numeric_names(directory.runs()));
+    if (runs.empty()) return std::optional<LostRun>();
+    auto const layout = directory.run(runs.back());
+    DET_TRY_ASSIGN(auto const life, journal::salvage_journal(layout.supervisor_journal()));
+    bool is_own = false, has_ended = false;
+    for (auto const& record : life.records) {
+        if (auto const* started = std::get_if<RunStarted>(&record)) {
+            is_own = started->job == slurm::to_string(batch_job.job) &&
+                     started->restart_count == batch_job.incarnation.restart_count &&
+                     started->batch_host == batch_job.incarnation.batch_host;
+        }
+        has_ended = has_ended || std::holds_alternative<RunEnded>(record);
+    }
+    if (!is_own || has_ended) return std::optional<LostRun>();
+    return std::optional(LostRun{{{batch_job.spec.id, trial}, runs.back()}, layout});
+}
+
+/// Whether a wrapper of the run has not ended, or was killed.
+bool has_heartbeats(LostRun const& run, BatchJob const& batch_job) {
+    for (int node = 0; node < batch_job.spec.shape.nodes; ++node) {
+        if (path_exists(run.layout.heartbeat(node))) return true;
+    }
+    return false;
+}
+
+Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorContext const& context) {
+    context.log(fmt::format("run {}: its supervisor was killed: its step is ended", to_string(run.id)));
+    auto const cancelled = context.slurm.cancel_step(batch_job.job, to_string(run.id));
+    std::string message = "its supervisor was killed and started again";
+    if (cancelled) {
+        // Slurm starts the next step when it has the resources of this one back. Wrappers that still end by
+        // themselves get a moment.
+        auto const give_up_at = context.clock.steady_now() + 5s;
+        while (has_heartbeats(run, batch_job) && context.clock.steady_now() < give_up_at)
+            context.clock.sleep_for(200ms);
+    } else {
+        // The next run then uses other files: tasks of this one may still write.
+        DET_TRY(write_file(run.layout.abandoned(), ""));
+        message += "; its step could not be cancelled: " + cancelled.error().message;
+    }
+    DET_TRY_ASSIGN(auto life, journal::JournalWriter::open(run.layout.supervisor_journal()));
+    return life.append(RunEnded{context.clock.now(), Cause::interrupted, NextAction::restart_in_place,
+                                128 + SIGKILL, message, ""},
+                       Durability::power_loss);
+}
+
+}  // namespace
+
+Status end_lost_runs(BatchJob const& batch_job, SupervisorContext const& context,
+                     std::vector<std::uint32_t> const& trials) {
+    for (auto const trial : trials) {
+        DET_TRY_ASSIGN(auto const run, find_lost_run(batch_job, trial));
+        if (run) DET_TRY(end_lost_run(*run, batch_job, context));
+    }
+    return Ok{};
+}
+
+}  // namespace det::launch::supervisor
