@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/load.hpp>
 #include <det/checkpoint/saver.hpp>
+#include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
@@ -77,7 +78,8 @@ Status files_without_a_manifest_are_no_checkpoint(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY_ASSIGN(auto const directory, store.create_directory(uuid));
     DET_TRY(write_file(directory / "weights.bin", "bytes"));
-    DET_TRY(store.put_files(uuid, {"weights.bin"}));
+    std::vector<CheckpointFile> files{{"weights.bin", 5, crc32c("bytes")}};
+    DET_TRY(store.put_files(uuid, files));
     DET_TRY(expect_absent(store, uuid));
     DET_TRY_ASSIGN(auto const listed, store.list());
     DET_TRY(expect(std::ranges::count(listed, uuid) == 1, "it is listed, so that it can be removed"));
@@ -111,8 +113,13 @@ Status removing_a_checkpoint_does_not_affect_others(Store& store) {
 Status single_files_of_a_checkpoint_can_be_removed(Store& store) {
     auto const uuid = make_uuid();
     DET_TRY(write(store, uuid, {{"a", "1"}, {"b/c", "2"}}));
-    DET_TRY(store.remove_files(uuid, {"b/c", "never there"}));
+    std::string sum;
+    DET_TRY(store.remove_files(uuid, {"b/c", "never there"}, [&](auto const& changed) {
+        sum = changed;
+        return Status(Ok{});
+    }));
     DET_TRY_ASSIGN(auto const whole, store.fetch_and_verify(uuid));
+    DET_TRY(expect(whole.manifest.sha256 == sum, "the SHA-256 of the new manifest"));
     DET_TRY(expect(whole.manifest.files.size() == 2, "a, and metadata.json"));
     DET_TRY_ASSIGN(auto const left, read_file(whole.directory / "a"));
     return expect(left == "1" && store.address_of(uuid).ends_with("/" + uuid), "the file that stays");

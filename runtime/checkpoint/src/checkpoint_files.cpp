@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "checkpoint_owner.hpp"
 #include "host_memory.hpp"
 #include "thread_pool.hpp"
 
@@ -55,6 +56,7 @@ Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string c
 Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::string const& relative) {
     UniqueFd const file(::open((root / relative).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) return os_error(fmt::format("read '{}'", (root / relative).string()), errno);
+    DET_TRY(keep_from_others(file.get(), (root / relative).string()));
     if (::fsync(file.get()) != 0)
         return os_error(fmt::format("sync '{}'", (root / relative).string()), errno);
     return sum_file(root, relative);
@@ -133,7 +135,7 @@ Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifes
     auto const published = [&]() -> Status {
         DET_TRY_ASSIGN(auto const directory, store.create_directory(manifest.uuid));
         DET_TRY_ASSIGN(auto metadata, write_metadata(directory, *manifest.metadata));
-        DET_TRY(store.put_files(manifest.uuid, {metadata.path}));
+        DET_TRY(store.put_files(manifest.uuid, {&metadata, 1}));
         manifest.files.push_back(std::move(metadata));
         std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
         return store.publish(manifest, may_commit);

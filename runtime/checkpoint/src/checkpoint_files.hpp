@@ -13,7 +13,8 @@ namespace det::checkpoint {
 Result<CheckpointFile> sum_file(std::filesystem::path const& root, std::string const& relative,
                                 ReadFrom from = ReadFrom::disk);
 
-/// Syncs a file and then does the same as sum_file(). Fails for a symbolic link.
+/// Syncs a file and then does the same as sum_file(). Takes the permission to write away from others. Fails
+/// for a symbolic link.
 Result<CheckpointFile> sync_and_sum(std::filesystem::path const& root, std::string const& relative);
 
 /// Enough threads that one reads while the others verify.

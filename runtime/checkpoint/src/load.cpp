@@ -208,7 +208,7 @@ Result<CheckpointManifest> load_own(Store const& store, std::string const& uuid,
 }
 
 bool may_pass_over(Error const& error) {
-    return error.code == codes::checkpoint_damaged || error.code == codes::no_such_checkpoint;
+    return is_unusable(error) || error.code == codes::no_such_checkpoint;
 }
 
 std::string render_list(std::vector<std::string> const& list) { return to_line(Json(list)); }

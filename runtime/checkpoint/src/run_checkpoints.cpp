@@ -8,12 +8,11 @@
 namespace det::checkpoint {
 namespace {
 
-/// The manifest of a checkpoint; empty if there is none or it is damaged.
+/// The manifest of a checkpoint; empty if there is none or it must not be used.
 Result<std::optional<CheckpointManifest>> find_manifest(std::string const& uuid, Store const& store) {
     auto manifest = store.load_manifest(uuid);
     if (manifest) return std::optional(*std::move(manifest));
-    auto const& code = manifest.error().code;
-    if (code == codes::no_such_checkpoint || code == codes::checkpoint_damaged)
+    if (manifest.error().code == codes::no_such_checkpoint || is_unusable(manifest.error()))
         return std::optional<CheckpointManifest>();
     return std::move(manifest).error();
 }
@@ -36,8 +35,13 @@ Result<std::vector<CheckpointCommitted>> checkpoints_of_run(std::span<Record con
         DET_TRY_ASSIGN(auto manifest, find_manifest(uuid, store));
         if (!manifest) continue;
         auto resources = resources_of(*manifest);
-        checkpoints.push_back(
-            {begun.time, uuid, begun.steps_completed, std::move(resources), std::move(manifest->metadata)});
+        checkpoints.push_back({begun.time,
+                               uuid,
+                               begun.steps_completed,
+                               std::move(resources),
+                               std::move(manifest->metadata),
+                               {},
+                               manifest->sha256});
     }
     std::ranges::stable_sort(checkpoints, {}, &CheckpointCommitted::steps_completed);
     return checkpoints;
@@ -51,8 +55,13 @@ Result<std::vector<CheckpointCommitted>> stored_checkpoints_of_run(std::string c
         DET_TRY_ASSIGN(auto manifest, find_manifest(uuid, store));
         if (!manifest || manifest->run != run) continue;
         auto resources = resources_of(*manifest);
-        checkpoints.push_back({manifest->time, uuid, manifest->steps_completed, std::move(resources),
-                               std::move(manifest->metadata)});
+        checkpoints.push_back({manifest->time,
+                               uuid,
+                               manifest->steps_completed,
+                               std::move(resources),
+                               std::move(manifest->metadata),
+                               {},
+                               manifest->sha256});
     }
     std::ranges::stable_sort(checkpoints, {}, &CheckpointCommitted::steps_completed);
     return checkpoints;

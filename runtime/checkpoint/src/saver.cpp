@@ -206,7 +206,9 @@ private:
         }
         save.write = std::make_shared<ShardWrite>(
             [this, uuid = save.uuid] { return store_.create_directory(uuid); },
-            [this, uuid = save.uuid, file = shard.file] { return store_.put_files(uuid, {file}); },
+            [this, uuid = save.uuid](CheckpointFile& file) {
+                return store_.put_files(uuid, {&file, 1});
+            },
             shard.file, memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
         if (before.write) {
             save.write->share_if_equal(

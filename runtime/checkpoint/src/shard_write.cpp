@@ -10,9 +10,9 @@
 
 namespace det::checkpoint {
 
-ShardWrite::ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
-                       std::string name, std::byte const* bytes, std::uint64_t size_bytes,
-                       std::uint64_t block_size_bytes)
+ShardWrite::ShardWrite(std::function<Result<std::filesystem::path>()> open,
+                       std::function<Status(CheckpointFile&)> put, std::string name, std::byte const* bytes,
+                       std::uint64_t size_bytes, std::uint64_t block_size_bytes)
     : open_directory_(std::move(open)), put_(std::move(put)), bytes_(bytes) {
     file_.path = std::move(name);
     file_.size_bytes = size_bytes;
@@ -133,7 +133,7 @@ Status ShardWrite::move_to_final_name() {
     if (::rename((path.string() + ".tmp").c_str(), path.c_str()) != 0)
         return os_error(fmt::format("write '{}'", path.string()), errno);
     DET_TRY(sync_directory(directory_));
-    return put_();
+    return put_(file_);
 }
 
 void ShardWrite::fail(Error error) {

@@ -25,9 +25,9 @@ public:
     /// \param put called when the file is on the disk; not called for a file that is shared
     /// \param bytes must stay valid until is_done(); available bytes must not change until then. Must be
     ///     readable up to the end of the last page
-    ShardWrite(std::function<Result<std::filesystem::path>()> open, std::function<Status()> put,
-               std::string name, std::byte const* bytes, std::uint64_t size_bytes,
-               std::uint64_t block_size_bytes);
+    ShardWrite(std::function<Result<std::filesystem::path>()> open,
+               std::function<Status(CheckpointFile&)> put, std::string name, std::byte const* bytes,
+               std::uint64_t size_bytes, std::uint64_t block_size_bytes);
 
     /// The write of the same shard for the previous checkpoint.
     struct PreviousWrite {
@@ -78,7 +78,7 @@ private:
     void end();
 
     std::function<Result<std::filesystem::path>()> const open_directory_;
-    std::function<Status()> const put_;
+    std::function<Status(CheckpointFile&)> const put_;
     std::filesystem::path directory_;
     std::byte const* const bytes_;
     CheckpointFile file_;

@@ -162,17 +162,19 @@ public:
     Result<std::vector<CheckpointFile>> write(std::vector<std::string> const& paths) const {
         if (!is_in_place_ && upload_.directory) DET_TRY(copy_sources(*upload_.directory, paths, target_));
         std::vector<CheckpointFile> files;
-        std::vector<std::string> names;
         std::set<fs::path> directories;
         for (auto const& path : paths) {
             directories.insert((target_ / path).parent_path());
             if (path.ends_with('/')) continue;
             DET_TRY_ASSIGN(auto file, sync_and_sum(target_, path));
-            names.push_back(path);
             files.push_back(std::move(file));
         }
-        for (auto const& directory : directories) DET_TRY(sync_directory(directory));
-        DET_TRY(store_.put_files(uuid_, names));
+        for (auto const& directory : directories) {
+            // Ranks may share the checkpoint's own directory: publish() restricts it when all have written.
+            if (directory != target_) DET_TRY(keep_from_others(directory));
+            DET_TRY(sync_directory(directory));
+        }
+        DET_TRY(store_.put_files(uuid_, files));
         return files;
     }
 

@@ -4,8 +4,11 @@
 #include <det/foundation/uuid.hpp>
 
 #include <cerrno>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "checkpoint_owner.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -26,7 +29,7 @@ Result<fs::path> SharedFsStore::create_directory(std::string const& uuid) {
     return path_of(uuid);
 }
 
-Status SharedFsStore::put_files(std::string const&, std::vector<std::string> const&) { return Ok{}; }
+Status SharedFsStore::put_files(std::string const&, std::span<CheckpointFile>) { return Ok{}; }
 
 Result<bool> SharedFsStore::share_file(std::string const& from, std::string const& uuid,
                                        std::string const& path) {
@@ -35,24 +38,37 @@ Result<bool> SharedFsStore::share_file(std::string const& from, std::string cons
     return true;
 }
 
-Status SharedFsStore::publish(CheckpointManifest const& manifest, MayCommit const& may_commit) {
+Status SharedFsStore::write_manifest(CheckpointManifest const& manifest, std::string const& text,
+                                     MayCommit const& may_commit) {
     auto const directory = path_of(manifest.uuid);
     if (path_exists(directory / manifest_name)) return manifest_name_taken();
+    DET_TRY(keep_from_others(directory));
     DET_TRY(sync_directory(directory));
     DET_TRY(may_commit());
-    DET_TRY(replace_manifest(manifest));
+    DET_TRY(replace_manifest(manifest.uuid, text));
     return sync_directory(root_);
 }
 
-Result<CheckpointManifest> SharedFsStore::load_manifest(std::string const& uuid) const {
-    DET_TRY(check_uuid(uuid));
-    auto const text = read_file(path_of(uuid) / manifest_name, manifest_limit_bytes);
-    if (!text && text.error().code == codes::no_such_file) return absent(uuid, root_);
-    if (!text) return text.error();
-    return read_manifest(uuid, *text);
+Result<std::string> SharedFsStore::read_manifest_text(std::string const& uuid) const {
+    DET_TRY_ASSIGN(auto const directory, OwnedDirectory::open(path_of(uuid), uuid, trusted_owner(uuid)));
+    if (!directory) return absent(uuid, root_);
+    DET_TRY_ASSIGN(auto const text, directory->read_file(manifest_name, manifest_limit_bytes));
+    if (!text) return absent(uuid, root_);
+    return *text;
 }
 
-Result<fs::path> SharedFsStore::fetch(CheckpointManifest const& manifest, Selector const&) const {
+Status SharedFsStore::check_files(CheckpointManifest const& manifest, Selector const& selector) const {
+    auto const& uuid = manifest.uuid;
+    DET_TRY_ASSIGN(auto const directory, OwnedDirectory::open(path_of(uuid), uuid, trusted_owner(uuid)));
+    if (!directory) return absent(uuid, root_);
+    for (auto const& file : manifest.files) {
+        if (selector(file.path)) DET_TRY(directory->check(file));
+    }
+    return Ok{};
+}
+
+Result<fs::path> SharedFsStore::fetch(CheckpointManifest const& manifest, Selector const& selector) const {
+    DET_TRY(check_files(manifest, selector));
     return path_of(manifest.uuid);
 }
 
@@ -68,9 +84,8 @@ Status SharedFsStore::remove(std::string const& uuid) {
     return remove_tree(path_of(uuid));
 }
 
-Status SharedFsStore::replace_manifest(CheckpointManifest const& manifest) {
-    return write_file(path_of(manifest.uuid) / manifest_name, render_manifest(manifest), 0600,
-                      Durability::power_loss);
+Status SharedFsStore::replace_manifest(std::string const& uuid, std::string const& text) {
+    return write_file(path_of(uuid) / manifest_name, text, 0600, Durability::power_loss);
 }
 
 Status SharedFsStore::remove_file(std::string const& uuid, std::string const& path) {

@@ -2,6 +2,7 @@
 #include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/sha256.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "checkpoint_files.hpp"
+#include "checkpoint_owner.hpp"
 
 namespace det::checkpoint {
 namespace {
@@ -38,7 +40,14 @@ Status collect(fs::path const& root, std::string const& prefix, CheckpointManife
                 "write a copy of what the link points to"};
         }
     }
+    DET_TRY(keep_from_others(root / prefix));
     return sync_directory(root / prefix);
+}
+
+std::string sha256_of(std::string_view text) {
+    Sha256 sum;
+    sum.update(text);
+    return sum.finish();
 }
 
 /// Copies one file. Makes the missing directories of the target.
@@ -54,7 +63,48 @@ bool select_all(std::string const&) { return true; }
 
 }  // namespace
 
+bool is_unusable(Error const& error) {
+    return error.code == codes::checkpoint_damaged || error.code == codes::checkpoint_replaced ||
+           error.code == codes::checkpoint_not_yours;
+}
+
 Result<bool> Store::share_file(std::string const&, std::string const&, std::string const&) { return false; }
+
+Status Store::check_files(CheckpointManifest const&, Selector const&) const { return Ok{}; }
+
+Status Store::publish(CheckpointManifest& manifest, MayCommit const& may_commit) {
+    auto const text = render_manifest(manifest);
+    DET_TRY(write_manifest(manifest, text, may_commit));
+    manifest.sha256 = sha256_of(text);
+    return Ok{};
+}
+
+Result<CheckpointManifest> Store::load_manifest(std::string const& uuid) const {
+    DET_TRY(check_uuid(uuid));
+    auto const text = read_manifest_text(uuid);
+    // A checkpoint that a journal knows and that another user can change is one that he has put in its place.
+    if (!text && text.error().code == codes::checkpoint_not_yours) {
+        DET_TRY_ASSIGN(auto const recorded, recorded_sums(uuid, ""));
+        return recorded.empty() ? text.error() : replaced_error(uuid, text.error().message);
+    }
+    if (!text) return text.error();
+    DET_TRY_ASSIGN(auto manifest, read_manifest(uuid, *text));
+    manifest.sha256 = sha256_of(*text);
+    DET_TRY_ASSIGN(auto const recorded, recorded_sums(uuid, manifest.run));
+    if (recorded.empty() || std::ranges::find(recorded, manifest.sha256) != recorded.end()) return manifest;
+    return replaced_error(uuid, "its manifest has another SHA-256 than the journal of the run has recorded");
+}
+
+Result<std::vector<std::string>> Store::recorded_sums(std::string const& uuid, std::string const& run) const {
+    if (auto const found = expected_.find(uuid); found != expected_.end()) return std::vector{found->second};
+    if (!recorded_) return std::vector<std::string>();
+    return recorded_(uuid, run);
+}
+
+std::optional<uid_t> Store::trusted_owner(std::string const& uuid) const {
+    auto const found = trusted_owners_.find(uuid);
+    return found == trusted_owners_.end() ? std::nullopt : std::optional(found->second);
+}
 
 Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
     DET_TRY_ASSIGN(auto const directory, create_directory(description.uuid));
@@ -68,9 +118,7 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
                                 {},
                                 description.metadata};
     DET_TRY(collect(directory, "", manifest));
-    std::vector<std::string> paths;
-    for (auto const& file : manifest.files) paths.push_back(file.path);
-    DET_TRY(put_files(description.uuid, paths));
+    DET_TRY(put_files(description.uuid, manifest.files));
     DET_TRY(publish(manifest, may_commit));
     return manifest;
 }
@@ -113,7 +161,8 @@ Result<CheckpointManifest> Store::verify_on_disk(std::string const& uuid) const 
     return std::move(whole.manifest);
 }
 
-Status Store::remove_files(std::string const& uuid, std::vector<std::string> const& paths) {
+Status Store::remove_files(std::string const& uuid, std::vector<std::string> const& paths,
+                           OnChange const& on_change) {
     DET_TRY_ASSIGN(auto manifest, load_manifest(uuid));
     auto const is_removed = [&](std::string const& path) {
         return std::ranges::find(paths, path) != paths.end();
@@ -122,7 +171,9 @@ Status Store::remove_files(std::string const& uuid, std::vector<std::string> con
     std::erase_if(manifest.tensors, [&](auto const& tensor) {
         return std::ranges::any_of(tensor.slices, is_removed, &StoredSlice::file);
     });
-    DET_TRY(replace_manifest(manifest));
+    auto const text = render_manifest(manifest);
+    DET_TRY(on_change(sha256_of(text)));
+    DET_TRY(replace_manifest(uuid, text));
     for (auto const& path : paths) DET_TRY(remove_file(uuid, path));
     return Ok{};
 }

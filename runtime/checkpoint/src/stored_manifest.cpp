@@ -46,4 +46,19 @@ Error damaged_error(std::string const& uuid, std::string const& why) {
                  "go back to an older checkpoint of the trial"};
 }
 
+Error replaced_error(std::string const& uuid, std::string const& why) {
+    return {codes::checkpoint_replaced,
+            fmt::format("checkpoint {} is not the checkpoint that this run wrote: {}", uuid, why),
+            "do not load it, and see who can write into the checkpoint storage"};
+}
+
+Error not_yours_error(std::string const& uuid, std::string const& why, std::string const& owner) {
+    return {codes::checkpoint_not_yours, fmt::format("checkpoint {} is not yours: {}", uuid, why),
+            owner.empty()
+                ? "take the permission to write away from others, if the checkpoint is still what you saved"
+                : fmt::format("loading a checkpoint may run code in it: name its owner with "
+                              "--trust-owner {} if you trust him",
+                              owner)};
+}
+
 }  // namespace det::checkpoint

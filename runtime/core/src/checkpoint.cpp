@@ -1,9 +1,13 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/core/checkpoint.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/preemption/final_save.hpp>
+#include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/steps_completed.hpp>
+
+#include <fmt/format.h>
 
 #include "collective_peers.hpp"
 #include "context_data.hpp"
@@ -137,7 +141,7 @@ Status Checkpoint::report(CheckpointManifest const& manifest, Duration blocked) 
     return data_.reporter->append(
         CheckpointCommitted{data_.clock.now(), manifest.uuid, manifest.steps_completed,
                             resources_of(manifest), manifest.metadata,
-                            std::chrono::duration<double>(blocked).count()},
+                            std::chrono::duration<double>(blocked).count(), manifest.sha256},
         Durability::power_loss);
 }
 
@@ -161,28 +165,46 @@ std::optional<std::string> Checkpoint::latest() const {
 }
 
 Result<std::filesystem::path> Checkpoint::restore_path(std::string const& uuid) const {
-    DET_TRY_ASSIGN(auto whole, data_.store->fetch_and_verify(uuid));
-    return std::move(whole.directory);
+    auto whole = data_.store->fetch_and_verify(uuid);
+    if (!whole) return report_unusable(uuid, std::move(whole).error());
+    return std::move(whole->directory);
 }
 
 Result<std::optional<std::filesystem::path>> Checkpoint::find_directory(std::string const& uuid) const {
     std::optional<std::filesystem::path> directory;
     if (!data_.store->has_shared_directory()) return directory;
-    DET_TRY_ASSIGN(auto const manifest, data_.store->load_manifest(uuid));
-    DET_TRY_ASSIGN(directory, data_.store->fetch(manifest, [](std::string const&) { return true; }));
+    DET_TRY_ASSIGN(auto const manifest, load_manifest(uuid));
+    auto found = data_.store->fetch(manifest, [](std::string const&) { return true; });
+    if (!found) return report_unusable(uuid, std::move(found).error());
+    directory = *std::move(found);
     return directory;
 }
 
 Status Checkpoint::download(std::string const& uuid, std::filesystem::path const& directory,
                             checkpoint::Selector const& selector) const {
-    DET_TRY(data_.store->download(uuid, selector, directory));
+    auto downloaded = data_.store->download(uuid, selector, directory);
+    if (!downloaded) return report_unusable(uuid, std::move(downloaded).error());
     return Ok{};
 }
 
 Status Checkpoint::remove(std::string const& uuid) { return data_.store->remove(uuid); }
 
 Result<CheckpointManifest> Checkpoint::load_manifest(std::string const& uuid) const {
-    return data_.store->load_manifest(uuid);
+    auto manifest = data_.store->load_manifest(uuid);
+    if (!manifest) return report_unusable(uuid, std::move(manifest).error());
+    return manifest;
+}
+
+/// Tells the supervisor that a checkpoint must not be used, so that the next run continues from an older one
+/// if the program fails now. Returns the error.
+Error Checkpoint::report_unusable(std::string const& uuid, Error error) const {
+    if (!data_.in_experiment() || !checkpoint::is_unusable(error)) return error;
+    auto const path = RunLayout(data_.info->run_path).damaged_checkpoint(uuid);
+    auto const reported = write_new_file(path, error.message + "\n");
+    if (!reported && data_.warn)
+        data_.warn(fmt::format("the supervisor does not learn that checkpoint {} is damaged: {}", uuid,
+                               reported.error().message));
+    return error;
 }
 
 }  // namespace det::core

@@ -190,9 +190,25 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
         data_.distributed.is_chief() ? list_loadable(data_, latest()) : Result(std::vector<std::string>());
     DET_TRY(checkpoint::agree_on_status(tensors().peers,
                                         newest_first ? Status(Ok{}) : Status(newest_first.error())));
-    return checkpoint::load(
-        tensors().peers, *data_.store, *std::move(newest_first), state, on_damage,
+    auto loaded = checkpoint::load(
+        tensors().peers, *data_.store, *newest_first, state, on_damage,
         {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
+    if (data_.distributed.is_chief()) report_unusable(*newest_first, loaded);
+    return loaded;
+}
+
+/// Reports the checkpoints of a list that load() could not use.
+void Checkpoint::report_unusable(std::vector<std::string> const& newest_first,
+                                 Result<std::optional<checkpoint::Loaded>> const& loaded) const {
+    if (newest_first.empty()) return;
+    if (!loaded) {
+        static_cast<void>(report_unusable(newest_first.front(), loaded.error()));
+        return;
+    }
+    if (!*loaded) return;
+    auto const& passed_over = (*loaded)->passed_over;
+    for (std::size_t i = 0; i < passed_over.size(); ++i)
+        static_cast<void>(report_unusable(newest_first[i], passed_over[i]));
 }
 
 }  // namespace det::core

@@ -29,11 +29,20 @@ Clock& clock_of(ContextOptions const& options) {
 
 Result<std::unique_ptr<checkpoint::Store>> open_store(std::optional<Info> const& info,
                                                       ContextOptions const& options) {
-    if (!options.checkpoint_storage->empty())
-        return checkpoint::storage::open_store(*options.checkpoint_storage, options.environment);
-    if (info && info->spec) return checkpoint::storage::open_store(*info->spec, options.environment);
-    return std::unique_ptr<checkpoint::Store>(
-        std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
+    auto opened = [&]() -> Result<std::unique_ptr<checkpoint::Store>> {
+        if (!options.checkpoint_storage->empty())
+            return checkpoint::storage::open_store(*options.checkpoint_storage, options.environment);
+        if (info && info->spec) return checkpoint::storage::open_store(*info->spec, options.environment);
+        return std::unique_ptr<checkpoint::Store>(
+            std::make_unique<checkpoint::SharedFsStore>(options.checkpoint_path));
+    }();
+    if (!opened || !info || !info->spec) return opened;
+    checkpoint::storage::compare_with_journals(*info->spec, **opened);
+    // The supervisor has looked it up: the ranks of a large run need not all read the journals.
+    auto const& cluster = info->cluster;
+    if (cluster.latest_checkpoint && cluster.latest_checkpoint_sha256)
+        (*opened)->expect_sum(*cluster.latest_checkpoint, *cluster.latest_checkpoint_sha256);
+    return opened;
 }
 
 /// Converts SLURM_JOB_END_TIME to a time of the steady clock. Ignores an end time in the past, because then

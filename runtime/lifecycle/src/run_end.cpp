@@ -321,6 +321,18 @@ std::string describe_stuck_at_notices(RunFacts const& facts) {
                        facts.bad_ends_without_progress + 1);
 }
 
+/// Applies to a run that failed and whose ranks have found its checkpoint damaged. The next run continues
+/// from an older one. The number of such runs is limited by the number of checkpoints.
+std::optional<RunOutcome> if_checkpoint_damaged(RunFacts const& facts) {
+    bool const has_failed_itself =
+        facts.step_exit_code != 0 && facts.silent_host.empty() && !facts.hung_for && !facts.was_killed;
+    if (facts.damaged_checkpoint.empty() || !has_failed_itself) return std::nullopt;
+    return RunOutcome{Cause::checkpoint_damaged,
+                      can_restart_here(facts) ? NextAction::restart_in_place : NextAction::requeue,
+                      fmt::format("the trainer {}; {}; it starts again from an older checkpoint",
+                                  describe_exit(facts), facts.damaged_checkpoint)};
+}
+
 RunOutcome classify_by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty() && !facts.hung_for)
         return {Cause::finished, NextAction::stop, "the trainer finished"};
@@ -372,7 +384,7 @@ bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const&
 RunOutcome classify_run_end(RunFacts const& facts) {
     for (auto const classify :
          {if_superseded, if_canceled, if_invalid, if_stopped_by_search, if_search_is_over, if_done,
-          if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue}) {
+          if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue, if_checkpoint_damaged}) {
         if (auto outcome = classify(facts)) return *std::move(outcome);
     }
     return classify_by_exit_code(facts);

@@ -52,7 +52,15 @@ Json to_json(CheckpointFile const& file) {
         json["block_crc32c"] = join_hex32(file.block_crc32c);
     }
     if (!file.shared_with.empty()) json["shared_with"] = file.shared_with;
+    if (file.sha256_part_size_bytes != 0) {
+        json["sha256_part_size_bytes"] = file.sha256_part_size_bytes;
+        json["part_sha256"] = file.part_sha256;
+    }
     return json;
+}
+
+std::uint64_t count_parts(std::uint64_t size_bytes, std::uint64_t part_size_bytes) {
+    return size_bytes / part_size_bytes + (size_bytes % part_size_bytes != 0 ? 1 : 0);
 }
 
 CheckpointFile file_from(Json const& json) {
@@ -61,11 +69,16 @@ CheckpointFile file_from(Json const& json) {
     file.block_size_bytes = json.value("block_size_bytes", std::uint64_t{0});
     if (file.block_size_bytes != 0) {
         file.block_crc32c = split_hex32(json.at("block_crc32c").get_ref<std::string const&>());
-        auto const whole = file.size_bytes / file.block_size_bytes;
-        auto const blocks = whole + (file.size_bytes % file.block_size_bytes != 0 ? 1 : 0);
-        if (file.block_crc32c.size() != blocks) refuse("'" + file.path + "' has another number of blocks");
+        if (file.block_crc32c.size() != count_parts(file.size_bytes, file.block_size_bytes))
+            refuse("'" + file.path + "' has another number of blocks");
     }
     file.shared_with = json.value("shared_with", "");
+    file.sha256_part_size_bytes = json.value("sha256_part_size_bytes", std::uint64_t{0});
+    if (file.sha256_part_size_bytes != 0) {
+        file.part_sha256 = json.at("part_sha256").get<std::vector<std::string>>();
+        if (file.part_sha256.size() != count_parts(file.size_bytes, file.sha256_part_size_bytes))
+            refuse("'" + file.path + "' has another number of parts");
+    }
     return file;
 }
 

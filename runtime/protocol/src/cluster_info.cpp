@@ -39,7 +39,8 @@ std::string render_cluster_info(ClusterInfo const& info) {
                    {"task_type", info.task_type},
                    {"master_cert_name", nullptr},
                    {"master_cert_file", nullptr},
-                   {"latest_checkpoint", nullable(info.latest_checkpoint)}});
+                   {"latest_checkpoint", nullable(info.latest_checkpoint)},
+                   {"latest_checkpoint_sha256", nullable(info.latest_checkpoint_sha256)}});
 }
 
 Result<ClusterInfo> parse_cluster_info(std::string_view text) {
@@ -52,7 +53,8 @@ Result<ClusterInfo> parse_cluster_info(std::string_view text) {
                            json.at("allocation_id"),
                            json.at("session_token"),
                            json.at("task_type"),
-                           optional_text(json, "latest_checkpoint")};
+                           optional_text(json, "latest_checkpoint"),
+                           optional_text(json, "latest_checkpoint_sha256")};
     });
 }
 

@@ -137,6 +137,9 @@ Json to_json(ExperimentSpec const& spec) {
     if (spec.hang_timeout_s) body["hang_timeout_s"] = *spec.hang_timeout_s;
     if (spec.tensorboard) body["tensorboard"] = true;
     if (spec.source_checkpoint) body["source_checkpoint"] = *spec.source_checkpoint;
+    if (!spec.source_checkpoint_sha256.empty())
+        body["source_checkpoint_sha256"] = spec.source_checkpoint_sha256;
+    if (spec.source_checkpoint_owner) body["source_checkpoint_owner"] = *spec.source_checkpoint_owner;
     if (spec.notice_s) body["notice_s"] = *spec.notice_s;
     if (spec.container) body["container"] = container_to_json(*spec.container);
     if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
@@ -199,6 +202,9 @@ Result<ExperimentSpec> spec_from_json(Json const& body) {
         spec.tensorboard = body.value("tensorboard", false);
         if (auto const source = body.find("source_checkpoint"); source != body.end())
             spec.source_checkpoint = source->get<std::string>();
+        spec.source_checkpoint_sha256 = body.value("source_checkpoint_sha256", "");
+        if (auto const owner = body.find("source_checkpoint_owner"); owner != body.end())
+            spec.source_checkpoint_owner = owner->get<std::uint32_t>();
         spec.checkpoint_path = body.at("checkpoint_path");
         spec.config = body.at("config");
         spec.revisions = revisions_from(body.value("revisions", Json::array()));

@@ -10,7 +10,7 @@
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 14> cause_names{"finished",
+constexpr std::array<std::string_view, 15> cause_names{"finished",
                                                        "preempted",
                                                        "paused",
                                                        "canceled",
@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 14> cause_names{"finished",
                                                        "stopped-by-search",
                                                        "invalid-hyperparameters",
                                                        "hung",
+                                                       "checkpoint-damaged",
                                                        "unknown"};
 constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue",
                                                             "left-to-slurm", "requeue-held"};
@@ -119,6 +120,7 @@ Json checkpoint_to_json(Record const& record) {
               {"resources", r.resources},
               {"metadata", r.metadata}};
     if (r.blocked_s) json["blocked_s"] = *r.blocked_s;
+    if (!r.manifest_sha256.empty()) json["manifest_sha256"] = r.manifest_sha256;
     return json;
 }
 
@@ -126,6 +128,7 @@ Record checkpoint_from_json(Json const& json) {
     CheckpointCommitted committed{time_from(json), json.at("uuid"), json.at("steps_completed"),
                                   json.at("resources"), json.at("metadata")};
     if (json.contains("blocked_s")) committed.blocked_s = json.at("blocked_s").get<double>();
+    committed.manifest_sha256 = json.value("manifest_sha256", "");
     return committed;
 }
 

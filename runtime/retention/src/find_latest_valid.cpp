@@ -15,8 +15,8 @@ Result<std::optional<std::string>> find_latest_valid(std::span<KnownCheckpoint c
     for (auto const* checkpoint : newest_first) {
         auto const whole = store.verify_on_disk(checkpoint->uuid);
         if (whole) return std::optional(checkpoint->uuid);
-        bool const is_lost = whole.error().code == codes::checkpoint_damaged ||
-                             whole.error().code == codes::no_such_checkpoint;
+        bool const is_lost =
+            checkpoint::is_unusable(whole.error()) || whole.error().code == codes::no_such_checkpoint;
         if (!is_lost) return whole.error();
     }
     return std::optional<std::string>();

@@ -33,7 +33,7 @@ public:
         }
         auto const& code = manifest.error().code;
         if (code == codes::no_such_checkpoint) return Presence::none;
-        if (code != codes::checkpoint_damaged) {
+        if (!checkpoint::is_unusable(manifest.error())) {
             store_ = nullptr;
             failure_ = manifest.error();
         }

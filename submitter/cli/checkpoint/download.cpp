@@ -1,5 +1,6 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -13,12 +14,15 @@ class CheckpointDownload final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"uuid", &uuid_, "the checkpoint", Need::required},
-                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"}};
+                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"},
+                {"--trust-owner", &trusted_owner_, "another user who may own the checkpoint"}};
     }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
+        DET_TRY_ASSIGN(auto const owner, experiment::find_trusted_owner(trusted_owner_));
+        DET_TRY_ASSIGN(auto const checkpoint,
+                       experiment::find_checkpoint(root, uuid_, session.environment, owner));
         std::filesystem::path const target = output_.value_or("checkpoints/" + uuid_);
         DET_TRY(experiment::copy_checkpoint(*checkpoint.store, uuid_, target));
         session.answer(Json{{"uuid", uuid_}, {"path", std::filesystem::absolute(target).string()}},
@@ -28,7 +32,7 @@ public:
 
 private:
     std::string uuid_;
-    std::optional<std::string> output_;
+    std::optional<std::string> output_, trusted_owner_;
 };
 
 }  // namespace

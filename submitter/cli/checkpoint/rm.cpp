@@ -1,4 +1,5 @@
 #include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ public:
             return Error{codes::usage, "--glob is missing: it selects the files to remove",
                          "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
         }
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         std::size_t count = 0;
         for (auto const& checkpoint : found) count += matching(checkpoint).size();
@@ -31,7 +33,7 @@ public:
         auto answer = Json::array();
         for (auto& checkpoint : found) {
             auto const paths = matching(checkpoint);
-            DET_TRY(checkpoint.store->remove_files(checkpoint.manifest.uuid, paths));
+            DET_TRY(experiment::remove_files(root, checkpoint, paths, session));
             answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
         }
         session.print_confirmation(answer, fmt::format("Removed {} files", count));

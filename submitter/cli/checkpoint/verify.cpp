@@ -1,5 +1,6 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -13,14 +14,18 @@ namespace {
 
 class CheckpointVerify final : public Command {
 public:
-    std::vector<Option> options() override { return {{"uuids", &uuids_, "the checkpoints", Need::required}}; }
+    std::vector<Option> options() override {
+        return {{"uuids", &uuids_, "the checkpoints", Need::required},
+                {"--trust-owner", &trusted_owner_, "another user who may own the checkpoints"}};
+    }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const owner, experiment::find_trusted_owner(trusted_owner_));
         Diagnostics problems;
         auto answer = Json::array();
         for (auto const& uuid : uuids_) {
-            auto checked = verify(root, uuid, session.environment);
+            auto checked = verify(root, uuid, session.environment, owner);
             Json row{{"uuid", uuid}, {"is_whole", checked.has_value()}};
             if (checked) {
                 row["size_bytes"] = experiment::total_size(*checked);
@@ -38,8 +43,8 @@ public:
 
 private:
     static Result<CheckpointManifest> verify(RootLayout const& root, std::string const& uuid,
-                                             Environment const& environment) {
-        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid, environment));
+                                             Environment const& environment, std::optional<uid_t> owner) {
+        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid, environment, owner));
         return checkpoint.store->verify_on_disk(uuid);
     }
 
@@ -49,6 +54,7 @@ private:
     }
 
     std::vector<std::string> uuids_;
+    std::optional<std::string> trusted_owner_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <det/experiment/remote_submission.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submission_request.hpp>
+#include <det/experiment/trusted_owner.hpp>
 
 #include "command.hpp"
 #include "config/standard_input.hpp"
@@ -26,6 +27,7 @@ public:
             {"-p,--publish", &ports_, "no effect: ports of jobs are not published"},
             {"--project_id,--project-id", &project_, "no effect: there are no projects"},
             {"--when", &when_, "print when trials of several sizes would start, submit nothing"},
+            {"--trust-owner", &trusted_owner_, "another user who may own the source checkpoint"},
             {"--dry-run", &dry_run_, "print the batch script, submit nothing"},
             {"--host", &host_, "pack here, and submit on this login node by ssh"},
             {"--receive", &receives_,
@@ -43,6 +45,7 @@ public:
         DET_TRY(read_config_if_stdin(submission.sources, session));
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
+        DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
         if (receives_) DET_TRY(receive(submission, session));
         if (when_) return print_start_times(submission, session);
         return submit_experiment(submission, {dry_run_, follow_}, session);
@@ -75,6 +78,7 @@ private:
         std::vector<std::string> options;
         if (template_) options.push_back("--template=" + *template_);
         for (auto const& each : overrides_) options.push_back("--config=" + each);
+        if (trusted_owner_) options.push_back("--trust-owner=" + *trusted_owner_);
         auto const add = [&](bool is_set, char const* option) {
             if (is_set) options.emplace_back(option);
         };
@@ -97,7 +101,7 @@ private:
         return Ok{};
     }
 
-    std::optional<std::string> config_, context_, template_, project_, host_;
+    std::optional<std::string> config_, context_, template_, project_, host_, trusted_owner_;
     std::vector<std::string> includes_, overrides_, ports_;
     bool paused_ = false;
     bool follow_ = false;

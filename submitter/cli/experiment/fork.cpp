@@ -1,6 +1,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submission_request.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ public:
         return {{"id", &id_, "the experiment", Need::required},
                 {"--config", &overrides_, "key=value, over its configuration"},
                 {"--paused", &paused_, "its jobs wait for `experiment activate`"},
+                {"--trust-owner", &trusted_owner_, "another user who may own the source checkpoint"},
                 {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
     }
 
@@ -38,6 +40,7 @@ private:
         }
         auto const layout = ExperimentLayout(root, id).at_revision(parent.revision());
         experiment::SubmissionOptions submission;
+        DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
         submission.sources = {layout.config(), {}, overrides_};
         submission.sources.secrets = layout.secrets();
         submission.packed_code = parent.spec->context;
@@ -48,6 +51,7 @@ private:
 
     std::string id_;
     std::vector<std::string> overrides_;
+    std::optional<std::string> trusted_owner_;
     bool paused_ = false;
     bool dry_run_ = false;
 };

@@ -270,7 +270,9 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     options.parent = record.spec->parent;
     DET_TRY_ASSIGN(auto request, make_submission_request(std::move(options), context));
     DET_TRY(require_stored_code(request));
-    request.source_checkpoint = record.spec->source_checkpoint;
+    if (auto const& spec = *record.spec; spec.source_checkpoint)
+        request.source_checkpoint = SourceCheckpoint{*spec.source_checkpoint, spec.source_checkpoint_sha256,
+                                                     spec.source_checkpoint_owner};
     return request;
 }
 

@@ -3,7 +3,10 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
+#include <det/journal/manifest_sums.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/find_latest_valid.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -26,13 +29,21 @@ Status copy_all(checkpoint::Store const& store, std::string const& uuid, fs::pat
 /// Looks for a checkpoint in several stores. Opens each store once.
 class StoreSearch {
 public:
-    StoreSearch(std::string const& uuid, Environment const& environment)
-        : uuid_(uuid), environment_(environment) {}
+    StoreSearch(RootLayout const& root, std::string const& uuid, Environment const& environment,
+                std::optional<uid_t> trusted_owner)
+        : journals_(root, std::nullopt),
+          uuid_(uuid),
+          environment_(environment),
+          trusted_owner_(trusted_owner) {}
 
     void look_in(ExperimentSpec const& spec) {
         if (found_ || !seen_.insert(checkpoint::storage::storage_identity(spec)).second) return;
         auto store = checkpoint::storage::open_store(spec, environment_);
         if (!store) return keep(store.error());
+        (*store)->set_recorded_sums([journals = journals_](std::string const& uuid, std::string const& run) {
+            return journals.find(uuid, run);
+        });
+        if (trusted_owner_) (*store)->trust_owner(uuid_, *trusted_owner_);
         auto manifest = (*store)->load_manifest(uuid_);
         if (!manifest) return keep(manifest.error());
         found_ = FoundCheckpoint{*std::move(store), *std::move(manifest)};
@@ -52,8 +63,10 @@ private:
         if (error.code != codes::no_such_checkpoint && !first_error_) first_error_ = error;
     }
 
+    journal::ManifestSums journals_;
     std::string const& uuid_;
     Environment const& environment_;
+    std::optional<uid_t> trusted_owner_;
     std::set<std::string> seen_;
     std::optional<FoundCheckpoint> found_;
     std::optional<Error> first_error_;
@@ -87,8 +100,8 @@ Status check_not_needed(FoundCheckpoint const& checkpoint, Context& context) {
 }  // namespace
 
 Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string const& uuid,
-                                        Environment const& environment) {
-    StoreSearch search(uuid, environment);
+                                        Environment const& environment, std::optional<uid_t> trusted_owner) {
+    StoreSearch search(root, uuid, environment, trusted_owner);
     ExperimentSpec usual;
     usual.checkpoint_path = root.checkpoints();
     search.look_in(usual);
@@ -97,6 +110,19 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
         if (auto const spec = journal::load_spec(ExperimentLayout(root, id))) search.look_in(*spec);
     }
     return std::move(search).result();
+}
+
+Status remove_files(RootLayout const& root, FoundCheckpoint const& checkpoint,
+                    std::vector<std::string> const& paths, Context& context) {
+    auto const& uuid = checkpoint.manifest.uuid;
+    auto const trial = trial_of(checkpoint.manifest);
+    auto const events = trial ? ExperimentLayout(root, trial->experiment).events() : fs::path();
+    return checkpoint.store->remove_files(uuid, paths, [&](std::string const& sum) -> Status {
+        if (!trial || !path_exists(events)) return Ok{};
+        return journal::append_event(
+            events, Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
+                          event_author(context.environment), Json{{"uuid", uuid}, {"manifest_sha256", sum}}});
+    });
 }
 
 Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,

@@ -130,7 +130,11 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     if (auto const seconds = config.slurm.hang_timeout_seconds)
         spec.hang_timeout_s = static_cast<std::uint32_t>(*seconds);
     spec.tensorboard = config.slurm.tensorboard;
-    spec.source_checkpoint = request.source_checkpoint;
+    if (auto const& source = request.source_checkpoint) {
+        spec.source_checkpoint = source->uuid;
+        spec.source_checkpoint_sha256 = source->manifest_sha256;
+        spec.source_checkpoint_owner = source->trusted_owner;
+    }
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
     return spec;

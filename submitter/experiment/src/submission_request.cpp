@@ -136,9 +136,9 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
     auto const notice_s = find_notice_time(plan.pool, context);
     DET_TRY_ASSIGN(auto dependency, find_dependency(loaded.config, root, context));
-    std::optional<std::string> source;
+    std::optional<SourceCheckpoint> source;
     if (!options.is_continuation) {
-        DET_TRY_ASSIGN(source, find_source_checkpoint(loaded.config, root, context));
+        DET_TRY_ASSIGN(source, find_source_checkpoint(loaded.config, root, context, options.trusted_owner));
     }
     return SubmissionRequest{std::move(loaded.config),
                              std::move(loaded.written),

@@ -58,20 +58,21 @@ public:
         return store_.create_directory(uuid);
     }
     bool has_shared_directory() const override { return store_.has_shared_directory(); }
-    Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
+    Status put_files(std::string const& uuid, std::span<CheckpointFile> files) override {
         put_.wait();
-        return store_.put_files(uuid, paths);
+        return store_.put_files(uuid, files);
     }
     Result<bool> share_file(std::string const& from, std::string const& uuid,
                             std::string const& path) override {
         share_.wait();
         return store_.share_file(from, uuid, path);
     }
-    Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) override {
-        return store_.publish(manifest, may_commit);
+    Status write_manifest(CheckpointManifest const& manifest, std::string const& text,
+                          MayCommit const& may_commit) override {
+        return store_.write_manifest(manifest, text, may_commit);
     }
-    Result<CheckpointManifest> load_manifest(std::string const& uuid) const override {
-        return store_.load_manifest(uuid);
+    Result<std::string> read_manifest_text(std::string const& uuid) const override {
+        return store_.read_manifest_text(uuid);
     }
     Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
                                         Selector const& selector) const override {
@@ -81,7 +82,7 @@ public:
     Status remove(std::string const& uuid) override { return store_.remove(uuid); }
 
 private:
-    Status replace_manifest(CheckpointManifest const&) override { return Ok{}; }
+    Status replace_manifest(std::string const&, std::string const&) override { return Ok{}; }
     Status remove_file(std::string const&, std::string const&) override { return Ok{}; }
 
     Store& store_;

@@ -25,8 +25,8 @@ struct Fixture {
     HostMemory bytes = must(HostMemory::allocate(3 * block_bytes));
     ThreadPool pool{2};
     std::shared_ptr<ShardWrite> write = std::make_shared<ShardWrite>(
-        [this] { return Result<std::filesystem::path>(directory.path()); }, [] { return Status(Ok{}); },
-        "shard", bytes.data(), size_bytes, block_bytes);
+        [this] { return Result<std::filesystem::path>(directory.path()); },
+        [](CheckpointFile&) { return Status(Ok{}); }, "shard", bytes.data(), size_bytes, block_bytes);
 
     Fixture() { std::fill_n(bytes.data(), size_bytes, std::byte{7}); }
 
@@ -61,9 +61,10 @@ BOOST_AUTO_TEST_CASE(an_available_block_is_written_before_the_others_are_availab
 
 BOOST_AUTO_TEST_CASE(a_write_fails_if_its_data_will_not_be_available) {
     for (bool const comes_first : {true, false}) {
-        auto const own = std::make_shared<ShardWrite>(
-            [this] { return Result<std::filesystem::path>(directory.path()); }, [] { return Status(Ok{}); },
-            comes_first ? "a" : "b", bytes.data(), size_bytes, block_bytes);
+        auto const own =
+            std::make_shared<ShardWrite>([this] { return Result<std::filesystem::path>(directory.path()); },
+                                         [](CheckpointFile&) { return Status(Ok{}); },
+                                         comes_first ? "a" : "b", bytes.data(), size_bytes, block_bytes);
         if (comes_first) own->start(pool);
         own->on_available(block_bytes);
         own->on_missing(Error{codes::transport, "the device fell off the bus"});

@@ -553,6 +553,7 @@ BOOST_AUTO_TEST_CASE(the_checkpoint_that_trials_start_from_is_verified_at_creati
         return must(parse_spec(must(read_file(experiment(id).spec()))));
     };
     BOOST_TEST(spec(1).source_checkpoint.value_or("none") == uuid);
+    BOOST_TEST(spec(1).source_checkpoint_sha256 == must(store.load_manifest(uuid)).sha256);
 
     BOOST_TEST(create_from("source_trial_id: 1000000") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "trial 1.0 has no checkpoint"), err);

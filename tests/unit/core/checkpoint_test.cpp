@@ -1,3 +1,4 @@
+#include <det/foundation/sha256.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -151,9 +152,24 @@ BOOST_AUTO_TEST_CASE(a_file_whose_name_its_manifest_can_not_hold_is_refused) {
 BOOST_AUTO_TEST_CASE(a_damaged_or_absent_checkpoint_is_an_error) {
     auto const uuid = must(store());
     must(write_file(storage / uuid / "weights", "bites"));
+    BOOST_TEST(!path_exists(run.damaged_checkpoint(uuid)));
     BOOST_TEST((must_fail(context.checkpoint().restore_path(uuid)).code == codes::checkpoint_damaged));
+    // The supervisor reads why.
+    BOOST_TEST(must(read_file(run.damaged_checkpoint(uuid))) ==
+               "checkpoint " + uuid + " is damaged: the checksum of 'weights' does not match\n");
     for (auto const* absent : {"00000000-0000-4000-8000-000000000009", "", "../checkpoints"})
         BOOST_TEST((must_fail(context.checkpoint().restore_path(absent)).code == codes::no_such_checkpoint));
+}
+
+BOOST_AUTO_TEST_CASE(the_journal_has_the_sha256_of_the_manifest_that_is_stored) {
+    auto const uuid = must(store());
+    Sha256 sum;
+    sum.update(must(read_file(storage / uuid / manifest_name)));
+    auto const expected = sum.finish();
+    auto const all = records();
+    auto const* committed = std::get_if<CheckpointCommitted>(&all.back());
+    BOOST_REQUIRE(committed != nullptr);
+    BOOST_TEST(committed->manifest_sha256 == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_first_run_has_no_latest_checkpoint) {

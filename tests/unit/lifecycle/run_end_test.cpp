@@ -33,6 +33,32 @@ constexpr Row table[] = {
     {"exit 0 is finished", [](RunFacts&) {}, Cause::finished, NextAction::stop},
     {"a failure is restarted in place", [](RunFacts& f) { f.step_exit_code = 1; }, Cause::failed,
      NextAction::restart_in_place},
+    {"a run whose checkpoint is damaged is no failure",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.damaged_checkpoint = "checkpoint 1 is damaged";
+         f.restarts = f.restarts_max;
+         f.repeats_failure = true;
+     },
+     Cause::checkpoint_damaged, NextAction::restart_in_place},
+    {"a run whose checkpoint is damaged is queued again if it loses its nodes",
+     [](RunFacts& f) {
+         f.step_exit_code = 1;
+         f.damaged_checkpoint = "checkpoint 1 is damaged";
+         f.has_preempted_exit_code = true;
+     },
+     Cause::checkpoint_damaged, NextAction::requeue},
+    {"a program that goes on without a damaged checkpoint finishes",
+     [](RunFacts& f) { f.damaged_checkpoint = "checkpoint 1 is damaged"; }, Cause::finished,
+     NextAction::stop},
+    {"a run that hangs has failed, whatever its checkpoint is",
+     [](RunFacts& f) {
+         f.step_exit_code = 137;
+         f.was_killed = true;
+         f.hung_for = std::chrono::seconds(60);
+         f.damaged_checkpoint = "checkpoint 1 is damaged";
+     },
+     Cause::hung, NextAction::restart_in_place},
     {"a trial that the search stopped never continues",
      [](RunFacts& f) {
          f.search.end = "2 of 7 trials are better";

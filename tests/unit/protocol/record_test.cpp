@@ -35,6 +35,7 @@ std::vector<Record> one_of_each() {
         SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"},
         ReportsDropped{noon, 7, "the queue of reports was full"},
         CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}, 0.5},
+        CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}, 0.5, "5e1f"},
         JobAllocated{noon, UtcTime{1'000'000}, {}, {}, 2},
         JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2}};
 }

@@ -62,7 +62,7 @@ enum {
     DET_BAD_FILE = 3,           /**< the contents of a file are wrong */
     DET_ABSENT = 4,             /**< a named thing does not exist: a checkpoint, a file */
     DET_TIMED_OUT = 7,          /**< a rank, a disk or a device took too long */
-    DET_CHECKPOINT_DAMAGED = 8, /**< a checkpoint differs from its manifest */
+    DET_CHECKPOINT_DAMAGED = 8, /**< a checkpoint differs from its manifest, or is not the one that its run wrote */
     DET_INTERNAL = 70           /**< a bug of det-submit: please report it */
 };
 

@@ -41,6 +41,12 @@ bool is_temporary(Result<HttpResponse> const& answer) {
     return answer->status == too_many_requests || answer->status >= server_error;
 }
 
+std::string sha256_of(std::string_view bytes) {
+    Sha256 sum;
+    sum.update(bytes);
+    return sum.finish();
+}
+
 std::string host_of(std::string_view url) {
     auto const scheme = url.find("://");
     if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
@@ -100,6 +106,17 @@ std::string text_of(std::string_view xml, std::string_view name) {
     return texts.empty() ? std::string() : std::move(texts.front());
 }
 
+Result<std::vector<std::string>> sum_parts(std::filesystem::path const& path, std::uint64_t part_size_bytes) {
+    DET_TRY_ASSIGN(auto const file, MappedFile::open(path));
+    std::vector<std::string> sums;
+    for (auto bytes = file.bytes(); !bytes.empty();) {
+        auto const part = bytes.substr(0, part_size_bytes);
+        sums.push_back(sha256_of(part));
+        bytes.remove_prefix(part.size());
+    }
+    return sums;
+}
+
 S3Client::S3Client(Http http, Options options, Clock& clock)
     : http_(http), options_(std::move(options)), clock_(clock), host_(host_of(options_.endpoint_url)) {
     while (options_.endpoint_url.ends_with('/')) options_.endpoint_url.pop_back();
@@ -107,9 +124,8 @@ S3Client::S3Client(Http http, Options options, Clock& clock)
 
 Result<HttpResponse> S3Client::send_once(Call const& call) const {
     auto const path = fmt::format("/{}{}{}", options_.bucket, call.key.empty() ? "" : "/", call.key);
-    Sha256 sum;
-    sum.update(call.body);
-    UnsignedRequest const request{call.method, host_, path, call.query, {}, sum.finish()};
+    auto const sum = call.body_sha256.empty() ? sha256_of(call.body) : call.body_sha256;
+    UnsignedRequest const request{call.method, host_, path, call.query, {}, sum};
     auto const query = canonical_query(call.query);
     return http_.exchange(
         {.method = call.method,
@@ -140,22 +156,33 @@ Status S3Client::put(std::string const& key, std::string_view bytes) const {
     return Ok{};
 }
 
-Status S3Client::put_file(std::string const& key, std::filesystem::path const& path) const {
+Result<std::vector<std::string>> S3Client::put_file(std::string const& key,
+                                                    std::filesystem::path const& path) const {
     DET_TRY_ASSIGN(auto const file, MappedFile::open(path));
-    return file.bytes().size() > options_.part_size_bytes ? put_in_parts(key, file.bytes())
-                                                          : put(key, file.bytes());
+    auto const bytes = file.bytes();
+    std::vector<std::string> sums;
+    if (bytes.size() > options_.part_size_bytes) {
+        DET_TRY(put_in_parts(key, bytes, sums));
+        return sums;
+    }
+    auto sum = sha256_of(bytes);
+    DET_TRY(send({.method = "PUT", .key = key, .body = bytes, .body_sha256 = sum}));
+    if (!bytes.empty()) sums.push_back(std::move(sum));
+    return sums;
 }
 
 Result<std::string> S3Client::put_parts(std::string const& key, std::string const& upload,
-                                        std::string_view bytes) const {
+                                        std::string_view bytes, std::vector<std::string>& sums) const {
     std::string list;
     for (int number = 1; !bytes.empty(); ++number) {
         auto const part = bytes.substr(0, options_.part_size_bytes);
+        sums.push_back(sha256_of(part));
         DET_TRY_ASSIGN(auto const answer,
                        send({.method = "PUT",
                              .key = key,
                              .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}},
-                             .body = part}));
+                             .body = part,
+                             .body_sha256 = sums.back()}));
         auto const tag = answer.headers.find("etag");
         if (tag == answer.headers.end()) return Error{codes::transport, "S3 returned no ETag for a part"};
         list += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", number, tag->second);
@@ -164,12 +191,13 @@ Result<std::string> S3Client::put_parts(std::string const& key, std::string cons
     return fmt::format("<CompleteMultipartUpload>{}</CompleteMultipartUpload>", list);
 }
 
-Status S3Client::put_in_parts(std::string const& key, std::string_view bytes) const {
+Status S3Client::put_in_parts(std::string const& key, std::string_view bytes,
+                              std::vector<std::string>& sums) const {
     DET_TRY_ASSIGN(auto const started, send({.method = "POST", .key = key, .query = {{"uploads", ""}}}));
     auto const upload = text_of(started.body, "UploadId");
     if (upload.empty()) return Error{codes::transport, "S3 returned no ID for an upload"};
     auto const completed = [&]() -> Status {
-        DET_TRY_ASSIGN(auto const parts, put_parts(key, upload, bytes));
+        DET_TRY_ASSIGN(auto const parts, put_parts(key, upload, bytes, sums));
         DET_TRY_ASSIGN(auto const end,
                        send({.method = "POST", .key = key, .query = {{"uploadId", upload}}, .body = parts}));
         // S3 may send status 200 first and report an error in the body later.

@@ -66,28 +66,28 @@ public:
 
     bool has_shared_directory() const override { return false; }
 
-    Status put_files(std::string const& uuid, std::vector<std::string> const& paths) override {
-        for (auto const& path : paths) {
-            auto const file = staging_.out(uuid) / path;
-            DET_TRY(client_.put_file(key(uuid, path), file));
+    Status put_files(std::string const& uuid, std::span<CheckpointFile> files) override {
+        for (auto& stored : files) {
+            auto const file = staging_.out(uuid) / stored.path;
+            DET_TRY_ASSIGN(stored.part_sha256, client_.put_file(key(uuid, stored.path), file));
+            stored.sha256_part_size_bytes = client_.part_size_bytes();
             DET_TRY(remove_tree(file));  // frees space for other files
         }
         return Ok{};
     }
 
-    Status publish(CheckpointManifest const& manifest, checkpoint::MayCommit const& may_commit) override {
+    Status write_manifest(CheckpointManifest const& manifest, std::string const& text,
+                          checkpoint::MayCommit const& may_commit) override {
         if (std::ranges::find(manifest.files, manifest_name, &CheckpointFile::path) != manifest.files.end())
             return checkpoint::manifest_name_taken();
         DET_TRY(may_commit());
-        DET_TRY(client_.put(key(manifest.uuid, manifest_name), render_manifest(manifest)));
+        DET_TRY(client_.put(key(manifest.uuid, manifest_name), text));
         return remove_tree(staging_.out(manifest.uuid));
     }
 
-    Result<CheckpointManifest> load_manifest(std::string const& uuid) const override {
-        DET_TRY(checkpoint::check_uuid(uuid));
-        auto const text = client_.get(key(uuid, manifest_name));
-        if (text) return checkpoint::read_manifest(uuid, *text);
-        if (text.error().code != codes::no_such_file) return text.error();
+    Result<std::string> read_manifest_text(std::string const& uuid) const override {
+        auto text = client_.get(key(uuid, manifest_name));
+        if (text || text.error().code != codes::no_such_file) return text;
         return Error{codes::no_such_checkpoint, fmt::format("there is no checkpoint {} in the bucket", uuid)};
     }
 
@@ -99,7 +99,10 @@ public:
             if (!selector(file.path)) continue;
             DET_TRY(make_directories((directory / file.path).parent_path()));
             auto const got = client_.get_file(key(manifest.uuid, file.path), directory / file.path);
-            if (got) continue;
+            if (got) {
+                DET_TRY(check_sums(manifest.uuid, directory, file));
+                continue;
+            }
             if (got.error().code != codes::no_such_file) return got.error();
             return Error{codes::checkpoint_damaged,
                          fmt::format("file '{}' of checkpoint {} is missing", file.path, manifest.uuid)};
@@ -122,8 +125,17 @@ public:
     }
 
 private:
-    Status replace_manifest(CheckpointManifest const& manifest) override {
-        return client_.put(key(manifest.uuid, manifest_name), render_manifest(manifest));
+    /// Compares a file that was fetched with its SHA-256: who may write to the bucket could give it the same
+    /// CRC. Manifests of older programs have none.
+    static Status check_sums(std::string const& uuid, fs::path const& directory, CheckpointFile const& file) {
+        if (file.sha256_part_size_bytes == 0) return Ok{};
+        DET_TRY_ASSIGN(auto const sums, sum_parts(directory / file.path, file.sha256_part_size_bytes));
+        if (sums == file.part_sha256) return Ok{};
+        return checkpoint::damaged_error(uuid, fmt::format("the SHA-256 of '{}' does not match", file.path));
+    }
+
+    Status replace_manifest(std::string const& uuid, std::string const& text) override {
+        return client_.put(key(uuid, manifest_name), text);
     }
 
     Status remove_file(std::string const& uuid, std::string const& path) override {

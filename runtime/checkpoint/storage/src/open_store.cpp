@@ -3,6 +3,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/trusted_file.hpp>
+#include <det/journal/manifest_sums.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -108,9 +109,25 @@ Type const* find_type(std::string_view name) {
 
 }  // namespace
 
+void compare_with_journals(ExperimentSpec const& spec, checkpoint::Store& store) {
+    if (spec.root.empty()) return;
+    journal::ManifestSums const journals(RootLayout(spec.root), spec.id);
+    store.set_recorded_sums(
+        [journals](std::string const& uuid, std::string const& run) { return journals.find(uuid, run); });
+    if (!spec.source_checkpoint) return;
+    if (!spec.source_checkpoint_sha256.empty())
+        store.expect_sum(*spec.source_checkpoint, spec.source_checkpoint_sha256);
+    if (spec.source_checkpoint_owner)
+        store.trust_owner(*spec.source_checkpoint, *spec.source_checkpoint_owner);
+}
+
 Opened open_store(ExperimentSpec const& spec, Environment const& environment) {
     auto const name = type_name(spec);
-    if (auto const* type = find_type(name)) return type->open(spec, environment);
+    if (auto const* type = find_type(name)) {
+        DET_TRY_ASSIGN(auto store, type->open(spec, environment));
+        compare_with_journals(spec, *store);
+        return store;
+    }
     return Error{codes::not_supported,
                  fmt::format("checkpoint storage '{}' is not built into this program", name),
                  "use 'type: s3', or 'type: shared_fs' with a directory that all nodes see as 'host_path'"};

@@ -30,6 +30,7 @@ ClusterInfo describe_cluster(Environment const& environment) {
     cluster.allocation_id = text(variables::allocation_id);
     cluster.task_type = environment.find_non_empty(variables::task_type).value_or("COMMAND");
     cluster.latest_checkpoint = environment.find_non_empty(variables::latest_checkpoint);
+    cluster.latest_checkpoint_sha256 = environment.find_non_empty(variables::latest_checkpoint_sha256);
     return cluster;
 }
 

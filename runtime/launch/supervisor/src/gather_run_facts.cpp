@@ -102,6 +102,7 @@ public:
         facts.has_progressed =
             run_.record.has_progressed(resume.steps_completed, *store) || has_newer_files();
         add_program_end();
+        facts.damaged_checkpoint = find_damaged_checkpoint();
         if (run_.exit_code != 0 && facts.stop_reason == lifecycle::StopReason::none) DET_TRY(find_causes());
         return std::move(facts);
     }
@@ -110,6 +111,16 @@ private:
     bool has_newer_files() const {
         auto const trial = batch_job_.experiment.trial(run_.plan.id.trial.index);
         return is_newer(newest_change(batch_job_.spec.progress_globs, trial), run_.plan.resume.progress);
+    }
+
+    /// What the ranks have found damaged in the checkpoint from which the run continues. Empty if an earlier
+    /// run has reported the same and the supervisor found the checkpoint whole: the trial must not go on like
+    /// this for ever.
+    std::string find_damaged_checkpoint() const {
+        auto const& resume = run_.plan.resume;
+        if (resume.checkpoint.empty() || resume.was_reported_damaged) return "";
+        auto const text = read_file(run_.record.layout().damaged_checkpoint(resume.checkpoint));
+        return text ? std::string(trim(*text)) : "";
     }
 
     /// Adds and logs which ranks waited for which one when the run hung.

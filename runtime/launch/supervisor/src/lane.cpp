@@ -56,7 +56,8 @@ std::string_view event_of(Cause cause) {
     if (cause == Cause::paused) return events::paused;
     if (cause == Cause::canceled) return events::canceled;
     bool const has_failed = counts_against_max_restarts(cause) || cause == Cause::node_failed ||
-                            cause == Cause::not_launched || cause == Cause::invalid_hyperparameters;
+                            cause == Cause::not_launched || cause == Cause::invalid_hyperparameters ||
+                            cause == Cause::checkpoint_damaged;
     return has_failed ? events::failed : "";
 }
 
@@ -132,6 +133,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     DET_TRY_ASSIGN(auto record,
                    RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
     for (auto const& damage : plan.resume.damage) context_.log(damage);
+    for (auto const& error : plan.resume.passed_over)
+        context_.log(fmt::format("not used: {}", error.message));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
     auto const files = prepare_trial_files(batch_job_.spec, batch_job_.experiment.trial(trial),
@@ -166,6 +169,9 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     // The supervisor of an earlier run may have been killed before it recorded the end of the trial.
     if (follow_search() != RunAction::wait) return end_before_start();
     if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
+    if (auto const& unusable = run_->plan.resume.refusal)
+        return record_outcome(
+            {Cause::checkpoint_damaged, NextAction::stop, unusable->message + "; " + unusable->hint, {}});
     if (!files)
         return record_outcome({Cause::not_launched, NextAction::stop, describe_failure(files.error()), {}});
     run_->unhealthy = check_health(batch_job_, run_->plan, context_);
@@ -322,7 +328,8 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
 Status Lane::apply_to_search(lifecycle::RunOutcome& outcome) {
     bool const has_failed =
         outcome.next_action == NextAction::stop &&
-        (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched);
+        (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched ||
+         outcome.cause == Cause::checkpoint_damaged);
     if (has_failed && run_->search) return run_->search->add_failure();
     if (outcome.cause != Cause::invalid_hyperparameters) return Ok{};
     if (run_->search) DET_TRY(run_->search->remove_entries());

@@ -1,4 +1,5 @@
 #include <det/checkpoint/run_checkpoints.hpp>
+#include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/reversed.hpp>
@@ -11,7 +12,9 @@
 #include <algorithm>
 #include <csignal>
 #include <deque>
+#include <fmt/format.h>
 #include <iterator>
+#include <set>
 
 #include "progress_files.hpp"
 
@@ -24,8 +27,9 @@ struct PastRun {
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
 
-    std::vector<std::string> damage;           // which of its journals lack records
-    bool was_preemption_acknowledged = false;  // the program has seen the notice and saved
+    std::vector<std::string> damage;               // which of its journals lack records
+    std::vector<std::string> damaged_checkpoints;  // those that its ranks have reported
+    bool was_preemption_acknowledged = false;      // the program has seen the notice and saved
     bool was_abandoned = false;
     bool has_heartbeats = false;  // a heartbeat file is left: a task did not end by itself
 
@@ -86,6 +90,10 @@ Result<PastRun> load_run(RunLayout const& layout, RunId const& id, checkpoint::S
     run.was_abandoned = std::ranges::find(names, layout.abandoned().filename().string()) != names.end();
     run.has_heartbeats =
         std::ranges::any_of(names, [](auto const& name) { return name.ends_with(".pulse"); });
+    for (auto const& name : names) {
+        if (name.starts_with(RunLayout::damaged_prefix))
+            run.damaged_checkpoints.push_back(name.substr(RunLayout::damaged_prefix.size()));
+    }
     return run;
 }
 
@@ -95,23 +103,75 @@ RunSlurmSteps steps_of(RunStarted const& started, bool is_lost) {
     return {started.job, started.restart_count, nodes, is_lost};
 }
 
-bool is_gone(Error const& error) {
-    return error.code == codes::no_such_checkpoint || error.code == codes::checkpoint_damaged;
-}
+/// Chooses the newest checkpoint that can be used.
+class CheckpointChoice {
+public:
+    explicit CheckpointChoice(checkpoint::Store const& store) : store_(store) {}
 
-/// Uses the newest checkpoint of the run that the store still has. If the store does not answer, returns an
-/// error, so that the trial does not start from scratch.
-Result<bool> use_newest_checkpoint(PastRun const& run, checkpoint::Store const& store, ResumePoint& point) {
-    for (auto const& committed : reversed(run.checkpoints)) {
-        auto const found = store.load_manifest(committed.uuid);
-        if (!found && !is_gone(found.error())) return found.error();
-        if (!found) continue;
-        point.checkpoint = committed.uuid;
-        if (store.has_shared_directory()) point.checkpoint_path = store.address_of(committed.uuid);
-        point.steps_completed = committed.steps_completed;
-        return true;
+    /// Adds the checkpoints that the ranks of a run have reported as damaged.
+    void add_reports(PastRun const& run) {
+        reported_.insert(run.damaged_checkpoints.begin(), run.damaged_checkpoints.end());
     }
-    return false;
+
+    /// Uses the newest checkpoint of the run that can be used. If the store does not answer, returns an
+    /// error, so that the trial does not start from scratch.
+    Result<bool> use_newest(PastRun const& run, ResumePoint& point) {
+        for (auto const& committed : reversed(run.checkpoints)) {
+            auto const checked = check(committed.uuid);
+            if (!checked && checked.error().code == codes::no_such_checkpoint) continue;
+            if (!checked && !checkpoint::is_unusable(checked.error())) return checked.error();
+            if (!checked) {
+                point.passed_over.push_back(checked.error());
+                continue;
+            }
+            point.checkpoint = committed.uuid;
+            if (store_.has_shared_directory()) point.checkpoint_path = store_.address_of(committed.uuid);
+            point.steps_completed = committed.steps_completed;
+            point.manifest_sha256 = checked->sha256;
+            point.was_reported_damaged = reported_.contains(committed.uuid);
+            return true;
+        }
+        return false;
+    }
+
+private:
+    Result<CheckpointManifest> check(std::string const& uuid) {
+        auto manifest = store_.load_manifest(uuid);
+        if (!manifest && manifest.error().code == codes::no_such_checkpoint) {
+            DET_TRY_ASSIGN(bool const has_files, is_listed(uuid));
+            if (has_files) return checkpoint::damaged_error(uuid, "its manifest is missing");
+        }
+        if (!manifest) return manifest;
+        DET_TRY(store_.check_files(*manifest, [](std::string const&) { return true; }));
+        if (reported_.contains(uuid)) DET_TRY(store_.fetch_and_verify(uuid));
+        return manifest;
+    }
+
+    /// Whether the store has files of the checkpoint.
+    Result<bool> is_listed(std::string const& uuid) {
+        if (!listed_) {
+            DET_TRY_ASSIGN(auto const names, store_.list());
+            listed_.emplace(names.begin(), names.end());
+        }
+        return listed_->contains(uuid);
+    }
+
+    checkpoint::Store const& store_;
+    std::set<std::string> reported_;
+    std::optional<std::set<std::string>> listed_;
+};
+
+/// The error of a trial whose checkpoints can't be used.
+Error all_unusable(TrialId trial, std::vector<Error> const& passed_over) {
+    Error error{
+        passed_over.front().code,
+        fmt::format("trial {} has {} checkpoint{}, and none can be used", to_string(trial),
+                    passed_over.size(), passed_over.size() == 1 ? "" : "s"),
+        fmt::format("bring a checkpoint back from a copy and run 'det-submit experiment continue {}'; to "
+                    "begin anew at step 0, create a new experiment with 'det-submit experiment fork {}'",
+                    trial.experiment.value, trial.experiment.value)};
+    for (auto const& each : passed_over) error.notes.push_back(each.message);
+    return error;
 }
 
 Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
@@ -137,11 +197,19 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
     auto progress_after = point.progress;
     bool has_checkpoint = false, has_progress = false, has_good_end = false, was_run_by_slurm = false;
     std::deque<RunSlurmSteps> steps;
+    std::vector<PastRun> past;
+    CheckpointChoice choice(store);
+    for (auto const number : runs) {
+        DET_TRY_ASSIGN(auto run, load_run(trial.run(number), {id, number}, store));
+        choice.add_reports(run);
+        past.push_back(std::move(run));
+    }
     for (auto const number : reversed(runs)) {
-        DET_TRY_ASSIGN(auto const run, load_run(trial.run(number), {id, number}, store));
+        auto const run = std::move(past.back());
+        past.pop_back();
         std::ranges::copy(run.damage, std::back_inserter(point.damage));
         if (!has_checkpoint) {
-            DET_TRY_ASSIGN(has_checkpoint, use_newest_checkpoint(run, store, point));
+            DET_TRY_ASSIGN(has_checkpoint, choice.use_newest(run, point));
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
         if (number == runs.back()) point.is_previous_run_lost = run.started && !run.ended;
@@ -159,6 +227,7 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
         if (!has_good_end) ++point.bad_ends_without_progress;
         DET_TRY(add_bad_hosts(run, point));
     }
+    if (!has_checkpoint && !point.passed_over.empty()) point.refusal = all_unusable(id, point.passed_over);
     if (point.is_previous_run_lost)
         point.step_ids_to_skip = count_step_ids_to_skip(std::vector(steps.begin(), steps.end()));
     return point;
@@ -166,10 +235,16 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
 
 Status use_source_checkpoint(std::optional<std::string> const& source, checkpoint::Store const& store,
                              ResumePoint& point) {
-    if (!source || !point.checkpoint.empty()) return Ok{};
-    if (auto found = store.load_manifest(*source); !found)
-        return std::move(found).error().while_doing("starting from the source checkpoint of the experiment");
+    if (!source || !point.checkpoint.empty() || point.refusal) return Ok{};
+    auto const found = [&]() -> Result<CheckpointManifest> {
+        DET_TRY_ASSIGN(auto manifest, store.load_manifest(*source));
+        DET_TRY(store.check_files(manifest, [](std::string const&) { return true; }));
+        return manifest;
+    }();
+    if (!found)
+        return Error(found.error()).while_doing("starting from the source checkpoint of the experiment");
     point.checkpoint = *source;
+    point.manifest_sha256 = found->sha256;
     if (store.has_shared_directory()) point.checkpoint_path = store.address_of(*source);
     return Ok{};
 }

@@ -121,12 +121,26 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
     // The job's environment contains these variables if the user submitted it from inside another run.
-    for (auto const* name :
-         {variables::placed, variables::wrapped, variables::wrapped_command, variables::run_dir,
-          variables::rank_log, variables::latest_checkpoint, variables::slot_counts, variables::hparams,
-          variables::read_ahead, variables::forward_signals, variables::signals_reach_all, variables::setup,
-          variables::profiling, variables::shows_activity, variables::compile_cache, variables::local_suffix,
-          variables::log_wandb, variables::log_mlflow, variables::labels}) {
+    for (auto const* name : {variables::placed,
+                             variables::wrapped,
+                             variables::wrapped_command,
+                             variables::run_dir,
+                             variables::rank_log,
+                             variables::latest_checkpoint,
+                             variables::latest_checkpoint_sha256,
+                             variables::slot_counts,
+                             variables::hparams,
+                             variables::read_ahead,
+                             variables::forward_signals,
+                             variables::signals_reach_all,
+                             variables::setup,
+                             variables::profiling,
+                             variables::shows_activity,
+                             variables::compile_cache,
+                             variables::local_suffix,
+                             variables::log_wandb,
+                             variables::log_mlflow,
+                             variables::labels}) {
         environment.unset(name);
     }
     set_python(environment, spec);
@@ -138,6 +152,8 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     }
     set_ports(environment, run.ports);
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
+    if (!run.resume.manifest_sha256.empty())
+        environment.set(variables::latest_checkpoint_sha256, run.resume.manifest_sha256);
     if (!run.resume.checkpoint_path.empty())
         environment.set(variables::read_ahead, run.resume.checkpoint_path);
     if (!spec.forward_signals.empty())

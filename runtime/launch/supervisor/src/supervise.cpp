@@ -278,6 +278,7 @@ private:
             case NextAction::stop:
                 if (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched)
                     exit_code_ = 1;
+                if (outcome.cause == Cause::checkpoint_damaged) exit_code_ = to_int(ExitCode::damaged);
                 // A step that still runs means that Slurm is ending the job. After a step that could not be
                 // started, the next one could not be started either. In both cases the lane takes no other
                 // trial.

@@ -186,13 +186,19 @@ class CheckpointContext:
             return
         is_verifier = self._distributed.local_rank == 0
         verification = _InBackground(lambda: handle.restore_path(storage_id)) if is_verifier else None
+
+        def wait_for_verification() -> None:
+            if verification is not None:
+                verification.wait()
+
         try:
             yield pathlib.Path(directory)
         except Exception:
-            if verification is not None:
-                verification.wait()  # raises the damage of a file, which is the likely reason, instead
+            # Raises the damage of a file, which is the likely reason, instead. A rank that ended before would
+            # make its launcher kill the verifier, which reports the damage.
+            self._by_local_chief(wait_for_verification)
             raise
-        self._by_local_chief(lambda: None if verification is None else verification.wait())
+        self._by_local_chief(wait_for_verification)
 
     def get_metadata(self, storage_id: str) -> Dict[str, Any]:
         """The metadata of a checkpoint.

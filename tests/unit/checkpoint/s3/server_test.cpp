@@ -3,6 +3,7 @@
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -46,6 +47,33 @@ BOOST_AUTO_TEST_CASE(a_bucket_conforms_to_the_store_interface) {
         }
     }
     BOOST_TEST(std::filesystem::is_empty(staging.path()));
+}
+
+BOOST_AUTO_TEST_CASE(the_manifest_has_the_sha256_of_each_part_and_files_are_compared_with_it) {
+    auto const store = must(open_s3_store(options));
+    auto const uuid = make_uuid();
+    auto const directory = must(store->create_directory(uuid));
+    must(write_file(directory / "empty", ""));
+    must(write_file(directory / "small", "abc"));
+    must(write_file(directory / "two parts", std::string(options.part_size_bytes, 'a') + "abc"));
+    auto manifest =
+        must(store->commit({uuid, "7.0.0", 5, UtcTime{1}, 1, Json::object()}, [] { return Status(Ok{}); }));
+    // Of "abc", from FIPS 180-2.
+    std::string const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    BOOST_REQUIRE(manifest.files.size() == 4u);
+    BOOST_TEST(manifest.files[0].part_sha256.empty());
+    BOOST_TEST(manifest.files[2].part_sha256 == std::vector{abc}, boost::test_tools::per_element());
+    BOOST_REQUIRE(manifest.files[3].part_sha256.size() == 2u);
+    BOOST_TEST(manifest.files[3].part_sha256[1] == abc);
+    BOOST_TEST((must(store->load_manifest(uuid)) == manifest));
+    must(store->verify_on_disk(uuid));
+
+    // As if the file had been replaced by another one with the same CRC.
+    manifest.files[3].part_sha256[0][0] ^= 1;
+    must(store->write_manifest(manifest, render_manifest(manifest), [] { return Status(Ok{}); }));
+    auto const error = must_fail(store->fetch(manifest, [](std::string const&) { return true; }));
+    BOOST_TEST((error.code == codes::checkpoint_damaged));
+    BOOST_TEST(error.message.find("the SHA-256 of 'two parts' does not match") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_credentials_are_refused_with_the_message_of_the_server) {

@@ -65,6 +65,7 @@ struct Fixture : CliFixture {
         ClusterInfo cluster;
         cluster.allocation_id = "1.0." + std::to_string(number);
         cluster.latest_checkpoint = resume.checkpoint;
+        if (!resume.manifest_sha256.empty()) cluster.latest_checkpoint_sha256 = resume.manifest_sha256;
         must(write_file(info / info_files::cluster, render_cluster_info(cluster)));
         must(write_file(info / info_files::rendezvous, must(render_rendezvous_info({"n0", "1", 0}))));
         TrialInfo trial;
@@ -113,6 +114,49 @@ BOOST_AUTO_TEST_CASE(a_trial_continues_from_the_checkpoint_of_its_last_run_in_th
     // The staging directory, which had files of the bucket, was removed.
     for (auto const& name : must(list_directory(directory.path())))
         BOOST_TEST(!name.starts_with("det-s3-"), name);
+}
+
+BOOST_AUTO_TEST_CASE(a_manifest_that_someone_else_has_put_into_the_bucket_is_not_used) {
+    std::string older, newest;
+    {
+        auto run = begin_run(0);
+        older = save(run, 1);
+        newest = save(run, 2);
+        must(run.close());
+    }
+    auto const other = store();
+    auto forged = must(other->load_manifest(newest));
+    forged.steps_completed = 777;
+    must(other->write_manifest(forged, render_manifest(forged), [] { return Status(Ok{}); }));
+    BOOST_TEST(run("checkpoint verify " + newest) == 8);
+    BOOST_TEST(contains(err, "is not the checkpoint that this run wrote"), err);
+    BOOST_TEST(run("checkpoint download " + newest) == 8);
+
+    auto const point =
+        must(launch::supervisor::find_resume_point(experiment.trial(0), {{7}, 0}, {0, 1}, *store()));
+    BOOST_TEST(point.checkpoint == older);
+    BOOST_REQUIRE(point.passed_over.size() == 1u);
+    BOOST_TEST((point.passed_over[0].code == codes::checkpoint_replaced));
+
+    // A rank that loads the forged one by itself is refused, and the supervisor learns it.
+    auto second = begin_run(1);
+    BOOST_TEST((must_fail(second.checkpoint().restore_path(newest)).code == codes::checkpoint_replaced));
+    BOOST_TEST(path_exists(experiment.trial(0).run(1).damaged_checkpoint(newest)));
+    must(second.checkpoint().restore_path(older));
+    BOOST_TEST(!path_exists(experiment.trial(0).run(1).damaged_checkpoint(older)));
+    must(second.close());
+}
+
+BOOST_AUTO_TEST_CASE(files_removed_from_a_checkpoint_do_not_make_it_another_one) {
+    std::string uuid;
+    {
+        auto run = begin_run(0);
+        uuid = save(run, 1);
+        save(run, 2);
+        must(run.close());
+    }
+    BOOST_TEST(run("checkpoint rm " + uuid + " --glob '*.safetensors' --yes") == 0, err);
+    BOOST_TEST(run("checkpoint verify " + uuid) == 0, err);
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_server_does_not_restart_the_training_from_the_beginning) {

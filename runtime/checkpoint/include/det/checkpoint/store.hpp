@@ -5,7 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace det::checkpoint {
@@ -18,14 +22,30 @@ enum class ReadFrom : std::uint8_t { disk, page_cache_or_disk };
 using MayCommit = std::function<Status()>;
 /// Selects files by their path in the checkpoint.
 using Selector = std::function<bool(std::string const& path)>;
+/// Looks up what journals have recorded about a checkpoint.
+/// \param run the run that wrote it, as its manifest says
+/// \return the SHA-256 sums that its manifest may have; empty if no journal has recorded one
+using RecordedSums =
+    std::function<Result<std::vector<std::string>>(std::string const& uuid, std::string const& run)>;
+
+/// Whether the error says that a checkpoint must not be used, but another one may be:
+/// codes::checkpoint_damaged, codes::checkpoint_replaced and codes::checkpoint_not_yours.
+bool is_unusable(Error const& error);
 
 /// A place where checkpoints are kept. A checkpoint exists if its manifest does, which lists every file with
 /// its checksum; until then readers find no checkpoint. The ranks of a run write files concurrently, and one
 /// rank commits.
 ///
+/// A checkpoint counts only if the run wrote it that says so. Its manifest must have a SHA-256 that a journal
+/// has recorded (set_recorded_sums()), if one is known. In a file system, no other user may be able to change
+/// the checkpoint: it belongs to this user or root, or to a user named with trust_owner(). A checkpoint that
+/// does not count is codes::checkpoint_replaced if a journal knows it, else codes::checkpoint_not_yours.
+///
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
-/// files or checkpoints may run at once. Errors of all calls: codes::no_such_checkpoint,
-/// codes::checkpoint_damaged, codes::newer_format, the codes of os_error() for files, and codes::transport
+/// files or checkpoints may run at once, except set_recorded_sums(), expect_sum() and trust_owner().
+/// Errors of all calls:
+/// codes::no_such_checkpoint, codes::checkpoint_damaged, codes::checkpoint_replaced,
+/// codes::checkpoint_not_yours, codes::newer_format, the codes of os_error() for files, and codes::transport
 /// for a server. publish() and commit() may also return codes::bad_value for the names of files, and the
 /// error of MayCommit.
 class Store {
@@ -42,7 +62,8 @@ public:
     virtual bool has_shared_directory() const = 0;
     /// Puts files into the store that were written and synced in the directory of create_directory(). If each
     /// process has a directory of its own, the files are removed from it.
-    virtual Status put_files(std::string const& uuid, std::vector<std::string> const& paths) = 0;
+    /// \param files gets the SHA-256 of the parts of each file if the store computes it
+    virtual Status put_files(std::string const& uuid, std::span<CheckpointFile> files) = 0;
     /// Adds the file `path` of checkpoint `from` to checkpoint `uuid`, without writing its bytes again. The
     /// file remains when `from` is removed.
     /// \return false if the file cannot be shared, for example because the store does not support it or
@@ -50,10 +71,21 @@ public:
     virtual Result<bool> share_file(std::string const& from, std::string const& uuid,
                                     std::string const& path);
     /// Commits a checkpoint whose files are in the store: stores its manifest if `may_commit` returns Ok.
-    virtual Status publish(CheckpointManifest const& manifest, MayCommit const& may_commit) = 0;
+    /// \param manifest gets the SHA-256 of its text
+    Status publish(CheckpointManifest& manifest, MayCommit const& may_commit);
+    /// Stores the text of a manifest as publish() does.
+    virtual Status write_manifest(CheckpointManifest const& manifest, std::string const& text,
+                                  MayCommit const& may_commit) = 0;
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
-    virtual Result<CheckpointManifest> load_manifest(std::string const& uuid) const = 0;
+    Result<CheckpointManifest> load_manifest(std::string const& uuid) const;
+    /// Reads the text of a manifest. In a file system checks who can change the checkpoint's directory.
+    virtual Result<std::string> read_manifest_text(std::string const& uuid) const = 0;
+    /// Checks what can be known about the files of a checkpoint without reading them: in a file system that
+    /// the selected files exist with their sizes, and who can change them. Other stores check nothing.
+    /// \param selector must not be null
+    virtual Status check_files(CheckpointManifest const& manifest, Selector const& selector) const;
+    /// Calls check_files() for the selected files.
     /// \param selector must not be null (unlike that of download())
     /// \return a directory in which the selected files of a committed checkpoint can be read
     virtual Result<std::filesystem::path> fetch(CheckpointManifest const& manifest,
@@ -101,16 +133,41 @@ public:
     /// give bytes from the page cache instead.
     Result<CheckpointManifest> verify_on_disk(std::string const& uuid) const;
 
+    /// Called with the SHA-256 that a manifest is going to have.
+    using OnChange = std::function<Status(std::string const& manifest_sha256)>;
     /// Removes files from a checkpoint, and from its manifest the tensors that have a part in them. The
     /// manifest is replaced first, so that the files that it lists always exist.
-    Status remove_files(std::string const& uuid, std::vector<std::string> const& paths);
+    /// \param on_change called before the manifest is replaced, to record its SHA-256. Nothing is changed if
+    /// it
+    ///     fails
+    Status remove_files(std::string const& uuid, std::vector<std::string> const& paths,
+                        OnChange const& on_change);
+
+    /// From now on manifests are compared with what journals have recorded.
+    void set_recorded_sums(RecordedSums recorded) { recorded_ = std::move(recorded); }
+    /// From now on the manifest of this checkpoint must have this SHA-256; journals are not asked for it.
+    void expect_sum(std::string const& uuid, std::string manifest_sha256) {
+        expected_[uuid] = std::move(manifest_sha256);
+    }
+    /// From now on this checkpoint may belong to the other user, too.
+    void trust_owner(std::string const& uuid, uid_t owner) { trusted_owners_[uuid] = owner; }
+
+protected:
+    /// The user named for the checkpoint with trust_owner().
+    std::optional<uid_t> trusted_owner(std::string const& uuid) const;
 
 private:
     Result<Whole> fetch_checked(std::string const& uuid, Selector const& selector, ReadFrom from) const;
+    /// The sums that journals have recorded for a manifest; empty: not known.
+    Result<std::vector<std::string>> recorded_sums(std::string const& uuid, std::string const& run) const;
     /// Replaces the manifest of a checkpoint that exists.
-    virtual Status replace_manifest(CheckpointManifest const& manifest) = 0;
+    virtual Status replace_manifest(std::string const& uuid, std::string const& text) = 0;
     /// Removes a file. Succeeds if the file does not exist.
     virtual Status remove_file(std::string const& uuid, std::string const& path) = 0;
+
+    RecordedSums recorded_;
+    std::map<std::string, std::string> expected_;  // sums of manifests, by checkpoint
+    std::map<std::string, uid_t> trusted_owners_;  // by checkpoint
 };
 
 }  // namespace det::checkpoint

@@ -20,5 +20,10 @@ Result<CheckpointManifest> read_manifest(std::string const& uuid, std::string_vi
 Error manifest_name_taken();
 /// The error (codes::checkpoint_damaged) with the message "checkpoint <uuid> is damaged: <why>".
 Error damaged_error(std::string const& uuid, std::string const& why);
+/// The error (codes::checkpoint_replaced) of a checkpoint that is not the one that a journal knows.
+Error replaced_error(std::string const& uuid, std::string const& why);
+/// The error (codes::checkpoint_not_yours) of a checkpoint that another user owns or can change.
+/// \param owner the name of its owner, for the hint; empty: others can change it
+Error not_yours_error(std::string const& uuid, std::string const& why, std::string const& owner);
 
 }  // namespace det::checkpoint

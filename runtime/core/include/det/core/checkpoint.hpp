@@ -156,9 +156,11 @@ public:
     /// \return the UUID of the checkpoint from which this run continues, possibly one of another trial;
     ///     nullopt if the run starts from the beginning, and outside of a run
     std::optional<std::string> latest() const;
-    /// Reads all files of a checkpoint and compares them with its manifest.
-    /// \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged,
-    ///   codes::no_such_checkpoint
+    /// Reads all files of a checkpoint and compares them with its manifest. If a program of a trial fails
+    /// after an error with checkpoint::is_unusable(), of latest(), its next run continues from an older
+    /// checkpoint. \return the directory of the checkpoint, for reading only; codes::checkpoint_damaged and
+    /// the other codes
+    ///   of checkpoint::is_unusable(); codes::no_such_checkpoint
     Result<std::filesystem::path> restore_path(std::string const& uuid) const;
     /// Finds the directory of a checkpoint without verifying its files. restore_path() may verify them in
     /// another thread at the same time.
@@ -182,6 +184,9 @@ private:
                                                checkpoint::State const& state,
                                                checkpoint::TrainingAfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
+    Error report_unusable(std::string const& uuid, Error error) const;
+    void report_unusable(std::vector<std::string> const& newest_first,
+                         Result<std::optional<checkpoint::Loaded>> const& loaded) const;
     using Duration = std::chrono::steady_clock::duration;
     /// \param blocked how long the training waited for the save
     Status report(CheckpointManifest const& manifest, Duration blocked);

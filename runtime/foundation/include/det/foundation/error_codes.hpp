@@ -76,6 +76,8 @@ inline constexpr ErrorCode damaged{"damaged", ExitCode::could_not};
 inline constexpr ErrorCode newer_format{"newer-format", ExitCode::could_not};
 inline constexpr ErrorCode journal_damaged{"journal-damaged", ExitCode::damaged};
 inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::damaged};
+inline constexpr ErrorCode checkpoint_replaced{"checkpoint-replaced", ExitCode::damaged};
+inline constexpr ErrorCode checkpoint_not_yours{"checkpoint-not-yours", ExitCode::damaged};
 
 // Running.
 inline constexpr ErrorCode process{"process", ExitCode::could_not};

@@ -76,6 +76,9 @@ struct RunFacts {
     std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty
     std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
+    // What is damaged in the checkpoint from which the run continues, if its ranks are the first to find
+    // that; otherwise empty
+    std::string damaged_checkpoint = {};
     bool repeats_failure = false;  // the program failed as in the run before: soon, with the same last output
     bool has_default_max_restarts = false;  // the configuration does not set it
     bool has_begun_before = false;          // an earlier run of the trial has started
@@ -113,9 +116,10 @@ struct RunOutcome {
 /// nothing. A trial that the search has ended is never requeued, whatever Slurm does at the same time. A run
 /// that ends after a notice was preempted, whatever its exit code, unless the program says that it is done,
 /// or ends with 0 and does not see notices. The third such end in a row that looks like a failure and without
-/// visible progress is a failure. If the progress of runs is visible, a trial that fails three times in a row
-/// without progress is stopped even if restarts are left, and so is a trial that repeats a failure, unless
-/// the configuration sets max_restarts. Pure.
+/// visible progress is a failure. A run that fails because its checkpoint is damaged is no failure: the next
+/// run continues from an older one. If the progress of runs is visible, a trial that fails three times in a
+/// row without progress is stopped even if restarts are left, and so is a trial that repeats a failure,
+/// unless the configuration sets max_restarts. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
 
 /// Whether the job that Slurm shows is still this incarnation.

@@ -21,6 +21,10 @@ struct CheckpointFile {
     std::uint64_t block_size_bytes = 0;  // 0: no blocks
     std::vector<std::uint32_t> block_crc32c = {};
     std::string shared_with = {};  // UUID of the checkpoint that first wrote the file; empty: this one
+    /// SHA-256 of each part of `sha256_part_size_bytes`; the last part may be shorter. Only stores that
+    /// compute it anyway give it (S3 signs its requests with it).
+    std::uint64_t sha256_part_size_bytes = 0;  // 0: no sums
+    std::vector<std::string> part_sha256 = {};
     friend bool operator==(CheckpointFile const&, CheckpointFile const&) = default;
 };
 
@@ -54,6 +58,9 @@ struct CheckpointManifest {
     std::vector<std::string> directories;    // sorted, including empty ones
     JsonValue metadata;                      // the user's metadata, with steps_completed
     std::vector<StoredTensor> tensors = {};  // sorted by name
+    /// SHA-256 of the manifest's text as it is stored: set by Store::publish() and Store::load_manifest(). No
+    /// part of the text.
+    std::string sha256 = {};
     friend bool operator==(CheckpointManifest const&, CheckpointManifest const&) = default;
 };
 

@@ -24,6 +24,8 @@ struct ClusterInfo {
     std::string session_token;
     std::string task_type = "TRIAL";
     std::optional<std::string> latest_checkpoint;
+    /// SHA-256 of the manifest of latest_checkpoint, from the journal. Not a key of Determined.
+    std::optional<std::string> latest_checkpoint_sha256 = {};
     friend bool operator==(ClusterInfo const&, ClusterInfo const&) = default;
 };
 

@@ -59,6 +59,11 @@ public:
     /// The exit code of the first failure, recorded by the wrapper of the rank or by det-launch. Failures of
     /// ranks that had lost another rank do not count. Slurm reports only the highest exit code of all nodes.
     std::filesystem::path first_failure() const { return run_ / "first_failure"; }
+    /// Written by a rank that finds a checkpoint damaged: says what is damaged.
+    std::filesystem::path damaged_checkpoint(std::string const& uuid) const {
+        return run_ / (std::string(damaged_prefix) + uuid);
+    }
+    static constexpr std::string_view damaged_prefix = "damaged-";
     /// The rendezvous file of ranks on several nodes: the secret of the run, and the chief's address once it
     /// listens.
     std::filesystem::path rendezvous() const { return run_ / "rendezvous"; }

@@ -107,6 +107,10 @@ struct ExperimentSpec {
     bool tensorboard = false;                          // metrics are also written as event files
     /// The checkpoint from which a trial without a checkpoint of its own starts.
     std::optional<std::string> source_checkpoint = {};
+    /// SHA-256 of the manifest of the source checkpoint when the experiment was created; empty: not known.
+    std::string source_checkpoint_sha256 = {};
+    /// The other user whose source checkpoint is used (--trust-owner), as a numeric user id.
+    std::optional<std::uint32_t> source_checkpoint_owner = {};
     std::string checkpoint_path;  // absolute path of the checkpoints; empty: not in a directory
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued

@@ -26,6 +26,7 @@ enum class Cause {
     stopped_by_search,        // the searcher ended the trial
     invalid_hyperparameters,  // the program reported that it can't train with them
     hung,                     // no step and no end of a collective operation for slurm.hang_timeout
+    checkpoint_damaged,       // the checkpoint from which it continues is damaged, or all of the trial are
     unknown,                  // a newer program has recorded it: see RunEnded::unknown_cause
 };
 
@@ -92,6 +93,8 @@ struct CheckpointCommitted {
     JsonValue metadata;
     /// Seconds for which the chief's training waited for the save; empty in journals of older programs.
     std::optional<double> blocked_s = {};
+    /// SHA-256 of the manifest as it is stored; empty in journals of older programs.
+    std::string manifest_sha256 = {};
 };
 
 /// Written when the chief begins a checkpoint. If the chief dies before it writes CheckpointCommitted, the

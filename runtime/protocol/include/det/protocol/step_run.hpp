@@ -41,6 +41,7 @@ inline constexpr char const* inherited_variables[] = {variables::run_key,
                                                       variables::steps_completed,
                                                       variables::launch,
                                                       variables::latest_checkpoint,
+                                                      variables::latest_checkpoint_sha256,
                                                       variables::unique_port_offset,
                                                       "MASTER_PORT"};
 

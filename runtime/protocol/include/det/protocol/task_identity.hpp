@@ -136,6 +136,9 @@ inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 
+/// SHA-256 of the manifest of the checkpoint in DET_LATEST_CHECKPOINT, as the journal has recorded it.
+inline constexpr char latest_checkpoint_sha256[] = "DET_LATEST_CHECKPOINT_SHA256";
+
 // Names that Determined defines:
 inline constexpr char experiment_id[] = "DET_EXPERIMENT_ID";
 inline constexpr char trial_id[] = "DET_TRIAL_ID";

@@ -13,7 +13,7 @@ std::uint64_t size_bytes_of(CheckpointCommitted const& committed);
 
 /// How much of a committed checkpoint the store has, by the manifest that it has now: whole, if this manifest
 /// names all files that were committed; part, if it lacks some; none, if there is no manifest. The files are
-/// not read. Unknown: the store was not asked, does not answer, or has a damaged manifest.
+/// not read. Unknown: the store was not asked, does not answer, or has a manifest that must not be used.
 enum class Presence { whole, part, none, unknown };
 
 /// A checkpoint that a trial has committed.

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace det::experiment {
@@ -19,9 +21,17 @@ struct FoundCheckpoint {
     std::string address() const { return store->address_of(manifest.uuid); }
 };
 
-/// Looks for a checkpoint in the default storage of the root and in the storages of its experiments.
+/// Looks for a checkpoint in the default storage of the root and in the storages of its experiments. Its
+/// manifest must be the one that a journal of the root has recorded, if one has. \param trusted_owner another
+/// user to whom the checkpoint may belong
 Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string const& uuid,
-                                        Environment const& environment);
+                                        Environment const& environment,
+                                        std::optional<uid_t> trusted_owner = std::nullopt);
+
+/// Removes files from a checkpoint. Records the new SHA-256 of its manifest in the events of the experiment
+/// that saved it, if the root has that experiment.
+Status remove_files(RootLayout const& root, FoundCheckpoint const& checkpoint,
+                    std::vector<std::string> const& paths, Context& context);
 
 /// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
 /// run would resume from one of them.

@@ -2,6 +2,7 @@
 #include <det/experiment/code_permissions.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/load_config.hpp>
+#include <det/experiment/source_checkpoint.hpp>
 #include <det/foundation/trusted_path.hpp>
 #include <det/pack/context_tree.hpp>
 #include <det/plan/plan.hpp>
@@ -19,6 +20,7 @@ struct SubmissionOptions {
     DesiredState desired = DesiredState::run;
     bool is_test = false;          // one trial of one batch: see test_overrides in submission_request.cpp
     bool is_continuation = false;  // the experiment exists and keeps its source checkpoint
+    std::optional<uid_t> trusted_owner = {};  // another user to whom the source checkpoint may belong
 };
 
 /// The checked input of a submission. Nothing has been written or submitted yet.
@@ -35,8 +37,8 @@ struct SubmissionRequest {
     std::optional<std::uint32_t> notice_s = {};   // seconds from Slurm's notice to SIGKILL, if known
     DesiredState desired = DesiredState::run;     // pause: the jobs stay held until `experiment activate`
     std::optional<ExperimentId> parent = {};
-    std::optional<ContextSpec> packed_code = {};        // code that is stored already, in place of `code`
-    std::optional<std::string> source_checkpoint = {};  // from which trials start
+    std::optional<ContextSpec> packed_code = {};  // code that is stored already, in place of `code`
+    std::optional<SourceCheckpoint> source_checkpoint = {};
     GroupWritePolicy group_access = GroupWritePolicy::warned;
     TrustRules trust = {};        // for the directories of the root, the code and the checkpoints
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements

@@ -10,7 +10,12 @@
 
 namespace det::checkpoint::storage {
 
-/// Opens the checkpoint store of an experiment according to its configuration. Does not contact a server yet.
+/// Makes a store compare manifests with the journals of the experiment and of the runs that they name. Does
+/// nothing without a root.
+void compare_with_journals(ExperimentSpec const& spec, checkpoint::Store& store);
+
+/// Opens the checkpoint store of an experiment according to its configuration, and calls
+/// compare_with_journals(). Does not contact a server yet.
 /// \return codes::not_supported for a storage type without a store or without its library. For S3:
 ///     codes::permission if there are no credentials, codes::misuse if no bucket is named, an error of a file
 ///     with credentials

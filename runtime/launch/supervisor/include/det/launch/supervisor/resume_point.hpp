@@ -13,7 +13,7 @@ namespace det::launch::supervisor {
 /// The state from which a run of a trial starts, taken from the records of the trial's earlier runs.
 struct ResumePoint {
     std::uint32_t restarts = 0;  // number of runs that failed
-    std::string checkpoint;      // UUID of the newest committed checkpoint; empty: start from scratch
+    std::string checkpoint;      // UUID of the newest whole checkpoint; empty: start from scratch
     std::uint64_t steps_completed = 0;
     // Whether a run has committed a checkpoint, or slurm.progress_glob is set
     bool is_progress_visible = false;
@@ -36,6 +36,12 @@ struct ResumePoint {
     std::optional<std::uint32_t> may_still_run = {};
     std::vector<std::string> damage = {};  // which journals of earlier runs lack records
     std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
+    std::string manifest_sha256 = {};  // of the checkpoint's manifest
+    /// An earlier run has reported the checkpoint as damaged, and it is whole now.
+    bool was_reported_damaged = false;
+    std::vector<Error> passed_over = {};  // why newer checkpoints are not used
+    /// Why the trial must not begin at step 0: it has checkpoints, and none can be used.
+    std::optional<Error> refusal = {};
 };
 
 /// A range of run numbers of a trial.
@@ -46,9 +52,11 @@ struct RunRange {
 };
 
 /// Reads the journals of all runs before `end`. Checkpoints of all of them are used; failures are counted
-/// from `first_that_counts`. A checkpoint whose manifest is missing or damaged is skipped in favour of the
-/// one before it. If a chief's journal is damaged, the checkpoints of its run are found in the store; a run
-/// whose start or end may be among the missing records may still be running.
+/// from `first_that_counts`. A checkpoint that must not be used (checkpoint::is_unusable()) is skipped in
+/// favour of the one before it. Manifests, owners, names and sizes of files are checked here; a checkpoint
+/// whose contents a run has found to be damaged is read whole. A checkpoint that has been removed is skipped
+/// silently. If a chief's journal is damaged, the checkpoints of its run are found in the store; a run whose
+/// start or end may be among the missing records may still be running.
 ///
 /// \param progress_globs slurm.progress_glob; empty: only checkpoints are progress.
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunRange runs,
@@ -57,7 +65,8 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
 
 /// Lets a trial without a checkpoint of its own start from the source checkpoint, at step 0.
 /// \param source ExperimentSpec::source_checkpoint
-/// \return codes::no_such_checkpoint or codes::checkpoint_damaged if the source checkpoint is gone or damaged
+/// \return codes::no_such_checkpoint if the source checkpoint is gone, and the error of one that must not be
+/// used
 Status use_source_checkpoint(std::optional<std::string> const& source, checkpoint::Store const& store,
                              ResumePoint& point);
 

@@ -1,0 +1,57 @@
+#pragma once
+#include <det/foundation/files.hpp>
+#include <det/protocol/checkpoint_manifest.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+namespace det::checkpoint {
+
+// Who can change a checkpoint in a file system. A checksum in a manifest finds damage, but no attack, because
+// another user can compute it too. A file that only this user and root can change was written by them.
+
+/// Takes the permission to write away from group and others: a committed checkpoint does not change.
+Status keep_from_others(std::filesystem::path const& directory);
+Status keep_from_others(int fd, std::string const& name);
+
+/// The name of a user; his number if he has no name.
+std::string name_of_user(uid_t user);
+
+/// Checks who owns a file or directory of a checkpoint, and that not everybody can write to it.
+/// \param name for messages
+/// \param trusted a user that may own it besides this user and root
+/// \return codes::checkpoint_not_yours
+Status check_owner(struct stat const& info, std::string const& name, std::string const& uuid,
+                   std::optional<uid_t> trusted);
+
+/// The directory of a checkpoint that only its owner can change: this user, root or a trusted user. It is
+/// opened once, so that another directory of the same name has no effect on the checks.
+class OwnedDirectory {
+public:
+    /// \return nullopt if there is no such directory; codes::checkpoint_not_yours, also for a symbolic link
+    static Result<std::optional<OwnedDirectory>> open(std::filesystem::path const& path,
+                                                      std::string const& uuid, std::optional<uid_t> trusted);
+
+    /// Reads a file after it has checked its owner.
+    /// \return nullopt if there is none
+    Result<std::optional<std::string>> read_file(std::string_view name, std::size_t limit_bytes) const;
+    /// Checks that a file exists with its size, and the owners of it and of the directories in which it is.
+    /// \return codes::checkpoint_damaged or codes::checkpoint_not_yours
+    Status check(CheckpointFile const& file) const;
+
+private:
+    OwnedDirectory(UniqueFd fd, std::filesystem::path path, std::string uuid, std::optional<uid_t> trusted)
+        : fd_(std::move(fd)), path_(std::move(path)), uuid_(std::move(uuid)), trusted_(trusted) {}
+    Status check_parent(std::filesystem::path const& relative) const;
+
+    UniqueFd fd_;
+    std::filesystem::path path_;
+    std::string uuid_;
+    std::optional<uid_t> trusted_;
+};
+
+}  // namespace det::checkpoint
