@@ -67,7 +67,7 @@ std::vector<OnlyThere> const rules{
       "runtime/collectives/", "runtime/checkpoint/src/", "runtime/tracker/http/",
       "submitter/tracker/api/src/", "runtime/tracker/ingest/src/live_index.cpp",
       "runtime/launch/wrap_rank/src/relay.cpp", "runtime/events/",
-      "runtime/launch/supervisor/src/node_health.cpp",
+      "runtime/launch/supervisor/src/node_health.cpp", "runtime/launch/supervisor/src/storage_probe.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/",
       "submitter/tracker/api/src/waiters"}},

@@ -79,6 +79,7 @@ Result<int> trial(Arguments const& arguments) {
     return supervisor::supervise_trials(
         batch_job,
         {slurm, clock, environment, sibling_program("det-wrap-rank"), [&](std::string const& line) {
+             std::cout.clear();  // a line that could not be written must not suppress later ones
              std::cout << format_utc(clock.now()) << " det-launch: " << escape_control(line) << std::endl;
          }});
 }

@@ -1,11 +1,13 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
+#include <det/launch/supervisor/storage_probe.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "check_result.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -76,6 +78,35 @@ BOOST_AUTO_TEST_CASE(after_a_delay_of_the_supervisor_counting_starts_again) {
         BOOST_TEST(!heartbeats.check_for_silent_node());
     heartbeats.restart();
     BOOST_TEST(!heartbeats.check_for_silent_node());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_is_overdue_before_it_is_silent) {
+    heartbeat(0);
+    heartbeat(1);
+    for (int check = 0; check < 5; ++check) {
+        heartbeat(0);
+        auto const silent = heartbeats.check_for_silent_node();
+        BOOST_TEST(heartbeats.is_any_overdue() == (check >= 2), check);
+        BOOST_TEST(silent.has_value() == (check >= 4), check);
+    }
+    heartbeats.restart();
+    BOOST_TEST(!heartbeats.is_any_overdue());
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_tells_whether_a_directory_can_be_written) {
+    using launch::supervisor::StorageProbe;
+    StorageProbe writable(directory.path());
+    StorageProbe absent(directory / "absent");
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::writable));
+        BOOST_TEST((absent.ask(std::chrono::seconds(30)) == StorageProbe::Answer::not_writable));
+    }
+    BOOST_TEST(must(list_directory(directory.path())).empty());
+    {
+        FileSizeLimit const full(100);
+        BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::not_writable));
+    }
+    BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::writable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

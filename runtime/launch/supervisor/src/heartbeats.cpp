@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/supervisor/heartbeats.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -36,6 +37,12 @@ std::optional<int> HeartbeatMonitor::check_for_silent_node() {
     }
     checks_without_any_ = all_ended ? checks_without_any_ + 1 : 0;
     return checks_without_any_ >= checks_until_all_ended ? std::optional(0) : silent;
+}
+
+bool HeartbeatMonitor::is_any_overdue() const {
+    return checks_without_any_ > 0 || std::ranges::any_of(nodes_, [](auto const& node) {
+               return node.unchanged >= checks_until_silent / 2;
+           });
 }
 
 void HeartbeatMonitor::restart() {

@@ -41,10 +41,12 @@
 #include <csignal>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 #include "excluded_nodes.hpp"
 #include "free_port.hpp"
 #include "gather_run_facts.hpp"
+#include "repeat_write.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -127,11 +129,15 @@ Ports Lane::reserve_ports() {
 
 Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(batch_job_.spec, trial));
-    DET_TRY_ASSIGN(auto const id, RunRecord::create_next(batch_job_, {batch_job_.spec.id, trial}));
+    DET_TRY_ASSIGN(auto const id, repeat_write(context_, [&] {
+                       return RunRecord::create_next(batch_job_, {batch_job_.spec.id, trial});
+                   }));
     DET_TRY_ASSIGN(auto plan, plan_run(id, draw));
     DET_TRY_ASSIGN(auto search, SearchFollower::open(batch_job_, id, draw));
-    DET_TRY_ASSIGN(auto record,
-                   RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts, context_.clock.now()));
+    DET_TRY_ASSIGN(auto record, repeat_write(context_, [&] {
+                       return RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts,
+                                               context_.clock.now());
+                   }));
     for (auto const& damage : plan.resume.damage) context_.log(damage);
     for (auto const& error : plan.resume.passed_over)
         context_.log(fmt::format("not used: {}", error.message));
@@ -153,6 +159,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
+    StorageProbe storage(record.layout().path());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      machine,
@@ -160,6 +167,7 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                      HangDetector(hang_timeout(batch_job_.spec), context_.clock.steady_now()),
                      std::move(notice),
                      std::move(requeue_request),
+                     std::move(storage),
                      std::move(search),
                      {},
                      {},
@@ -189,9 +197,25 @@ DesiredState Lane::desired() const { return batch_job_.desired(run_->plan.id.tri
 std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
     auto const node = run_->heartbeats.check_for_silent_node();
+    if (run_->heartbeats.is_any_overdue() && !can_write_storage()) {
+        run_->heartbeats.restart();
+        return std::nullopt;
+    }
     if (!node) return std::nullopt;
     auto const hosts = expand_host_list(run_->plan.hosts);
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
+}
+
+/// Whether the run's directory can be written. If not, wrappers can't write heartbeats either, and their age
+/// means nothing.
+bool Lane::can_write_storage() {
+    constexpr std::chrono::seconds limit{2};
+    bool const is_writable = run_->storage.ask(limit) == StorageProbe::Answer::writable;
+    if (!is_writable && !std::exchange(run_->has_storage_failed, true))
+        context_.log(fmt::format("run {}: '{}' can't be written: heartbeats are not awaited meanwhile",
+                                 to_string(id()), run_->record.layout().path().string()));
+    if (is_writable) run_->has_storage_failed = false;
+    return is_writable;
 }
 
 RunAction Lane::check_hang(RunStateMachine::Time now) {
@@ -370,7 +394,9 @@ Status Lane::record_outcome(lifecycle::RunOutcome outcome) {
 Status Lane::record_end(lifecycle::RunOutcome outcome) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
-    auto const recorded = run_->record.end(context_.clock.now(), outcome, run_->exit_code);
+    auto const ended = context_.clock.now();
+    auto const recorded =
+        repeat_write(context_, [&] { return run_->record.end(ended, outcome, run_->exit_code); });
     remember_bad_nodes(batch_job_, context_, outcome);
     run_->outcome = std::move(outcome);
     return recorded;

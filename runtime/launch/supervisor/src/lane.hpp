@@ -8,6 +8,7 @@
 #include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/run_record.hpp>
 #include <det/launch/supervisor/run_state_machine.hpp>
+#include <det/launch/supervisor/storage_probe.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/slurm/step_process.hpp>
 
@@ -101,6 +102,7 @@ private:
         HangDetector hang;
         RunFileWatch notice;
         RunFileWatch requeue_request;
+        StorageProbe storage;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
@@ -109,6 +111,7 @@ private:
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         std::string search_error = {};         // the last one that was logged
         bool has_allocation = false;           // the job's times are recorded
+        bool has_storage_failed = false;       // the last probe has failed
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
@@ -121,6 +124,7 @@ private:
     Status record_end(lifecycle::RunOutcome outcome);
     void notify(std::string_view event, std::string const& message, std::string_view next) const;
     void mark_abandoned();
+    bool can_write_storage();
 
     BatchJob const& batch_job_;
     SupervisorContext const& context_;

@@ -41,6 +41,9 @@ Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumeP
     auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
     DET_TRY(write_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
+    // An earlier attempt may have left a part of the journal. The run belongs to this process: it has made
+    // its directory.
+    DET_TRY(remove_tree(layout.supervisor_journal()));
     DET_TRY_ASSIGN(auto life, journal::JournalWriter::create(layout.supervisor_journal()));
     RunStarted const started{now,
                              slurm::to_string(batch_job.job),

@@ -21,6 +21,9 @@ public:
 
     /// The index of a silent node. Call it at intervals longer than that of the heartbeats.
     std::optional<int> check_for_silent_node();
+    /// Whether the last check has found a node whose file has not changed for some checks, or no file of any
+    /// node.
+    bool is_any_overdue() const;
     /// Restarts the count of unchanged checks, after this process itself was delayed.
     void restart();
 

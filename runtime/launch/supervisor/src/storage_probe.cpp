@@ -1,0 +1,54 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/start_thread.hpp>
+#include <det/launch/supervisor/storage_probe.hpp>
+
+#include <condition_variable>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+namespace det::launch::supervisor {
+namespace {
+
+/// Writes one block and syncs it, because some file systems report a full disk only then.
+bool can_write(std::filesystem::path const& file) {
+    UniqueFd const fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    bool const is_written =
+        fd && write_all(fd.get(), std::string(4096, 'x'), file.string()) && ::fsync(fd.get()) == 0;
+    ::unlink(file.c_str());
+    return is_written;
+}
+
+}  // namespace
+
+struct StorageProbe::State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<bool> is_writable;
+};
+
+StorageProbe::Answer StorageProbe::ask(std::chrono::milliseconds limit) {
+    if (!running_) {
+        running_ = std::make_shared<State>();
+        // Detached: the thread may be blocked for as long as the file system does not answer.
+        start_thread("det-probe", [state = running_,
+                                   file = directory_ /
+                                          fmt::format(".probe-{}", ::getpid())](std::stop_token const&) {
+            bool const is_writable = can_write(file);
+            std::scoped_lock const lock(state->mutex);
+            state->is_writable = is_writable;
+            state->changed.notify_all();
+        }).detach();
+    }
+    auto const state = running_;
+    std::unique_lock lock(state->mutex);
+    if (!state->changed.wait_for(lock, limit, [&] { return state->is_writable.has_value(); }))
+        return Answer::not_writable;
+    running_.reset();
+    return *state->is_writable ? Answer::writable : Answer::not_writable;
+}
+
+}  // namespace det::launch::supervisor
