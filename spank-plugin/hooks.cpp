@@ -3,11 +3,11 @@
 #include "hooks.hpp"
 
 #include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/protocol/step_run.hpp>
 
 #include <functional>
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -58,19 +58,6 @@ std::uint16_t choose_port(std::string_view run_key) {
         if (is_free(port)) return port;
     }
     return master_port(run_key, 0);
-}
-
-/// Hexadecimal digits that another user can't guess; empty if the kernel has none now.
-std::string random_digits() {
-    unsigned char bytes[16];
-    if (::getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != sizeof bytes) return "";
-    std::string digits;
-    for (auto const byte : bytes) {
-        constexpr char hexadecimal[] = "0123456789abcdef";
-        digits += hexadecimal[byte >> 4];
-        digits += hexadecimal[byte & 15];
-    }
-    return digits;
 }
 
 /// Slurm numbers its own steps (batch, extern, interactive) from here.
@@ -148,7 +135,7 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
     SpankHandle::set_srun_variable(variables::labels, to_string(choose_labelled_streams(lookup)));
     if (kind == StepKind::part_of_run) return Ok{};
     // The tasks of a node agree by it on a directory if another user has taken the name of the usual one.
-    SpankHandle::set_srun_variable(variables::local_suffix, random_digits());
+    SpankHandle::set_srun_variable(variables::local_suffix, make_uuid());
     if (auto const chief = host.find_chief_host())
         SpankHandle::set_srun_variable(variables::step_chief,
                                        render_step_chief(task.job_id, task.step_id, *chief));

@@ -21,6 +21,7 @@ struct RankConnections {
     std::unique_ptr<transport::Bootstrap> bootstrap;
     std::unique_ptr<transport::RankMonitor> monitor;
     transport::WaitPolicy waits;
+    std::string ucx_transports = {};  // the user's UCX_TLS
 };
 
 Result<RankConnections> connect_ranks(RankIdentity const& identity, RankNetwork const& network,
@@ -51,6 +52,7 @@ Opened open_tcp(RankIdentity const& identity, RankNetwork const& network, RankCo
 Opened open_ucx(RankIdentity const& identity, RankNetwork const& network, RankConnections ranks) {
     return transport::ucx::open_transport(std::move(ranks.bootstrap),
                                           {.interfaces = network.interfaces,
+                                           .transports = ranks.ucx_transports,
                                            .local_ranks = identity.topology.local_size,
                                            .monitor = std::move(ranks.monitor),
                                            .waits = std::move(ranks.waits)});
@@ -75,14 +77,15 @@ constexpr TransportOption transport_options[] = {{"tcp", open_tcp}, {"ucx", open
 
 constexpr std::string_view no_preference = "";
 
-void warn_about_ucx(std::string_view wanted, std::string_view chosen, liveness::WaitPolicy const& waits) {
+void warn_about_ucx(std::string_view wanted, std::string_view chosen, std::string const& transports,
+                    liveness::WaitPolicy const& waits) {
     if (!waits.on_long_wait) return;
     if (wanted == "ucx" && chosen == "tcp") {
         waits.on_long_wait(
             "DET_TRANSPORT=ucx: not every node has an RDMA adapter that UCX may use, so the ranks use "
             "sockets "
             "of their own. UCX's TCP is never used: its port asks for no secret");
-    } else if (chosen == "ucx" && transport::ucx::is_tcp_left_out()) {
+    } else if (chosen == "ucx" && transport::ucx::is_tcp_left_out(transports)) {
         waits.on_long_wait(
             "UCX_TLS names tcp, which is left out for the ranks' messages: its port asks for no secret");
     }
@@ -94,8 +97,9 @@ enum class UcxReach { all_nodes, this_node };
 /// Chooses the same transport on all ranks. Without DET_TRANSPORT it is UCX if each node has an RDMA adapter
 /// and can load UCX. Between nodes without RDMA adapters it is det's own sockets, also if DET_TRANSPORT says
 /// ucx: UCX's TCP listens at a port that asks for no secret.
-Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std::string_view wanted,
-                                           UcxReach reach, liveness::WaitPolicy const& waits) {
+Result<TransportOption> agree_on_transport(RankConnections const& ranks, std::string_view wanted,
+                                           UcxReach reach) {
+    auto& bootstrap = *ranks.bootstrap;
     bool const reaches_all = reach == UcxReach::all_nodes;
     std::string const own(wanted != no_preference ? wanted : reaches_all ? "may-ucx" : "may-tcp");
     DET_TRY_ASSIGN(auto const choices, bootstrap.allgather(own));
@@ -116,7 +120,7 @@ Result<TransportOption> agree_on_transport(transport::Bootstrap& bootstrap, std:
         DET_TRY_ASSIGN(auto const reaches, bootstrap.allgather(reaches_all ? "all" : "node"));
         if (std::ranges::count(reaches, "node") > 0) chosen = "tcp";
     }
-    if (bootstrap.rank().value == 0) warn_about_ucx(wanted, chosen, waits);
+    if (bootstrap.rank().value == 0) warn_about_ucx(wanted, chosen, ranks.ucx_transports, ranks.waits);
     return *std::ranges::find(transport_options, chosen, &TransportOption::name);
 }
 
@@ -144,11 +148,13 @@ Opened open_transport(RankNumbers const& numbers, std::optional<Info> const& inf
         return std::move(opened).error().noting("DET_TRANSPORT=tcp connects these ranks without MPI");
     }
     DET_TRY_ASSIGN(auto ranks, connect_ranks(identity, *network, waits));
+    ranks.ucx_transports = environment.find("UCX_TLS").value_or("");
     bool const needs_rdma = identity.topology.cross_size > 1 || wanted != "ucx";
-    auto const reach = !needs_rdma || transport::ucx::can_connect_nodes(network->interfaces)
-                           ? UcxReach::all_nodes
-                           : UcxReach::this_node;
-    DET_TRY_ASSIGN(auto const chosen, agree_on_transport(*ranks.bootstrap, wanted, reach, waits));
+    auto const reach =
+        !needs_rdma || transport::ucx::can_connect_nodes(network->interfaces, ranks.ucx_transports)
+            ? UcxReach::all_nodes
+            : UcxReach::this_node;
+    DET_TRY_ASSIGN(auto const chosen, agree_on_transport(ranks, wanted, reach));
     return chosen.open(identity, *network, std::move(ranks));
 }
 

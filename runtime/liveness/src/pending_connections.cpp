@@ -16,6 +16,7 @@ PendingLimits PendingLimits::for_ranks(int ranks) {
     limits.of_one_source =
         std::clamp(static_cast<std::size_t>(std::max(ranks, 0)), limits.of_one_source, of_one_source_max);
     limits.connections = std::max(limits.connections, limits.of_one_source);
+    limits.failures_per_s = 250;  // each costs time of the training
     return limits;
 }
 

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(each_step_gets_a_suffix_for_its_directory_that_another_user
         return std::string(value == nullptr ? "" : value);
     };
     auto const first = suffix();
-    BOOST_TEST(first.size() == 32u);
+    BOOST_TEST(first.size() == 36u);
     BOOST_TEST(suffix() != first);
     ::setenv("DET_LOCAL_SUFFIX", "of the run", 1);
     ::setenv("DET_SPANK", "auto", 1);

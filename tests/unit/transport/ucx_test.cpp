@@ -18,6 +18,8 @@ struct Meet : TestRendezvous {
     Result<std::unique_ptr<Transport>> open(Rank rank, int size, ucx::Options options = {}) const {
         DET_TRY_ASSIGN(auto rendezvous, bootstrap(rank, size));
         options.local_ranks = size;
+        auto const* const transports = std::getenv("UCX_TLS");  // as core passes it on
+        if (transports != nullptr) options.transports = transports;
         return ucx::open_transport(std::move(rendezvous), std::move(options));
     }
 };

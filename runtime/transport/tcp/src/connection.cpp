@@ -56,8 +56,8 @@ Progress OutgoingConnection::advance_handshake() {
     auto const progress = unsent_.empty() ? read_reply() : write_from(socket_, unsent_);
     // A peer that has ended refuses the next attempt. Other errors will not go away.
     bool const was_closed = errno == 0 || errno == ECONNRESET || errno == EPIPE;
-    bool const is_decided = state_ == State::open;
-    return progress == Progress::broken && was_closed && !is_decided ? begin_again() : progress;
+    bool const has_verdict = state_ == State::open;
+    return progress == Progress::broken && was_closed && !has_verdict ? begin_again() : progress;
 }
 
 Progress OutgoingConnection::begin_again() {

@@ -1,20 +1,12 @@
 // The program's side of the UCX module: opens det_ucx.so and calls the functions of its table.
 #include <det/foundation/files.hpp>
 
-#include <cstdlib>
-
 #include "devices.hpp"
 #include "module_table.hpp"
 #include "transports.hpp"
 
 namespace det::transport::ucx {
 namespace {
-
-/// UCX reads its variables from the environment of the process.
-std::string wanted_transports() {
-    auto const* const value = std::getenv("UCX_TLS");
-    return value == nullptr ? "" : value;
-}
 
 Result<Table const*> open_table() {
     return open_module_as<Table>(
@@ -27,13 +19,13 @@ Result<Table const*> open_table() {
 
 bool is_available() { return open_table().has_value(); }
 
-bool can_connect_nodes(std::string const& interfaces) {
+bool can_connect_nodes(std::string const& interfaces, std::string const& transports) {
     bool const has_adapter =
         interfaces.empty() ? path_exists("/sys/class/infiniband") : !ucx_devices(interfaces).empty();
-    return has_adapter && reach_other_nodes(without_tcp(wanted_transports())) && is_available();
+    return has_adapter && reach_other_nodes(without_tcp(transports)) && is_available();
 }
 
-bool is_tcp_left_out() { return names_tcp(wanted_transports()); }
+bool is_tcp_left_out(std::string const& transports) { return names_tcp(transports); }
 
 Result<std::unique_ptr<Transport>> open_transport(std::unique_ptr<Bootstrap> bootstrap, Options options) {
     DET_TRY_ASSIGN(auto const* const module, open_table());

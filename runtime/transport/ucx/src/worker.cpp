@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <system_error>
 
@@ -35,26 +34,25 @@ struct Setting {
     std::string value;
 };
 
-std::vector<Setting> settings(std::string const& interfaces) {
+std::vector<Setting> settings(std::string const& interfaces, std::string const& transports) {
     std::vector<Setting> chosen{{"MM_ERROR_HANDLING", "y"}, {"KEEPALIVE_INTERVAL", "1s"}};
     auto devices = ucx_devices(interfaces);
     if (!interfaces.empty() && devices.empty()) {
         chosen.push_back({"TLS", std::string(transports_of_node)});
         return chosen;
     }
-    auto const* const wanted = std::getenv("UCX_TLS");
-    chosen.push_back({"TLS", without_tcp(wanted == nullptr ? "" : wanted)});
+    chosen.push_back({"TLS", without_tcp(transports)});
     if (!devices.empty()) chosen.push_back({"NET_DEVICES", std::move(devices)});
     return chosen;
 }
 
-Result<ucp_context_h> make_context(std::string const& interfaces) {
+Result<ucp_context_h> make_context(std::string const& interfaces, std::string const& transports) {
     ucp_config_t* raw = nullptr;
     if (auto const status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK) {
         return ucx_error("read the configuration of UCX", status);
     }
     std::unique_ptr<ucp_config_t, void (*)(ucp_config_t*)> const config(raw, ucp_config_release);
-    for (auto const& [name, value] : settings(interfaces)) {
+    for (auto const& [name, value] : settings(interfaces, transports)) {
         auto const status = ucp_config_modify(raw, name, value.c_str());
         if (status != UCS_OK) return ucx_error(fmt::format("set UCX_{} to '{}'", name, value), status);
     }
@@ -102,15 +100,15 @@ void FlushThread::run(std::stop_token const& stop) {
 }
 
 Result<std::unique_ptr<Worker>> Worker::open(std::unique_ptr<Bootstrap> bootstrap, Options options) {
-    auto const interfaces = options.interfaces;
+    auto const interfaces = options.interfaces, transports = options.transports;
     std::unique_ptr<Worker> worker(new Worker(std::move(bootstrap), std::move(options)));
-    DET_TRY(worker->start(interfaces));
+    DET_TRY(worker->start(interfaces, transports));
     DET_TRY(worker->publish_address());
     return worker;
 }
 
-Status Worker::start(std::string const& interfaces) {
-    DET_TRY_ASSIGN(context_, make_context(interfaces));
+Status Worker::start(std::string const& interfaces, std::string const& transports) {
+    DET_TRY_ASSIGN(context_, make_context(interfaces, transports));
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;

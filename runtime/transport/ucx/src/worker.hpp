@@ -135,7 +135,7 @@ private:
           waits_(std::move(options.waits)),
           peers_(static_cast<std::size_t>(bootstrap_->size())) {}
 
-    Status start(std::string const& interfaces);
+    Status start(std::string const& interfaces, std::string const& transports);
     Status publish_address();
     void close_with_peers();
     Result<std::vector<Flush>> begin_flushes(std::set<Rank> const& peers);

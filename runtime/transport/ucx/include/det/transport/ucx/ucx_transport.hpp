@@ -8,6 +8,8 @@ struct Options {
     /// Network interfaces, "ib0" or "hsn0,hsn1", whose RDMA adapters to use. Empty: UCX chooses. Without an
     /// adapter only the ranks of a node are reached, by shared memory.
     std::string interfaces = {};
+    /// The user's UCX_TLS; empty if it is not set. Without it UCX uses all transports but tcp.
+    std::string transports = {};
     /// Number of ranks on this node. If the node has fewer cores, waiting ranks yield instead of spinning.
     int local_ranks = 1;
     /// Reports lost ranks that UCX does not notice, and those with which this rank exchanges no messages. May
@@ -22,10 +24,10 @@ bool is_available();
 
 /// Whether UCX can connect this node with others: it is available, an RDMA adapter belongs to one of the
 /// interfaces (to any interface if there are none in the list), and UCX_TLS allows to use it.
-bool can_connect_nodes(std::string const& interfaces);
+bool can_connect_nodes(std::string const& interfaces, std::string const& transports);
 
-/// Whether UCX_TLS names tcp, which this module leaves out.
-bool is_tcp_left_out();
+/// Whether a value of UCX_TLS names tcp, which this module leaves out. Pure.
+bool is_tcp_left_out(std::string const& transports);
 
 /// Opens a transport over UCX (InfiniBand and other RDMA networks, shared memory) between the ranks of
 /// `bootstrap`. The environment variables of UCX apply, except UCX_MM_ERROR_HANDLING and
