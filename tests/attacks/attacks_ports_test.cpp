@@ -109,18 +109,23 @@ BOOST_AUTO_TEST_CASE(a_training_starts_and_ends_while_a_colleague_floods_the_por
     auto const flooded = std::chrono::steady_clock::now() - flooded_at;
     BOOST_TEST(flood.stop() >= 2);  // at least the store and a rank
     auto const in_s = [](auto time) { return std::chrono::duration<double>(time).count(); };
-    BOOST_TEST((flooded < undisturbed + 15s),
+    BOOST_TEST((flooded < 2 * undisturbed + 15s),
                fmt::format("undisturbed {:.1f} s, flooded {:.1f} s", in_s(undisturbed), in_s(flooded)));
 }
 
 BOOST_AUTO_TEST_CASE(a_health_check_convicts_no_node_while_a_colleague_floods_its_port) {
-    Flood flood(*this);
-    auto const output = train(
-        "--config slurm.health_check=true --config 'entrypoint=echo ran' --config "
-        "searcher.max_length.epochs=1");
-    BOOST_TEST(flood.stop() >= 1);  // the port of the check is open for a short time
-    BOOST_TEST(contains(output, "n[0-1] passed the health check in "), output);
-    BOOST_TEST(!contains(output, "fails the health check"), output);
+    std::ptrdiff_t flooded_ports = 0;
+    // The port of the check is open for a short time, which the flood may miss.
+    for (int attempt = 0; attempt < 3 && flooded_ports == 0; ++attempt) {
+        Flood flood(*this);
+        auto const output = train(
+            "--config slurm.health_check=true --config 'entrypoint=echo ran' --config "
+            "searcher.max_length.epochs=1");
+        flooded_ports = flood.stop();
+        BOOST_TEST(contains(output, "n[0-1] passed the health check in "), output);
+        BOOST_TEST(!contains(output, "fails the health check"), output);
+    }
+    BOOST_TEST(flooded_ports >= 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_with_det_runs_where_a_colleague_has_taken_the_name_of_its_directory) {
