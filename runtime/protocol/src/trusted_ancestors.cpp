@@ -3,13 +3,12 @@
 
 namespace det {
 
-TrustRules trust_rules(Environment const& environment) {
-    TrustRules rules;
-    auto const list = environment.find(variables::trusted_ancestors).value_or("");
+std::vector<std::filesystem::path> parse_trusted_ancestors(std::string_view list) {
+    std::vector<std::filesystem::path> paths;
     for (auto const path : split(list, ':')) {
-        if (!path.empty()) rules.trusted_ancestors.emplace_back(path);
+        if (!path.empty()) paths.emplace_back(path);
     }
-    return rules;
+    return paths;
 }
 
 }  // namespace det

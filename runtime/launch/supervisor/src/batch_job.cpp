@@ -86,6 +86,13 @@ DesiredState BatchJob::desired(std::uint32_t trial) const {
     return stricter(desired(), of_trial.value_or(DesiredState::run));
 }
 
+TrustRules trust_rules(Environment const& environment) {
+    TrustRules rules;
+    rules.trusted_ancestors =
+        parse_trusted_ancestors(environment.find(variables::trusted_ancestors).value_or(""));
+    return rules;
+}
+
 Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
                                 Environment const& environment) {
     ExperimentLayout const layout(experiment);

@@ -3,6 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/launch/node/srun_shim.hpp>
+#include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -11,7 +12,6 @@
 #include <det/protocol/json.hpp>
 #include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/protocol/trusted_ancestors.hpp>
 #include <det/search/search.hpp>
 
 #include <cerrno>

@@ -1,6 +1,7 @@
 #pragma once
-#include <det/foundation/environment.hpp>
-#include <det/foundation/trusted_path.hpp>
+#include <filesystem>
+#include <string_view>
+#include <vector>
 
 // How the site's `trusted_ancestors` reach the programs of a job: as an argument in the batch script, of
 // which Slurm keeps a copy, and from there in the environment of the run. A file of the experiment can't hold
@@ -14,7 +15,7 @@ namespace variables {
 inline constexpr char trusted_ancestors[] = "DET_TRUSTED_ANCESTORS";
 }  // namespace variables
 
-/// Returns the rules of a program in a job. Pure.
-TrustRules trust_rules(Environment const& environment);
+/// Splits the value of the option or the variable. Pure.
+std::vector<std::filesystem::path> parse_trusted_ancestors(std::string_view list);
 
 }  // namespace det

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/foundation/trusted_path.hpp>
 #include <det/lifecycle/run_end.hpp>
 #include <det/protocol/desired_state.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -36,6 +37,9 @@ struct BatchJob {
     /// The stricter one of the desired states of the experiment and of the trial.
     DesiredState desired(std::uint32_t trial) const;
 };
+
+/// Returns the rules of a program in a job. DET_TRUSTED_ANCESTORS has the directories that the site excepts.
+TrustRules trust_rules(Environment const& environment);
 
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of
 /// the batch job. codes::unsafe_owner if another user could have put the experiment, its code or its
