@@ -124,6 +124,8 @@ BOOST_FIXTURE_TEST_CASE(no_process_of_a_launch_outlives_it, Launched) {
 }
 
 /// A program that sends signals under the name of Slurm's.
+// The sender of a signal is found in /proc, so that a process that plays slurmstepd lives on after it has
+// sent one.
 void make_slurmstepd(TemporaryDirectory const& directory) {
     std::filesystem::copy_file("/bin/sh", directory / "slurmstepd");
 }
@@ -132,7 +134,7 @@ BOOST_FIXTURE_TEST_CASE(slurms_notice_does_not_end_the_launch_of_a_run_but_anoth
     make_slurmstepd(directory);
     is_supervised = true;
     BOOST_TEST(
-        exit_code({"!trap 'exit 9' TERM; $D/slurmstepd -c \"kill -TERM $MONITOR\"; sleep 0.1; exit 0"}) == 0);
+        exit_code({"!trap 'exit 9' TERM; $D/slurmstepd -c \"kill -TERM $MONITOR; sleep 1\"; exit 0"}) == 0);
     BOOST_TEST(said.empty());
     BOOST_TEST(exit_code({"!kill -TERM $MONITOR; sleep 1000"}) == 128 + SIGTERM);
 }
@@ -142,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(a_worker_awaits_the_program_below_a_shell_that_slurms_no
     // The worker, its shell, and the program, which saves.
     BOOST_TEST(exit_code({R"(WORKER=$PPID SHELL_ABOVE=$$ sh -c '
         trap "sleep 0.2; touch $D/saved; exit 6" TERM
-        $D/slurmstepd -c "kill -TERM $WORKER $SHELL_ABOVE $$"
+        $D/slurmstepd -c "kill -TERM $WORKER $SHELL_ABOVE $$; sleep 1"
         sleep 60'; exit 9)"}) == 6);
     BOOST_TEST(file("saved").empty());
 }
