@@ -46,13 +46,14 @@ struct Fixture {
     std::string_view state(std::uint32_t id, QueueSnapshot const& queue) {
         return to_string(view_experiment(must(history.load_experiment({id})), queue).state);
     }
-    static QueueSnapshot showing(slurm::JobState job_state) {
-        QueueSnapshot queue;
-        queue.jobs.emplace_back();
-        queue.jobs[0].ref = {4711, 0};
-        queue.jobs[0].state = job_state;
-        return queue;
+    static slurm::JobStatus job(slurm::JobState job_state) {
+        slurm::JobStatus status;
+        status.ref = {4711, 0};
+        status.state = job_state;
+        return status;
     }
+    static QueueSnapshot showing(slurm::JobStatus status) { return {true, {std::move(status)}}; }
+    static QueueSnapshot showing(slurm::JobState job_state) { return showing(job(job_state)); }
 };
 
 RunEnded finished() { return {UtcTime{99}, Cause::finished, NextAction::stop, 0, "the trainer finished"}; }
@@ -90,23 +91,36 @@ BOOST_AUTO_TEST_CASE(a_job_with_the_number_of_an_experiments_job_is_its_own_only
     spec.sbatch_options = {"--comment=det:ab/1", "--nice=100"};
     must(write_file(layout.spec(), render_spec(spec)));
     run(layout, 0, std::nullopt);
-    auto queue = showing(slurm::JobState::running);
-    queue.jobs[0].comment = "det:ab/1";
-    BOOST_TEST(state(1, queue) == "RUNNING");
+    auto task = job(slurm::JobState::running);
+    task.comment = "det:ab/1";
+    BOOST_TEST(state(1, showing(task)) == "RUNNING");
     for (auto const* other : {"det:ab/2", "det:cd/1", ""}) {
-        queue.jobs[0].comment = other;
-        auto const view = view_experiment(must(history.load_experiment({1})), queue);
+        task.comment = other;
+        auto const view = view_experiment(must(history.load_experiment({1})), showing(task));
         BOOST_TEST(to_string(view.state) == "INTERRUPTED", other);
         BOOST_TEST(view.own_arrays().empty());
     }
     BOOST_TEST(view_experiment(must(history.load_experiment({1})), {}).own_arrays().size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(the_jobs_of_a_number_are_found_in_any_order_of_the_queue) {
+    std::vector<slurm::JobStatus> jobs;
+    for (slurm::JobRef const ref : {slurm::JobRef{9, 1}, {7, 2}, {8, {}}, {7, {}}, {7, 0}}) {
+        jobs.emplace_back();
+        jobs.back().ref = ref;
+    }
+    QueueSnapshot const queue(true, jobs);
+    std::vector<slurm::JobRef> found;
+    for (auto const& status : queue.with_number(7)) found.push_back(status.ref);
+    BOOST_TEST((found == std::vector<slurm::JobRef>{{7, {}}, {7, 0}, {7, 2}}));
+    BOOST_TEST(queue.with_number(6).empty());
+}
+
 BOOST_AUTO_TEST_CASE(pending_tasks_are_found_by_their_array) {
     create(1);
-    auto queue = showing(slurm::JobState::pending);
-    queue.jobs[0].ref.task.reset();
-    BOOST_TEST(state(1, queue) == "QUEUED");
+    auto task = job(slurm::JobState::pending);
+    task.ref.task.reset();
+    BOOST_TEST(state(1, showing(task)) == "QUEUED");
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupted_creation_is_shown) {
