@@ -1,10 +1,14 @@
-// Another user puts checkpoints of his own into a storage into which all users can write.
+// A member of the same project puts checkpoints of his own into the storage of the project, which the site
+// trusts.
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "check_result.hpp"
 #include "loopback_cluster.hpp"
@@ -17,14 +21,21 @@ namespace attacks_checkpoints {
 
 namespace fs = std::filesystem;
 
+// The site file lists the storage in trusted_ancestors.
+std::string const det_submit_command = "DET_SITE=~/site.yaml det-submit ";
+
 struct Site : LoopbackCluster {
     fs::path storage = shared() / "pool";
     fs::path mark = shared() / "pool/mark";  // the forged pickle makes this file
 
     Site() : LoopbackCluster({.nodes = 1, .slots = 1}) {
         fs::create_directory(storage);
-        fs::permissions(storage, fs::perms(0777));
-        shell("mkdir code");
+        auto const group = parse_integer<gid_t>(shell("getent group project | cut -d: -f3"));
+        BOOST_REQUIRE(group.has_value());
+        BOOST_REQUIRE(::chown(storage.c_str(), 0, *group) == 0);
+        BOOST_REQUIRE(::chmod(storage.c_str(), 02775) == 0);
+        shell(fmt::format("mkdir code; printf 'version: 1\\ntrusted_ancestors: [{}]\\n' >site.yaml",
+                          storage.string()));
         for (auto const* name : {"pickled_training.py", "forge_checkpoint.py"}) {
             auto const text =
                 must(read_file(det::test::source_path(std::string("tests/attacks/programs/") + name)));
@@ -43,7 +54,7 @@ struct Site : LoopbackCluster {
                         0644));
     }
     nlohmann::json ask(std::string const& command) const {
-        return nlohmann::json::parse(shell("det-submit " + command + " --json"));
+        return nlohmann::json::parse(shell(det_submit_command + command + " --json"));
     }
     int create(std::string const& arguments = "") const {
         return ask("experiment create exp.yaml code " + arguments)["id"].get<int>();
@@ -62,7 +73,7 @@ struct Site : LoopbackCluster {
     int paused_trial() const {
         auto const id = create();
         wait_until([&] { return checkpoints(id).size() >= 2; }, 90s, "two checkpoints");
-        shell(fmt::format("det-submit experiment pause {}", id));
+        shell(det_submit_command + fmt::format("experiment pause {}", id));
         wait_until([&] { return state(id) == "PAUSED"; }, 60s, "it is paused");
         return id;
     }
@@ -75,10 +86,10 @@ struct Site : LoopbackCluster {
                               mark.string()));
     }
     ProcessOutput det_submit(std::string const& arguments) const {
-        return login("researcher", {"bash", "-c", "cd && det-submit " + arguments});
+        return login("researcher", {"bash", "-c", "cd && " + det_submit_command + arguments});
     }
     std::string log(int id) const {
-        return shell(fmt::format("det-submit trial logs {} 2>/dev/null || true", id));
+        return shell(det_submit_command + fmt::format("trial logs {} 2>/dev/null || true", id));
     }
     static bool contains(std::string const& text, std::string const& part) {
         return text.find(part) != std::string::npos;
@@ -109,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_another_user_puts_in_the_place_of_the_new
         fmt::format("experiment create exp.yaml code --config searcher.source_checkpoint_uuid={}", newest));
     BOOST_TEST(source.exit_code == 8, source.out << source.err);
 
-    shell(fmt::format("det-submit experiment activate {}", id));
+    shell(det_submit_command + fmt::format("experiment activate {}", id));
     wait_until([&] { return runs(id).size() == 2u; }, 60s, "a second run");
     wait_until([&] { return contains(log(id), "resumed at step") && checkpoints(id).size() > saved.size(); },
                90s, "it trains on");
@@ -118,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_another_user_puts_in_the_place_of_the_new
     BOOST_TEST(
         contains(output, "not used: checkpoint " + newest + " is not the checkpoint that this run wrote"),
         output);
-    shell(fmt::format("det-submit experiment kill {}", id));
+    shell(det_submit_command + fmt::format("experiment kill {}", id));
     BOOST_TEST(!path_exists(mark));
 }
 
@@ -126,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_user_is_used_only_by_one_who_names_
     std::string const uuid = "0a1b2c3d-0000-4000-8000-000000000000";
     forge(uuid);
     auto const copy = create("--config entrypoint=true");  // the root knows the storage from now on
-    shell(fmt::format("det-submit experiment wait {}", copy));
+    shell(det_submit_command + fmt::format("experiment wait {}", copy));
     for (auto const& command :
          {"checkpoint verify " + uuid, "checkpoint download " + uuid,
           "experiment create exp.yaml code --config searcher.source_checkpoint_uuid=" + uuid}) {
@@ -137,12 +148,12 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_user_is_used_only_by_one_who_names_
         BOOST_TEST(det_submit(command + " --trust-owner nobody_here").exit_code == 2);
     }
     BOOST_TEST(!path_exists(mark));
-    shell(fmt::format("det-submit checkpoint verify {} --trust-owner colleague", uuid));
-    shell(fmt::format("det-submit checkpoint download {} -o copy --trust-owner colleague", uuid));
+    shell(det_submit_command + fmt::format("checkpoint verify {} --trust-owner colleague", uuid));
+    shell(det_submit_command + fmt::format("checkpoint download {} -o copy --trust-owner colleague", uuid));
     auto const id = create("--config searcher.source_checkpoint_uuid=" + uuid + " --trust-owner colleague");
     wait_until([&] { return contains(log(id), "resumed at step 777"); }, 90s,
                "it starts from the checkpoint");
-    shell(fmt::format("det-submit experiment kill {}", id));
+    shell(det_submit_command + fmt::format("experiment kill {}", id));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
