@@ -26,9 +26,7 @@ void Session::on_damage(Error error) const {
     if (damage_.insert(error.message).second) print(err, error, style);
 }
 
-void Session::answer(Json const& json) const {
-    out << json_text(json, 1) << '\n';
-}
+void Session::answer(Json const& json) const { out << json_text(json, 1) << '\n'; }
 
 void Session::answer(Json const& json, std::string_view text) const {
     if (wants_json()) return answer(json);

@@ -62,7 +62,7 @@ enum {
     DET_BAD_FILE = 3,           /**< the contents of a file are wrong */
     DET_ABSENT = 4,             /**< a named thing does not exist: a checkpoint, a file */
     DET_TIMED_OUT = 7,          /**< a rank, a disk or a device took too long */
-    DET_CHECKPOINT_DAMAGED = 8, /**< a checkpoint differs from its manifest, or is not the one that its run wrote */
+    DET_CHECKPOINT_DAMAGED = 8, /**< a checkpoint is not what its run wrote */
     DET_INTERNAL = 70           /**< a bug of det-submit: please report it */
 };
 
@@ -411,9 +411,9 @@ DET_API void det_preempt_wrap_handler_of_child(void);
  * their comment says otherwise. Outside of an experiment reports are discarded. Reports of metrics, progress,
  * status and alerts are queued for a thread that writes them; the other reports wait for write(2). A report
  * that takes more than 16 MiB in the journal is refused: "report-too-large". While the shared file system
- * can't be written (disk full, quota, error, or no answer), reports wait in memory, 8 MiB of them and one report
- * more. Then further ones are dropped, which is a warning once, and their number is written to the journal.
- * Calls that write or flush repeat a write that fails for DET_STORAGE_TIMEOUT_S seconds (300).
+ * can't be written (disk full, quota, error, or no answer), reports wait in memory, 8 MiB of them and one
+ * report more. Then further ones are dropped, which is a warning once, and their number is written to the
+ * journal. Calls that write or flush repeat a write that fails for DET_STORAGE_TIMEOUT_S seconds (300).
  *
  * \param steps_completed batches since the beginning of the trial
  * \param metrics a JSON object: names to values */
