@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <thread>
 
+#include "as_owner.hpp"
 #include "round.hpp"
 
 namespace det::faults {
@@ -21,6 +22,7 @@ struct Committed {
 
 /// The checkpoints that have a manifest.
 Result<std::vector<Committed>> list_committed(Training const& training) {
+    AsOwner const owner(training.checkpoints());
     checkpoint::SharedFsStore const store(training.checkpoints());
     std::vector<Committed> committed;
     DET_TRY_ASSIGN(auto const uuids, store.list());

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "as_owner.hpp"
+
 namespace det::faults {
 namespace {
 
@@ -95,6 +97,7 @@ std::map<std::uint32_t, TracedRun> Training::trace() const {
 }
 
 Result<std::vector<lifecycle::RunView>> Training::runs() const {
+    AsOwner const owner(site_.root());
     DET_TRY_ASSIGN(auto record,
                    tracker::history::JournalHistory(RootLayout(site_.root())).load_experiment(id_));
     if (record.trials.empty()) return std::vector<lifecycle::RunView>();
@@ -102,6 +105,7 @@ Result<std::vector<lifecycle::RunView>> Training::runs() const {
 }
 
 Result<std::vector<Record>> Training::reports(std::uint32_t run) const {
+    AsOwner const owner(site_.root());
     auto const layout = ExperimentLayout(RootLayout(site_.root()), id_).trial(0).run(run);
     DET_TRY_ASSIGN(auto contents, journal::load_journal(layout.chief_journal()));
     return std::move(contents.records);
