@@ -11,8 +11,9 @@
 
 namespace det::checkpoint {
 
-// Who can change a checkpoint in a file system. A checksum in a manifest finds damage, but no attack, because
-// another user can compute it too. A file that only this user and root can change was written by them.
+// Checks the owners and modes of a checkpoint in a file system. A checksum finds damage and no attack,
+// because another user can compute it too. A file that only this user and root can change was written by
+// them.
 
 /// Takes the permission to write away from group and others: a committed checkpoint does not change.
 Status keep_from_others(std::filesystem::path const& directory);
@@ -21,9 +22,8 @@ Status keep_from_others(int fd, std::string const& name);
 /// The name of a user; his number if he has no name.
 std::string name_of_user(uid_t user);
 
-/// Checks who owns a file or directory of a checkpoint, and that not everybody can write to it.
-/// \param name for messages
-/// \param trusted a user that may own it besides this user and root
+/// Checks that a trusted user owns a file or directory of a checkpoint, and that its mode does not let all
+/// users write. \param name for messages \param trusted a user that may own it besides this user and root
 /// \return codes::checkpoint_not_yours
 Status check_owner(struct stat const& info, std::string const& name, std::string const& uuid,
                    std::optional<uid_t> trusted);

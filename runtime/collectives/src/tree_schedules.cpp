@@ -18,8 +18,8 @@
 // rank alternated between the halves instead, each piece would wait for a piece of the other tree at every
 // level.
 //
-// A double tree for reduce and allreduce is not implemented: in the simulator it is faster in few of 228
-// combinations of nodes and sizes (ALGORITHMS.md).
+// Reduce and allreduce use other algorithms: in the simulator a double tree is faster than these in few of
+// 228 combinations of nodes and sizes (ALGORITHMS.md).
 #include "tree_schedules.hpp"
 
 #include <bit>

@@ -36,10 +36,11 @@ bool is_unusable(Error const& error);
 /// its checksum; until then readers find no checkpoint. The ranks of a run write files concurrently, and one
 /// rank commits.
 ///
-/// A checkpoint counts only if the run wrote it that says so. Its manifest must have a SHA-256 that a journal
-/// has recorded (set_recorded_sums()), if one is known. In a file system, no other user may be able to change
-/// the checkpoint: it belongs to this user or root, or to a user named with trust_owner(). A checkpoint that
-/// does not count is codes::checkpoint_replaced if a journal knows it, else codes::checkpoint_not_yours.
+/// A checkpoint counts only if the run that its manifest names wrote it. The manifest must have a SHA-256
+/// that a journal has recorded (set_recorded_sums()), if one is known. In a file system, no other user may be
+/// able to change the checkpoint: it belongs to this user or root, or to a user named with trust_owner(). A
+/// checkpoint that does not count is codes::checkpoint_replaced if a journal knows it, else
+/// codes::checkpoint_not_yours.
 ///
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
 /// files or checkpoints may run at once, except set_recorded_sums(), expect_sum() and trust_owner().
@@ -79,10 +80,10 @@ public:
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
     Result<CheckpointManifest> load_manifest(std::string const& uuid) const;
-    /// Reads the text of a manifest. In a file system checks who can change the checkpoint's directory.
+    /// Reads the text of a manifest. In a file system, checks the owner and mode of the directory.
     virtual Result<std::string> read_manifest_text(std::string const& uuid) const = 0;
     /// Checks what can be known about the files of a checkpoint without reading them: in a file system that
-    /// the selected files exist with their sizes, and who can change them. Other stores check nothing.
+    /// the selected files exist with their sizes and belong to a trusted user. Other stores check nothing.
     /// \param selector must not be null
     virtual Status check_files(CheckpointManifest const& manifest, Selector const& selector) const;
     /// Calls check_files() for the selected files.
