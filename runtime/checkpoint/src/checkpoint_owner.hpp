@@ -23,7 +23,10 @@ Status keep_from_others(int fd, std::string const& name);
 std::string name_of_user(uid_t user);
 
 /// Checks that a trusted user owns a file or directory of a checkpoint, and that its mode does not let all
-/// users write. \param name for messages \param trusted a user that may own it besides this user and root
+/// users write.
+///
+/// \param name for messages
+/// \param trusted a user that may own it besides this user and root
 /// \return codes::checkpoint_not_yours
 Status check_owner(struct stat const& info, std::string const& name, std::string const& uuid,
                    std::optional<uid_t> trusted);
