@@ -5,6 +5,24 @@
 
 namespace det {
 
+Error::Error(ErrorCode code_, std::string message_, std::string hint_, std::optional<SourceSpan> where_,
+             std::vector<std::string> notes_)
+    : code(code_),
+      message(std::move(message_)),
+      hint(std::move(hint_)),
+      where(std::move(where_)),
+      notes(std::move(notes_)) {}
+Error::Error(Error const& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(Error const& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
+bool operator==(Error const& a, Error const& b) {
+    return a.code == b.code && a.message == b.message && a.hint == b.hint && a.where == b.where &&
+           a.notes == b.notes;
+}
+
 Error&& Error::while_doing(std::string what) && {
     notes.push_back("while " + std::move(what));
     return std::move(*this);
