@@ -44,6 +44,10 @@ if(DET_CCACHE)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
+# gcc collects its garbage when it has 128 MiB. The larger groups of sources need up to 600 MiB, and with several collections
+# they take a sixth longer.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
+
 # All modules link this target. Other projects that include the headers do not get these warning options.
 add_library(det_compile_options INTERFACE)
 target_compile_options(det_compile_options INTERFACE
@@ -53,6 +57,13 @@ target_compile_options(det_compile_options INTERFACE
   $<$<BOOL:${DET_WARNINGS_AS_ERRORS}>:-Werror>
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+
+# -O1 for targets whose time is that of files, processes and Slurm: they compile in two thirds of the time.
+function(det_optimise_lightly)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
 
 # libgcc stays shared: its unwinder needs glibc 2.35 when it is linked statically, and every Linux has libgcc_s.
 # Without --exclude-libs, shared libraries would contain and export all of libstdc++.
