@@ -156,8 +156,8 @@ Status a_list_has_the_summaries_that_pass_the_filter(HistoryTarget& target) {
     DET_TRY(expect(all.experiments[0].id == ExperimentId{6}, "the newest first"));
     DET_TRY(expect(all.experiments[1].error && all.experiments[1].text.empty(), "the error of 5"));
     DET_TRY(expect(!all.experiments[2].error && all.experiments[2].text.empty(), "4 needs the queue"));
-    DET_TRY(expect(Json::parse(all.experiments[3].text).at("state") == "SUBMITTING", "the state of 3"));
-    auto const first = Json::parse(all.experiments[5].text);
+    DET_TRY(expect(parse_json(all.experiments[3].text).at("state") == "SUBMITTING", "the state of 3"));
+    auto const first = parse_json(all.experiments[5].text);
     DET_TRY(expect(first.at("completed_trials") == 1 && first.at("trial_count") == 1, "the trials of 1"));
     using lifecycle::State;
     struct Case {

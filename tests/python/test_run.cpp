@@ -72,14 +72,14 @@ Status run(std::vector<std::string> const& words) {
     auto const argument = words.size() > 2 ? words[2] : std::string();
     if (command == "make") {
         DET_TRY(write_file(root / "config.json", argument));
-        return write_info(root, 0, std::nullopt, Json::parse(argument));
+        return write_info(root, 0, std::nullopt, parse_json(argument));
     }
     if (command == "again") {
         DET_TRY(remove_tree(root / "node"));
         DET_TRY_ASSIGN(auto const config, read_file(root / "config.json"));
         auto const run = words.size() > 4 ? std::stoul(words[4]) : 1;
         return write_info(root, static_cast<std::uint32_t>(run),
-                          argument.empty() ? std::nullopt : std::optional(argument), Json::parse(config),
+                          argument.empty() ? std::nullopt : std::optional(argument), parse_json(config),
                           words.size() > 3 ? std::stoull(words[3]) : 0);
     }
     if (command == "raise") {

@@ -41,11 +41,11 @@ Result<core::ContextOptions> to_core(det_context_options const& options) {
 
 Result<std::string> render(core::Info const& info) {
     Json rendered{{"run_dir", info.run_dir.string()},
-                  {"cluster", Json::parse(render_cluster_info(info.cluster))}};
+                  {"cluster", parse_json(render_cluster_info(info.cluster))}};
     DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info(info.rendezvous));
-    rendered["rendezvous"] = Json::parse(rendezvous);
-    if (info.trial) rendered["trial"] = Json::parse(render_trial_info(*info.trial));
-    return rendered.dump();
+    rendered["rendezvous"] = parse_json(rendezvous);
+    if (info.trial) rendered["trial"] = parse_json(render_trial_info(*info.trial));
+    return to_line(rendered);
 }
 
 /// Renders the texts that det_context_info() and det_context_hyperparameters() return.
@@ -53,7 +53,7 @@ Status describe(det_context& context) {
     if (auto const* info = context.core->info()) {
         DET_TRY_ASSIGN(context.info, render(*info));
     }
-    context.hyperparameters = context.core->hyperparameters().dump();
+    context.hyperparameters = to_line(context.core->hyperparameters());
     return Ok{};
 }
 

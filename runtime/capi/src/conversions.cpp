@@ -35,14 +35,14 @@ ReduceOp to_reduce_op(det_reduce_op op) { return to_enum<ReduceOp>(op, collectiv
 
 Result<Json> parse(char const* text, std::string_view name) {
     DET_TRY(require(text, name));
-    auto value = Json::parse(text, nullptr, false);
+    auto value = try_parse_json(text);
     if (value.is_discarded()) return Error{codes::misuse, fmt::format("{} is no JSON: {}", name, text)};
     return value;
 }
 
 Json metadata_of(char const* text) {
     if (text == nullptr) return Json::object();
-    auto value = Json::parse(text, nullptr, false);
+    auto value = try_parse_json(text);
     return value.is_discarded() ? Json(nullptr) : value;
 }
 

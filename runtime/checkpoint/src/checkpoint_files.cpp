@@ -107,7 +107,7 @@ Status check_file(std::filesystem::path const& root, CheckpointFile const& expec
 }
 
 Result<CheckpointFile> write_metadata(std::filesystem::path const& directory, Json const& metadata) {
-    auto const text = metadata.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    auto const text = to_lines(metadata, 2) + "\n";
     DET_TRY(write_file(directory / metadata_name, text, 0600, Durability::power_loss));
     return CheckpointFile{std::string(metadata_name), text.size(), crc32c(text)};
 }

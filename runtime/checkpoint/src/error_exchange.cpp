@@ -21,7 +21,7 @@ constexpr char value_mark = 'v', error_mark = 'e';
 
 Error parse_error(std::string const& text) {
     auto const parts = decode_json("an error", [&] {
-        auto const json = Json::parse(text);
+        auto const json = parse_json(text);
         return std::array<std::string, 3>{json.at("code"), json.at("message"), json.at("hint")};
     });
     if (!parts) return parts.error();

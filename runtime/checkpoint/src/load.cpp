@@ -216,7 +216,7 @@ std::string render_list(std::vector<std::string> const& list) { return to_line(J
 Result<std::vector<std::string>> share_list(Peers& peers, std::vector<std::string> const& list) {
     DET_TRY_ASSIGN(auto const text, peers.broadcast(render_list(list)));
     return decode_json("a list of checkpoints",
-                       [&] { return Json::parse(text).get<std::vector<std::string>>(); });
+                       [&] { return parse_json(text).get<std::vector<std::string>>(); });
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ template <>
 struct Codec<Json> {
     static std::string encode(Json const& value) { return to_line(value); }
     static Result<Json> decode(std::string const& text) {
-        return decode_json("a message of another rank", [&] { return Json::parse(text); });
+        return decode_json("a message of another rank", [&] { return parse_json(text); });
     }
 };
 

@@ -202,7 +202,7 @@ std::string render_slices(std::vector<LocalTensorSlice> const& slices) {
 Result<std::vector<LocalTensorSlice>> parse_slices(std::string_view text) {
     return decode_json("the tensor slices of a rank", [&] {
         std::vector<LocalTensorSlice> slices;
-        for (auto const& slice : Json::parse(text)) {
+        for (auto const& slice : parse_json(text)) {
             auto const type = tensor::parse_safetensors_name(slice.at(1).get_ref<std::string const&>());
             if (!type) throw Json::other_error::create(501, "an unknown dtype", nullptr);
             slices.push_back({slice.at(0), *type, slice.at(2), {slice.at(3), slice.at(4)}});
@@ -237,7 +237,7 @@ struct Codec<SaveRequest> {
     }
     static Result<SaveRequest> decode(std::string const& text) {
         return decode_json("a rank's save request", [&] {
-            auto const json = Json::parse(text);
+            auto const json = parse_json(text);
             return SaveRequest{json.at(0), json.at(1), json.at(2)};
         });
     }

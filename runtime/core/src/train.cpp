@@ -66,7 +66,7 @@ Status Train::report_metrics_text(std::string const& group, std::uint64_t steps_
                                   std::string_view metrics) {
     MetricList numbers;
     if (parse_numbers(metrics, numbers.list)) return report_metrics(group, steps_completed, numbers.list);
-    auto parsed = Json::parse(metrics, nullptr, false);
+    auto parsed = try_parse_json(metrics);
     if (parsed.is_discarded()) return Error{codes::misuse, fmt::format("metrics is no JSON: {}", metrics)};
     return report_metrics(group, steps_completed, std::move(parsed));
 }

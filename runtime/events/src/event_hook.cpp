@@ -54,7 +54,7 @@ void EventHook::notify(std::string_view event, JsonValue const& body) {
         running_.pop_front();
     }
     log_failures();
-    auto text = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    auto text = to_line(message) + "\n";
     auto command = [this, event = std::string(event), text = std::move(text)](std::stop_token const&) {
         run(event, text);
     };

@@ -10,7 +10,7 @@ namespace det::journal {
 namespace {
 
 std::optional<BadNode> parse_bad_node(std::string const& text) {
-    auto const body = Json::parse(text, nullptr, false);
+    auto const body = try_parse_json(text);
     auto const node = decode_json("a bad node", [&] {
         return BadNode{body.at("host"), ExperimentId{body.at("experiment")},
                        parse_utc(body.at("time").get<std::string>()).value_or(UtcTime{}), body.at("why")};
@@ -30,7 +30,7 @@ Status remember_bad_node(RootLayout const& root, BadNode const& node) {
                     {"time", format_utc(node.time)},
                     {"why", node.why}};
     return write_file(root.bad_nodes() / fmt::format("{}@{}", node.host, node.experiment.value),
-                      body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+                      to_line(body) + "\n");
 }
 
 Result<std::vector<BadNode>> load_bad_nodes(RootLayout const& root) {

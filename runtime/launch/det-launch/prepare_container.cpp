@@ -37,7 +37,7 @@ Json registry_auth(ExperimentSpec const& spec, fs::path const& experiment) {
     };
     auto auth = in(spec.config);
     auto const text = read_trusted_file(ExperimentLayout(experiment).at_revision(spec.revision()).secrets());
-    if (text) auth.update(in(Json::parse(*text, nullptr, false)));
+    if (text) auth.update(in(try_parse_json(*text)));
     return auth;
 }
 

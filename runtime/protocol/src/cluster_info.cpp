@@ -9,9 +9,7 @@
 namespace det {
 namespace {
 
-std::string render(Json const& json) {
-    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string render(Json const& json) { return to_lines(json, 1) + "\n"; }
 
 Json nullable(std::optional<std::string> const& text) { return text ? Json(*text) : Json(nullptr); }
 
@@ -23,7 +21,7 @@ std::optional<std::string> optional_text(Json const& json, char const* key) {
 
 template <class Read>
 auto parse(std::string_view what, std::string_view text, Read read) {
-    return decode_json(what, [&] { return read(Json::parse(text)); });
+    return decode_json(what, [&] { return read(parse_json(text)); });
 }
 
 }  // namespace

@@ -18,17 +18,14 @@ bool has_text(Json const& json, char const* key) { return json.contains(key) && 
 
 }  // namespace
 
-std::string to_line(Json const& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string render_document(DocumentKind kind, Json const& body) {
     // Formatted by hand, so that the kind comes first: a JSON object would sort its keys.
     return fmt::format("{{\n\"{}\": \"{}/{}\",\n\"{}\": \"{}\",\n\"{}\": {}\n}}\n", claim_key, kind.name,
-                       kind.version, checksum_key, checksum_of(body), body_key,
-                       body.dump(1, ' ', false, Json::error_handler_t::replace));
+                       kind.version, checksum_key, checksum_of(body), body_key, to_lines(body, 1));
 }
 
 Result<AnyDocument> parse_any_document(std::string_view text) {
-    auto document = Json::parse(text, nullptr, false);
+    auto document = try_parse_json(text);
     if (document.is_discarded()) return Error{codes::damaged, "it is not JSON, or was cut short"};
     bool const ours = document.is_object() && has_text(document, claim_key) &&
                       has_text(document, checksum_key) && document.contains(body_key);

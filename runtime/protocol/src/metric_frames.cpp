@@ -131,7 +131,7 @@ std::vector<EncodedRecord> MetricFrameWriter::take() {
 Status MetricFrameReader::add_schema(std::string_view payload) {
     DET_TRY_ASSIGN(
         auto schema, decode_json("metric-schema", [&] {
-            auto const json = Json::parse(payload);
+            auto const json = parse_json(payload);
             MetricSchema read{json.at("group"), {}, Rank{json.value("rank", 0)}};
             for (auto const& column : json.at("columns")) {
                 auto const type = column.at(1).get<std::string>();

@@ -34,11 +34,11 @@ std::string render_preflight_facts(PreflightFacts const& facts) {
         json["storage"] = {{"error", facts.storage->error},
                            {"write_bytes_per_s", facts.storage->write_bytes_per_s},
                            {"free_bytes", facts.storage->free_bytes}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return to_line(json) + "\n";
 }
 
 Result<PreflightFacts> parse_preflight_facts(std::string_view text) {
-    auto const json = Json::parse(text, nullptr, false);
+    auto const json = try_parse_json(text);
     return decode_json("preflight", [&] {
         PreflightFacts facts;
         (void)json.at(preflight_key).get<int>();

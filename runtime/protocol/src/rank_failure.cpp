@@ -15,7 +15,7 @@ constexpr char version_key[] = "rank_end";
 constexpr int version = 1;
 
 std::optional<RankFailure> parse_line(std::string_view line) {
-    auto const json = Json::parse(line, nullptr, false);
+    auto const json = try_parse_json(line);
     if (json.is_discarded() || !json.is_object()) return std::nullopt;
     try {
         if (json.at(version_key).get<int>() > version) return std::nullopt;

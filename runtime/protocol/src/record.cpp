@@ -312,7 +312,7 @@ Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view
     for (auto const& codec : codecs) {
         if (static_cast<std::uint16_t>(codec.type) != type) continue;
         DET_TRY_ASSIGN(auto record,
-                       decode_json(codec.name, [&] { return codec.from_json(Json::parse(payload)); }));
+                       decode_json(codec.name, [&] { return codec.from_json(parse_json(payload)); }));
         return std::optional<Record>(std::move(record));
     }
     return std::optional<Record>(std::nullopt);

@@ -23,7 +23,7 @@ unsigned code_of(std::string_view character) {
 }  // namespace
 
 std::string json_text(Json const& json, int indent) {
-    auto const text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+    auto const text = to_lines(json, indent);
     std::string out;
     out.reserve(text.size());
     for (std::string_view rest = text; !rest.empty();) {

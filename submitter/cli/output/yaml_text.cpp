@@ -27,8 +27,6 @@ yaml::Node to_node(Json const& json) {
 
 }  // namespace
 
-std::string to_yaml(Json const& json) {
-    return yaml::render_yaml(to_node(Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace))));
-}
+std::string to_yaml(Json const& json) { return yaml::render_yaml(to_node(parse_json(to_line(json)))); }
 
 }  // namespace det::cli

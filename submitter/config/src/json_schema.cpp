@@ -1,11 +1,11 @@
 #include <det/config/key_reference.hpp>
+#include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "schema/tables.hpp"
 
@@ -178,6 +178,6 @@ private:
 
 }  // namespace
 
-std::string render_json_schema(SchemaFor of) { return SchemaWriter(of).document().dump(1) + "\n"; }
+std::string render_json_schema(SchemaFor of) { return to_lines(SchemaWriter(of).document(), 1) + "\n"; }
 
 }  // namespace det::config

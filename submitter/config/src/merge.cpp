@@ -1,9 +1,9 @@
 #include "merge.hpp"
 
+#include <det/protocol/json.hpp>
 #include <det/yaml/render.hpp>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "schema/tables.hpp"
@@ -125,7 +125,7 @@ Node union_of(Node const& high, Node const& low) {
 Node merge_by_item_key(Node const& high, Node const& low, std::string_view item_key) {
     auto const identity_of = [&](Node const& item) {
         auto const* key = item.find(item_key);
-        return key != nullptr ? identity(*key) : yaml::to_json(item).dump();
+        return key != nullptr ? identity(*key) : to_line(yaml::to_json(item));
     };
     auto items = high.items();
     std::unordered_set<std::string> taken;

@@ -95,7 +95,7 @@ std::optional<T> find_recent(std::filesystem::path const& file, Context const& c
     if (!require_private(file.parent_path(), "", "") || !require_private(file, "", "")) return std::nullopt;
     auto const text = read_file(file, cache_limit_bytes);
     if (!text) return std::nullopt;
-    auto const json = Json::parse(*text, nullptr, false);
+    auto const json = try_parse_json(*text);
     auto const value = decode_json("cache", [&]() -> std::optional<T> {
         auto const age_us = context.clock.now().microseconds - json.at("time_us").get<std::int64_t>();
         bool const is_of_use = json.at("version") == cache_version &&

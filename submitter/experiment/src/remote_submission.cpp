@@ -53,7 +53,7 @@ std::string render_header(RemoteSubmission const& submission) {
 }
 
 Result<RemoteSubmission> parse_header(std::string_view line) {
-    auto const json = Json::parse(line, nullptr, false);
+    auto const json = try_parse_json(line);
     if (!json.is_object() || !json.contains("det_submission"))
         return no_submission("standard input does not begin with a submission");
     auto parsed = decode_json("submission", [&] {

@@ -35,7 +35,7 @@ void Session::on_message(std::string const& line) const { err << line << std::en
 
 void Session::answer(JsonValue const& json, std::string_view text) const {
     if (wants_json) {
-        out << json->dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+        out << to_lines(*json, 1) << '\n';
     } else {
         out << text;
     }

@@ -41,7 +41,7 @@ bool tracker_refreshes_index(Tracker const& tracker, std::vector<ExperimentId> c
     }
     auto const text = client->get("/v1/tracker");
     if (!text) return false;
-    auto const description = Json::parse(*text, nullptr, false);
+    auto const description = try_parse_json(*text);
     return description.is_object() && description.contains("index_error") &&
            description["index_error"].is_null();
 }

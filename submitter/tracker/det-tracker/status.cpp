@@ -22,7 +22,7 @@ public:
             return ExitCode::could_not;
         }
         DET_TRY_ASSIGN(auto const text, client->get("/v1/tracker"));
-        auto json = Json::parse(text, nullptr, false);
+        auto json = try_parse_json(text);
         if (!json.is_object()) return Error{codes::transport, "the tracker's answer is not JSON"};
         DET_TRY_ASSIGN(auto const state, client::find_state(tracker.paths));
         json["running"] = true;
@@ -39,8 +39,8 @@ private:
              {"root", "socket", "port", "token_file", "pid", "started", "version", "index", "index_error"}) {
             if (!json.contains(name) || json[name].is_null()) continue;
             auto const& value = json[name];
-            text +=
-                fmt::format("{:<11} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+            text += fmt::format("{:<11} {}\n", name,
+                                value.is_string() ? value.get<std::string>() : to_line(value));
         }
         return text;
     }

@@ -78,7 +78,7 @@ Result<std::string> Site::shell(std::string const& script, std::chrono::millisec
 
 Result<Json> Site::ask(std::string const& command) const {
     DET_TRY_ASSIGN(auto const text, shell("det-submit " + command + " --json"));
-    auto answer = Json::parse(text, nullptr, false);
+    auto answer = try_parse_json(text);
     if (answer.is_discarded()) return Error{codes::internal, command + " answers " + text};
     return answer;
 }

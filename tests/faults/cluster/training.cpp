@@ -72,7 +72,7 @@ Status Training::create() {
                    site_.shell(fmt::format("cd {} && DET_SILENCE_S=12 det-submit experiment create "
                                            "faults.yaml code --json",
                                            name_)));
-    auto const json = Json::parse(answer, nullptr, false);
+    auto const json = try_parse_json(answer);
     if (!json.is_object()) return Error{codes::internal, "experiment create answers " + answer};
     id_ = {json.at("id").get<std::uint32_t>()};
     return Ok{};

@@ -33,8 +33,7 @@ BOOST_AUTO_TEST_CASE(an_independent_reader_of_safetensors_reads_a_shard) {
     auto const output = must(runner.run(
         {{det::test::source_path("tests/support/read_safetensors"), shard}, Environment::of_this_process()}));
     BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
-    BOOST_TEST(Json::parse(output.out) ==
-               Json::parse(R"({"layer.\"w\"": ["F32", [2, 3], [1.5, -2, 3, 4, 5, 6]],
+    BOOST_TEST(parse_json(output.out) == parse_json(R"({"layer.\"w\"": ["F32", [2, 3], [1.5, -2, 3, 4, 5, 6]],
         "odd": ["U8", [3], [7, 8, 9]], "none": ["F64", [0, 4], []], "step": ["I64", [], [-4]]})"));
 }
 

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(files_of_all_ranks_become_one_checkpoint) {
     auto const manifest = must(store.verify_on_disk(uuid));
     BOOST_TEST(resources_of(manifest).size() == 5u);
     BOOST_TEST(resources_of(manifest)["shards/1"] == 1);
-    BOOST_TEST(manifest.metadata == Json::parse(R"({"ranks": {"0": true, "1": true, "2": true}})"));
+    BOOST_TEST(manifest.metadata == parse_json(R"({"ranks": {"0": true, "1": true, "2": true}})"));
 }
 
 BOOST_AUTO_TEST_CASE(a_conflict_is_an_error_on_all_ranks_and_leaves_no_checkpoint) {

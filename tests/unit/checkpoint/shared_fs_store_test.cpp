@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_committed_checkpoint_is_found_and_verified) {
     BOOST_TEST(manifest.files[1].path == "shards/rank-0.bin");
     BOOST_TEST(manifest.directories == (std::vector<std::string>{"empty", "shards"}),
                boost::test_tools::per_element());
-    BOOST_TEST(Json::parse(must(read_file(store.path_of(uuid) / "metadata.json"))).at("steps_completed") ==
+    BOOST_TEST(parse_json(must(read_file(store.path_of(uuid) / "metadata.json"))).at("steps_completed") ==
                100);
 }
 

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(damage_is_found_and_named) {
     BOOST_TEST(run("checkpoint verify " + ended[0] + " " + ended[1] + " --json") ==
                to_int(ExitCode::damaged));
     BOOST_TEST(contains(err, "bytes 0 to 4495 of 'rank-00000.safetensors' don't match their checksum"), err);
-    auto const answer = Json::parse(out);
+    auto const answer = parse_json(out);
     BOOST_TEST(answer[0]["is_whole"] == true);
     BOOST_TEST(answer[1]["is_whole"] == false);
 }

@@ -70,7 +70,7 @@ struct CliFixture {
     Json ask(std::string const& line) {
         auto const code = run(line + " --json");
         BOOST_REQUIRE_MESSAGE(code == 0, line << ": " << code << "\n" << err);
-        return Json::parse(out);
+        return parse_json(out);
     }
 };
 

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(passing_cases_give_success) {
 
 BOOST_AUTO_TEST_CASE(the_outcomes_are_printed_as_json) {
     BOOST_TEST(conform(all_three, " --json") == to_int(ExitCode::could_not));
-    auto const answer = Json::parse(out);
+    auto const answer = parse_json(out);
     BOOST_TEST(answer["cases"].size() == 3u);
     BOOST_TEST(answer["cases"][0] == (Json{{"name", "good"}, {"outcome", "ok"}, {"why", ""}}));
     BOOST_TEST(answer["cases"][1]["outcome"] == "not ok");

@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_dry_run_prints_the_script_and_submits_nothing) {
     BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
     BOOST_TEST(!path_exists(root.path()));
     BOOST_TEST(create(" --dry-run --json") == 0, err);
-    BOOST_TEST(Json::parse(out)["script"].get<std::string>().starts_with("#!"));
+    BOOST_TEST(parse_json(out)["script"].get<std::string>().starts_with("#!"));
 }
 
 BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
@@ -321,19 +321,19 @@ BOOST_AUTO_TEST_CASE(more_trials_than_the_user_may_submit_are_claimed_by_fewer_t
 
 BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
     BOOST_TEST(create(" --json") == 0, err);
-    BOOST_TEST(Json::parse(out) == (Json{{"id", 1},
-                                         {"name", "example"},
-                                         {"job_id", "4711"},
-                                         {"job_ids", Json::array({"4711"})},
-                                         {"trial_count", 1},
-                                         {"trials_per_job", 1},
-                                         {"exclusive", true},
-                                         {"start_estimate", nullptr},
-                                         {"start_unknown_because", nullptr},
-                                         {"resource_pool", "compute"},
-                                         {"nodes", 2},
-                                         {"slots_per_node", 4},
-                                         {"path", experiment(1).path().string()}}));
+    BOOST_TEST(parse_json(out) == (Json{{"id", 1},
+                                        {"name", "example"},
+                                        {"job_id", "4711"},
+                                        {"job_ids", Json::array({"4711"})},
+                                        {"trial_count", 1},
+                                        {"trials_per_job", 1},
+                                        {"exclusive", true},
+                                        {"start_estimate", nullptr},
+                                        {"start_unknown_because", nullptr},
+                                        {"resource_pool", "compute"},
+                                        {"nodes", 2},
+                                        {"slots_per_node", 4},
+                                        {"path", experiment(1).path().string()}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_start_behind_jobs_without_a_time_limit_is_unknown) {
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_start_behind_jobs_without_a_time_limit_is_unknown) {
         slurm.test_answer = "sbatch: Job 12 to start at " + time + " using 32 processors on nodes n0";
         slurm.calls.clear();
         BOOST_TEST(create(" --json") == 0, err);
-        return Json::parse(out);
+        return parse_json(out);
     };
     auto const estimate_of = [&](std::string const& time) { return answer_for(time)["start_estimate"]; };
     auto const in_days = [&](std::int64_t days) {

@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(every_kind_of_document_is_named) {
                                                                         {"desired", "desired/1"},
                                                                         {"manifest", "manifest/2"}}) {
         BOOST_TEST(dump(golden_format(name)) == 0, name << ": " << err);
-        auto const answer = Json::parse(out);
+        auto const answer = parse_json(out);
         BOOST_TEST(answer["det"] == claim);
-        BOOST_TEST(answer["body"] == Json::parse(golden_format(name))["body"]);
+        BOOST_TEST(answer["body"] == parse_json(golden_format(name))["body"]);
     }
 }
 
@@ -67,12 +67,12 @@ BOOST_AUTO_TEST_CASE(a_journal_is_a_record_a_line) {
     BOOST_TEST(dump(journal()) == 0);
     auto const lines = split_lines(out);
     BOOST_REQUIRE(lines.size() == 2u);
-    BOOST_TEST(Json::parse(lines[0]) == (Json{{"record", "metrics"},
-                                              {"time", "2026-11-21T12:00:00.000000Z"},
-                                              {"group", "training"},
-                                              {"steps_completed", 10},
-                                              {"metrics", {{"loss", 0.5}}}}));
-    BOOST_TEST(Json::parse(lines[1])["record"] == "acknowledgement");
+    BOOST_TEST(parse_json(lines[0]) == (Json{{"record", "metrics"},
+                                             {"time", "2026-11-21T12:00:00.000000Z"},
+                                             {"group", "training"},
+                                             {"steps_completed", 10},
+                                             {"metrics", {{"loss", 0.5}}}}));
+    BOOST_TEST(parse_json(lines[1])["record"] == "acknowledgement");
     BOOST_TEST(err == "");
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(records_behind_damage_are_printed_and_the_damage_is_an_erro
     bytes[journal::header_size_bytes + journal::frame_head_size_bytes + 1] ^= 1;
     BOOST_TEST(dump(bytes) == to_int(ExitCode::damaged));
     BOOST_REQUIRE(split_lines(out).size() == 1u);
-    BOOST_TEST(Json::parse(out)["record"] == "acknowledgement");
+    BOOST_TEST(parse_json(out)["record"] == "acknowledgement");
     BOOST_TEST(contains(err, "at byte 16: "), err);
     BOOST_TEST(contains(err, "[journal-damaged]"), err);
 }

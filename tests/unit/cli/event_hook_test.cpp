@@ -24,7 +24,7 @@ struct Fixture : CreateFixture {
     std::vector<Json> events() const {
         std::vector<Json> found;
         auto const text = read_file(directory / "events").value_or("");
-        for (auto const line : split_lines(text)) found.push_back(Json::parse(line));
+        for (auto const line : split_lines(text)) found.push_back(parse_json(line));
         return found;
     }
     void show_job(slurm::JobState state, std::string const& text) {

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_unreachable_slurm_does_not_end_the_wait) {
 BOOST_AUTO_TEST_CASE(json_has_the_ended_experiment) {
     end(run_end(2, Cause::failed, NextAction::stop, 9, "over"));
     BOOST_TEST(run("experiment wait 1 --json") == to_int(ExitCode::could_not));
-    BOOST_TEST(Json::parse(out)["state"] == "ERROR");
+    BOOST_TEST(parse_json(out)["state"] == "ERROR");
 }
 
 BOOST_AUTO_TEST_CASE(waiting_for_an_unknown_experiment_fails) {

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_byte_in_a_journal_of_10_mb_costs_its_record_only)
         must(write_file(path, changed));
         BOOST_TEST(run("trial metrics 4.0 --json") == to_int(ExitCode::damaged));
         BOOST_TEST(contains(err, path.string()), err);
-        BOOST_TEST(Json::parse(out).size() == reports - 1);
+        BOOST_TEST(parse_json(out).size() == reports - 1);
         BOOST_TEST(run("experiment gc 4") == to_int(ExitCode::damaged));
     }
 }
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_other_ranks_have_reported_is_shown_as_far_as_it_is_lef
     must(write_file(path, bytes));
     BOOST_TEST(run("trial metrics 1.0 --json") == to_int(ExitCode::damaged));
     BOOST_TEST(contains(err, path.string()), err);
-    BOOST_TEST(Json::parse(out).size() == whole.size() - 1);
+    BOOST_TEST(parse_json(out).size() == whole.size() - 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_of_a_damaged_journal_is_shown) {
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_a_damaged_journal_is_shown) {
     bytes[journal::header_size_bytes + journal::frame_head_size_bytes] ^= 1;
     must(write_file(path, bytes));
     BOOST_TEST(run("trial metrics 1.0 --json") == to_int(ExitCode::damaged));
-    auto const left = Json::parse(out);
+    auto const left = parse_json(out);
     BOOST_TEST(left.size() == whole.size() - 1);
     BOOST_TEST(left.back() == whole.back());
 }

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(config_check_reports_every_file) {
     BOOST_TEST(out == good + ": ok\n");
     BOOST_TEST(contains(err, "bad.yaml:2:1: error:"), err);
     BOOST_TEST(run("config check --json " + file.string()) == to_int(ExitCode::bad_file));
-    auto const answer = Json::parse(out);
+    auto const answer = parse_json(out);
     BOOST_TEST(answer["files"][0]["ok"] == false);
     BOOST_TEST(answer["problems"][0]["code"] == "missing-key");
     BOOST_TEST(answer["problems"][1]["code"] == "unknown-key");

@@ -276,15 +276,15 @@ BOOST_AUTO_TEST_CASE(with_json_each_log_line_is_an_object) {
     BOOST_TEST(run("trial logs 1 --json") == 0);
     auto const lines = split_lines(out);
     BOOST_REQUIRE(lines.size() == 2u);
-    BOOST_TEST(Json::parse(lines[0]) == (Json{{"run", 0},
-                                              {"node", 3},
-                                              {"rank", 12},
-                                              {"time", "2026-11-21T12:00:00.000000Z"},
-                                              {"level", nullptr},
-                                              {"message", "\x1b[31m\xef\xbf\xbd\"\r"}}));
+    BOOST_TEST(parse_json(lines[0]) == (Json{{"run", 0},
+                                             {"node", 3},
+                                             {"rank", 12},
+                                             {"time", "2026-11-21T12:00:00.000000Z"},
+                                             {"level", nullptr},
+                                             {"message", "\x1b[31m\xef\xbf\xbd\"\r"}}));
     BOOST_TEST(contains(lines[0], "\\u001b"));
-    BOOST_TEST(Json::parse(lines[1])["rank"].is_null());
-    BOOST_TEST(Json::parse(lines[1])["message"] == "Killed");
+    BOOST_TEST(parse_json(lines[1])["rank"].is_null());
+    BOOST_TEST(parse_json(lines[1])["message"] == "Killed");
 }
 
 BOOST_AUTO_TEST_CASE(on_a_terminal_control_bytes_of_logs_are_escaped) {
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(the_first_or_last_lines_can_be_selected) {
     auto const texts = [&](std::string const& options) {
         BOOST_TEST(run("trial logs 1 --json " + options) == 0);
         std::string all;
-        for (auto const line : split_lines(out)) all += Json::parse(line)["message"].get<std::string>();
+        for (auto const line : split_lines(out)) all += parse_json(line)["message"].get<std::string>();
         return all;
     };
     BOOST_TEST(texts("--head 3") == "abc");
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(lines_are_selected_by_time_level_and_text) {
     BOOST_TEST(count("--level INFO") == 3u);
     BOOST_TEST(count("--grep loss=[0-9.]+$") == 1u);
     BOOST_TEST(count("--grep rank") == 0u);
-    BOOST_TEST(Json::parse([&] {
+    BOOST_TEST(parse_json([&] {
                    run("trial logs 1 --level error --json");
                    return out;
                }())["level"] == "ERROR");

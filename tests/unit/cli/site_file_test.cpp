@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(site_defaults_are_below_templates_and_invariants_above_ever
                     "description: template\nslurm: {sbatch_args: [--nice=3]}\n"));
     must(write_file(directory / "exp.yaml", config_text() + "slurm: {sbatch_args: [--nice=4]}\n"));
     auto const options = " --template mine --config debug=false --config records_per_epoch=1";
-    auto const config = Json::parse(show(std::string(options) + " --json"));
+    auto const config = parse_json(show(std::string(options) + " --json"));
     BOOST_TEST(config["scheduling_unit"] == 7);
     BOOST_TEST(config["max_restarts"] == 2);
     BOOST_TEST(config["description"] == "template");
@@ -137,15 +137,15 @@ BOOST_AUTO_TEST_CASE(site_defaults_are_below_templates_and_invariants_above_ever
     BOOST_TEST(line_of("scheduling_unit:") == "# " + file.string() + ":4");
     BOOST_TEST(line_of("debug:") == "# " + file.string() + ":5");
     BOOST_TEST(line_of("records_per_epoch:") == "# " + file.string() + ":11");
-    BOOST_TEST(Json::parse(show(" --config resources.resource_pool=other --json"))["max_restarts"] == 9);
+    BOOST_TEST(parse_json(show(" --config resources.resource_pool=other --json"))["max_restarts"] == 9);
     BOOST_TEST(slurm.calls.empty());  // the file has all facts
 }
 
 BOOST_AUTO_TEST_CASE(slurm_is_queried_for_the_default_pool_if_the_file_names_none) {
     write("pools: [{name: compute, task_defaults: {max_restarts: 2}}]\n");
-    BOOST_TEST(Json::parse(show(" --json"))["max_restarts"] == 2);
+    BOOST_TEST(parse_json(show(" --json"))["max_restarts"] == 2);
     slurm.is_down = true;
-    BOOST_TEST(Json::parse(show(" --json"))["max_restarts"] == 5);
+    BOOST_TEST(parse_json(show(" --json"))["max_restarts"] == 5);
     BOOST_TEST(contains(err, "warning"), err);
     BOOST_TEST(contains(err, "names no default_compute_pool"), err);
 }

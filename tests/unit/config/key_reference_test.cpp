@@ -74,7 +74,7 @@ private:
     Json root_;
 };
 
-Json schema_of(SchemaFor of) { return Json::parse(render_json_schema(of)); }
+Json schema_of(SchemaFor of) { return parse_json(render_json_schema(of)); }
 Json document(std::string_view text) { return yaml::to_json(layer(text)); }
 
 /// Checks that every key of the type's table is in the schema, with the properties that the table gives it.

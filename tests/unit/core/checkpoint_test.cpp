@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(metadata_is_a_map_of_anything) {
     BOOST_TEST(!path_exists(storage));
     auto const uuid = must(context.checkpoint().store(1, Json{{"note", "\xff"}}, write_weights));
     BOOST_TEST(must(context.checkpoint().load_manifest(uuid)).metadata->at("note") == "\xef\xbf\xbd");
-    BOOST_TEST(Json::parse(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
+    BOOST_TEST(parse_json(must(read_file(storage / uuid / "metadata.json")))["note"] == "\xef\xbf\xbd");
 }
 
 BOOST_AUTO_TEST_CASE(a_negative_number_of_batches_is_refused) {
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_first_run_has_no_latest_checkpoint) {
     must(first.checkpoint().store(100, Json::object(), write_weights));
     BOOST_TEST(!first.checkpoint().latest().has_value());
     // "Absent" is an explicit null in the file, not an empty UUID.
-    auto const written = Json::parse(must(read_file(info / info_files::cluster)));
+    auto const written = parse_json(must(read_file(info / info_files::cluster)));
     BOOST_TEST(written.at("latest_checkpoint").is_null());
     must(first.close());
 }

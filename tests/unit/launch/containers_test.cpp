@@ -113,11 +113,11 @@ BOOST_AUTO_TEST_CASE(image_names_have_the_form_of_their_runtime) {
 }
 
 BOOST_AUTO_TEST_CASE(credentials_are_a_file_in_the_runtimes_form) {
-    auto const auth = Json::parse(R"({"username": "me", "password": "a:b"})");
+    auto const auth = parse_json(R"({"username": "me", "password": "a:b"})");
     auto const podman = render_credentials(ContainerRuntime::podman, auth).value();
     BOOST_TEST(podman.name == "auth.json");
     BOOST_TEST(podman.text == "{\"auths\":{\"docker.io\":{\"auth\":\"bWU6YTpi\"}}}\n");
-    auto const token = Json::parse(R"({"identitytoken": "t", "serveraddress": "r.example"})");
+    auto const token = parse_json(R"({"identitytoken": "t", "serveraddress": "r.example"})");
     auto const apptainer = render_credentials(ContainerRuntime::apptainer, token).value();
     BOOST_TEST(apptainer.name == "docker-config.json");
     BOOST_TEST(apptainer.text == "{\"auths\":{\"r.example\":{\"identitytoken\":\"t\"}}}\n");

@@ -28,7 +28,7 @@ struct Fixture : SupervisorFixture {
     std::map<std::string, std::vector<Json>> seen() const {
         std::map<std::string, std::vector<Json>> events;
         for (auto const& name : must(list_directory(root / "seen"))) {
-            auto const event = Json::parse(must(read_file(root / "seen" / name)));
+            auto const event = parse_json(must(read_file(root / "seen" / name)));
             events[event.at("event")].push_back(event);
         }
         return events;

@@ -96,7 +96,7 @@ struct Supervised : SupervisorFixture {
     }
     BatchJob checked() const {
         auto a = batch_job();
-        a.spec.config = Json::parse(R"({"slurm": {"health_check": true}})");
+        a.spec.config = parse_json(R"({"slurm": {"health_check": true}})");
         return a;
     }
 };
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(without_the_key_no_check_is_made) {
     step_is(R"(case "$*" in *check-health*) exit 7;; esac; exit 0)");
     auto a = batch_job();
     BOOST_TEST(supervise(a) == 0);
-    a.spec.config = Json::parse(R"({"slurm": {"health_check": false}})");
+    a.spec.config = parse_json(R"({"slurm": {"health_check": false}})");
     a.first_trial = 0;
     BOOST_TEST(std::ranges::none_of(
         log_lines, [](auto const& line) { return line.find("health") != std::string::npos; }));

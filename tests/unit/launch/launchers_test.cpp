@@ -110,11 +110,11 @@ BOOST_AUTO_TEST_CASE(horovodrun_runs_on_the_chief_and_finds_det_rsh_as_ssh) {
 
 BOOST_AUTO_TEST_CASE(horovodrun_gets_the_configurations_optimizations) {
     auto one = single_node_topology();
-    one.config = Json::parse(R"({"debug": true, "data": {"__det_dtrain_args": ["--gloo"]},
+    one.config = parse_json(R"({"debug": true, "data": {"__det_dtrain_args": ["--gloo"]},
         "optimizations": {"auto_tune_tensor_fusion": true}})");
     auto const plan = must(plan_horovod({"--cycle-time-ms", "2", "--", "--trial", "m:T"}, one));
     check_golden("launch/horovod_debug.txt", words(plan));
-    one.config = Json::parse(R"({"optimizations": {"tensor_fusion_threshold": "much"}})");
+    one.config = parse_json(R"({"optimizations": {"tensor_fusion_threshold": "much"}})");
     BOOST_TEST((must_fail(plan_horovod({"x"}, one)).code == codes::damaged));
 }
 
@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(tensorflow_is_one_process_per_node_with_the_addresses_of_al
         "/opt/det-wrap-rank", "RANK", "/opt/det-launch", "worker", "python3", "train.py"};
     BOOST_REQUIRE(plan.processes.size() == 1u);
     BOOST_TEST((plan.processes[0].argv == expected));
-    BOOST_TEST(Json::parse(variable(plan, "TF_CONFIG")) ==
-               Json::parse(R"({"cluster": {"worker": ["n0:29400", "n1:29400"]},
+    BOOST_TEST(parse_json(variable(plan, "TF_CONFIG")) ==
+               parse_json(R"({"cluster": {"worker": ["n0:29400", "n1:29400"]},
                                "task": {"type": "worker", "index": 1}})"));
     BOOST_TEST(variable(plan, "RANK") == "1");
     BOOST_TEST(variable(plan, "WORLD_SIZE") == "2");

@@ -36,12 +36,12 @@ struct Listener {
 BOOST_FIXTURE_TEST_SUITE(ports_test, SupervisorFixture)
 
 BOOST_AUTO_TEST_CASE(ports_are_read_from_both_keys) {
-    JsonValue const config = Json::parse(R"({"environment": {
+    JsonValue const config = parse_json(R"({"environment": {
         "ports": {"http": 8080, "low": 80, "high": 65536, "text": "8080"},
         "proxy_ports": [{"proxy_port": 6006, "proxy_tcp": true}, {}]}})");
     BOOST_TEST((configured_ports(config) == Ports{{"http", 8080}, {"6006", 6006}}));
     BOOST_TEST(configured_ports(Json::object()).empty());
-    BOOST_TEST(configured_ports(Json::parse(R"({"environment": {"ports": null}})")).empty());
+    BOOST_TEST(configured_ports(parse_json(R"({"environment": {"ports": null}})")).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_has_the_name_of_its_port) {
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(runs_that_share_a_node_get_different_ports) {
             sleep 0.02; done)");
     must(make_directories(experiment.trial(1).path()));
     auto a = packed_assignment(2);
-    a.spec.config = Json::parse(R"({"environment": {"ports": {"http": 8080}}})");
+    a.spec.config = parse_json(R"({"environment": {"ports": {"http": 8080}}})");
     BOOST_TEST(supervise(a) == 0);
     auto const seen = [&](std::uint32_t trial) {
         return must(read_file(experiment.trial(trial).run(0).path() / "ports"));

@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_has_its_own_hyperparameters) {
     spec.id = {7};
     spec.root = directory / "root";
     spec.searcher = {"random", "loss", true, Json{{"max_trials", 6}}};
-    spec.hyperparameters = Json::parse(R"({"lr": {"type": "double", "minval": 0, "maxval": 1}})");
+    spec.hyperparameters = parse_json(R"({"lr": {"type": "double", "minval": 0, "maxval": 1}})");
     spec.experiment_seed = 42;
     spec.trial_count = 6;
     must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));

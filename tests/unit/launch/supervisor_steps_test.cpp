@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(the_cache_of_kernels_can_be_switched_off) {
     auto const with = make_run_environment(a, run, job);
     BOOST_TEST(with.find("DET_COMPILE_CACHE").value() == "7");
     BOOST_TEST(with.find("TORCH_FR_DUMP_TEMP_FILE").value() == "/mine");
-    a.spec.config = Json::parse(R"({"slurm": {"compile_cache": false}})");
+    a.spec.config = parse_json(R"({"slurm": {"compile_cache": false}})");
     BOOST_TEST(!make_run_environment(a, run, job).find("DET_COMPILE_CACHE").has_value());
 }
 
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(wandb_and_mlflow_of_a_script_are_replaced_if_the_configurat
     BOOST_TEST(!without.find("DET_LOG_MLFLOW").has_value());
     BOOST_TEST(without.find("PYTHONPATH").value().starts_with("/theirs:"));
     BOOST_TEST(without.find("MLFLOW_TRACKING_URI").value() == "http://mlflow.example.org");
-    a.spec.config = Json::parse(R"({"slurm": {"log_wandb": true, "log_mlflow": true}})");
+    a.spec.config = parse_json(R"({"slurm": {"log_wandb": true, "log_mlflow": true}})");
     auto const with = make_run_environment(a, run, job);
     auto const packages = det::test::built_path() + "/lib/det-submit/";
     BOOST_TEST(with.find("DET_LOG_WANDB").value() == "1");

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(two_ranks_of_this_machine_measure_all_operations) {
     auto const lines = split_lines(output.out);
     BOOST_REQUIRE(lines.size() == 2 * measure::all_operations().size());
     for (auto const line : lines) {
-        auto const row = Json::parse(line);
+        auto const row = parse_json(line);
         BOOST_TEST(row["ranks"] == 2, line);
         BOOST_TEST(row["wrong"] == 0, line);
         BOOST_TEST(row["iterations"] == 10, line);
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_table_has_a_heading_and_a_line_for_each_size) {
 BOOST_AUTO_TEST_CASE(a_program_that_is_started_by_hand_is_a_single_rank) {
     auto const output = det_bench({"collectives", "--sizes=4", "--iterations=3", "--json"});
     BOOST_TEST(output.exit_code == 0, output.err);
-    BOOST_TEST(Json::parse(output.out)["ranks"] == 1);
+    BOOST_TEST(parse_json(output.out)["ranks"] == 1);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_command_lines_end_with_the_code_for_them) {

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_columns_of_a_peer_come_last) {
 BOOST_AUTO_TEST_CASE(a_row_is_one_object_of_json) {
     auto const text = render_json(beside_a_peer());
     BOOST_TEST(text.find('\n') == std::string::npos);
-    auto const json = Json::parse(text);
+    auto const json = parse_json(text);
     BOOST_TEST(json["operation"] == "allreduce");
     BOOST_TEST(json["bytes"] == 1'000'000);
     BOOST_TEST(json["count"] == 250'000);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_row_is_one_object_of_json) {
     BOOST_TEST(json["peer"]["max_us"] == 200.0);
     BOOST_TEST(json["peer"]["wrong"] == 3);
     BOOST_TEST(json["peer"]["ratio"] == 0.5);
-    BOOST_TEST(!Json::parse(render_json(example())).contains("peer"));
+    BOOST_TEST(!parse_json(render_json(example())).contains("peer"));
 }
 
 BOOST_AUTO_TEST_CASE(operations_are_divided_among_ranks_as_far_as_they_can_be) {

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
 
 BOOST_AUTO_TEST_CASE(a_person_may_reindent_a_document_but_not_change_it) {
     auto const text = render_spec(example_spec());
-    BOOST_TEST(parse_spec(Json::parse(text).dump(4)).has_value());
+    BOOST_TEST(parse_spec(parse_json(text).dump(4)).has_value());
     auto changed = text;
     changed.replace(changed.find("researcher"), 10, "somebody99");
     BOOST_TEST((must_fail(parse_spec(changed)).code == codes::damaged));
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(newer_versions_and_other_kinds_are_refused_by_name) {
 
 BOOST_AUTO_TEST_CASE(a_manifest_with_an_invalid_time_is_damaged) {
     auto const parse_with = [](Json const& value) {
-        auto body = Json::parse(render_manifest(example_manifest())).at("body");
+        auto body = parse_json(render_manifest(example_manifest())).at("body");
         body["time"] = value;
         return parse_manifest(render_document(documents::manifest, body));
     };
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_manifest_with_an_invalid_time_is_damaged) {
 }
 
 BOOST_AUTO_TEST_CASE(a_document_that_lacks_a_key_is_damaged) {
-    auto body = Json::parse(render_spec(example_spec())).at("body");
+    auto body = parse_json(render_spec(example_spec())).at("body");
     for (auto const& [key, value] : body.items()) {
         auto without = body;
         without.erase(key);

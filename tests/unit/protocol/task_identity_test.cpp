@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(global_ranks_count_the_slots_of_the_nodes_before) {
 BOOST_AUTO_TEST_CASE(the_info_files_have_determineds_keys_and_are_read_back) {
     RendezvousInfo const rendezvous{"n[0-1]", "4(x2)", 1};
     auto const text = must(render_rendezvous_info(rendezvous));
-    auto const json = Json::parse(text);
+    auto const json = parse_json(text);
     BOOST_TEST((json.at("container_addrs") == Json{"n0", "n1"}));
     BOOST_TEST((json.at("container_slot_counts") == Json{4, 4}));
     BOOST_TEST(json.at("container_rank") == 1);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(the_info_files_have_determineds_keys_and_are_read_back) {
     BOOST_TEST((must(parse_cluster_info(render_cluster_info(cluster))) == cluster));
     TrialInfo const trial{{{7}, 3}, 2, 99, Json{{"lr", 0.1}}, Json{{"name", "x"}}, 500, true, "eth0"};
     BOOST_TEST((must(parse_trial_info(render_trial_info(trial))) == trial));
-    BOOST_TEST(Json::parse(render_trial_info(trial)).at("trial_id") == 7'000'003);
+    BOOST_TEST(parse_json(render_trial_info(trial)).at("trial_id") == 7'000'003);
     ResourcesInfo const resources{{"GPU-1"}};
     BOOST_TEST((must(parse_resources_info(render_resources_info(resources))) == resources));
     BOOST_TEST((must_fail(parse_cluster_info("[]")).code == codes::damaged));

@@ -86,11 +86,11 @@ BOOST_AUTO_TEST_CASE(the_last_name_changes_fastest_and_the_last_point_runs_first
         "a": {"type": "int", "minval": 1, "maxval": 3, "count": 3}})");
     BOOST_TEST(search.trial_count() == 24u);
     auto const points = points_of(search);
-    BOOST_TEST((points[0] == Json::parse(R"({"a": 3, "b": null, "c": "x", "d": {"e": 1.0}})")));
-    BOOST_TEST((points[1] == Json::parse(R"({"a": 3, "b": null, "c": "x", "d": {"e": 0.0}})")));
-    BOOST_TEST((points[2] == Json::parse(R"({"a": 3, "b": [3], "c": "x", "d": {"e": 1.0}})")));
-    BOOST_TEST((points[8] == Json::parse(R"({"a": 2, "b": null, "c": "x", "d": {"e": 1.0}})")));
-    BOOST_TEST((points[23] == Json::parse(R"({"a": 1, "b": 1, "c": "x", "d": {"e": 0.0}})")));
+    BOOST_TEST((points[0] == parse_json(R"({"a": 3, "b": null, "c": "x", "d": {"e": 1.0}})")));
+    BOOST_TEST((points[1] == parse_json(R"({"a": 3, "b": null, "c": "x", "d": {"e": 0.0}})")));
+    BOOST_TEST((points[2] == parse_json(R"({"a": 3, "b": [3], "c": "x", "d": {"e": 1.0}})")));
+    BOOST_TEST((points[8] == parse_json(R"({"a": 2, "b": null, "c": "x", "d": {"e": 1.0}})")));
+    BOOST_TEST((points[23] == parse_json(R"({"a": 1, "b": 1, "c": "x", "d": {"e": 0.0}})")));
 }
 
 BOOST_AUTO_TEST_CASE(all_points_are_different_and_each_is_computed_alone) {
@@ -107,8 +107,7 @@ BOOST_AUTO_TEST_CASE(all_points_are_different_and_each_is_computed_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_group_is_one_value) {
-    BOOST_TEST(
-        (points_of(search_of(grid, R"({"a": {}})")) == std::vector<Json>{Json::parse(R"({"a": {}})")}));
+    BOOST_TEST((points_of(search_of(grid, R"({"a": {}})")) == std::vector<Json>{parse_json(R"({"a": {}})")}));
     BOOST_TEST(search_of(grid, R"({"a": {}, "b": {"type": "categorical", "vals": [1, 2]}})").trial_count() ==
                2u);
 }

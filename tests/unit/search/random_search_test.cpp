@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(draws_are_those_that_determined_makes) {
         auto point = *draw.hyperparameters;
         BOOST_TEST(point["lr"].get<double>() == row.lr, boost::test_tools::tolerance(1e-15));
         point.erase("lr");
-        Json const opt{{"name", Json::parse(row.name)}, {"momentum", row.momentum}};
+        Json const opt{{"name", parse_json(row.name)}, {"momentum", row.momentum}};
         BOOST_TEST((point == Json{{"batch", row.batch}, {"opt", opt}, {"Fixed", {1, 2}}, {"plain", 7}}),
                    point);
         BOOST_TEST(draw.seed == row.seed);

@@ -10,8 +10,8 @@ namespace det::search {
 
 inline Result<Search, Refusals> parse(std::string const& searcher, std::string const& hyperparameters,
                                       std::uint32_t seed = 42) {
-    auto const options = Json::parse(searcher);
-    return Search::parse({options.value("name", ""), "loss", true, options}, Json::parse(hyperparameters),
+    auto const options = parse_json(searcher);
+    return Search::parse({options.value("name", ""), "loss", true, options}, parse_json(hyperparameters),
                          seed);
 }
 

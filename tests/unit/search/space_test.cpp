@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(constants_are_given_as_they_are_nested_ones_too) {
         search_of(single, R"({"lr": {"type": "const", "val": 0.1}, "plain": [1, 2], "group": {},
         "opt": {"name": {"type": "const", "val": "sgd"}, "none": {"type": "const", "val": null}}})");
     auto const draw = search.draw(0);
-    BOOST_TEST((draw.hyperparameters == Json::parse(R"({"lr": 0.1, "plain": [1, 2], "group": {},
+    BOOST_TEST((draw.hyperparameters == parse_json(R"({"lr": 0.1, "plain": [1, 2], "group": {},
         "opt": {"name": "sgd", "none": null}})")));
     // numpy.random.RandomState(42): word 5 of its stream, without its highest bit.
     BOOST_TEST(draw.seed == 996406378u);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_range_that_is_no_number_is_refused) {
 BOOST_AUTO_TEST_CASE(a_specification_gives_each_of_its_trials_a_draw) {
     ExperimentSpec spec;
     spec.searcher = {"random", "loss", true, Json{{"max_trials", 3}}};
-    spec.hyperparameters = Json::parse(R"({"x": {"type": "double", "minval": 0, "maxval": 1}})");
+    spec.hyperparameters = parse_json(R"({"x": {"type": "double", "minval": 0, "maxval": 1}})");
     spec.experiment_seed = 42;
     auto const search = search_of(R"({"name": "random", "max_trials": 3})", spec.hyperparameters->dump());
     for (std::uint32_t index = 0; index < 3; ++index)

@@ -8,7 +8,7 @@ using namespace det::search;
 namespace training_length_test {
 
 std::string length_of(std::string const& options) {
-    auto const length = find_training_length(Json::parse(options));
+    auto const length = find_training_length(parse_json(options));
     return length ? length->describe() : "none";
 }
 
@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(lengths_are_read_in_every_form) {
 
 BOOST_AUTO_TEST_CASE(the_batch_size_is_a_hyperparameter_and_the_epoch_a_key) {
     auto const size_of = [](char const* config, char const* hyperparameters) {
-        return read_batch_size(Json::parse(config), Json::parse(hyperparameters));
+        return read_batch_size(parse_json(config), parse_json(hyperparameters));
     };
     BOOST_TEST(
         (size_of(R"({"records_per_epoch": 640})", R"({"global_batch_size": 32})") == BatchSize{32, 640}));

@@ -65,7 +65,7 @@ struct Fixture : RunningTracker {
     }
 
     TrialLayout trial() const { return ExperimentLayout(root, {1}).trial(0); }
-    Json get(std::string const& target) const { return Json::parse(must(client()->get(target))); }
+    Json get(std::string const& target) const { return parse_json(must(client()->get(target))); }
     int status(std::string const& target) const { return must(client()->send({"GET", target})).status; }
     void write_log(std::uint32_t run, int node, std::string const& text) const {
         std::ofstream(trial().run(run).node_log(node), std::ios::app) << text;

@@ -61,7 +61,7 @@ struct Fixture {
     }
     Json get(std::string const& target, std::string const& socket = "s") const {
         auto const client = http::Client::make(http::UnixEndpoint{socket_directory / socket});
-        return Json::parse(must(client->get(target)));
+        return parse_json(must(client->get(target)));
     }
 };
 

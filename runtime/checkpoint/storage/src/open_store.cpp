@@ -39,7 +39,7 @@ Result<Json> load_storage_secrets(ExperimentSpec const& spec) {
     auto const file = ExperimentLayout(RootLayout(spec.root), spec.id).secrets();
     if (spec.root.empty() || !path_exists(file)) return Json::object();
     DET_TRY_ASSIGN(auto const text, read_trusted_file(file));
-    return decode_json(file.string(), [&] { return storage_in(Json::parse(text)); });
+    return decode_json(file.string(), [&] { return storage_in(parse_json(text)); });
 }
 
 /// The credentials of the configuration, else those of the user's AWS settings.

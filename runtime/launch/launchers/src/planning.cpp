@@ -32,7 +32,7 @@ constexpr std::uint16_t c10d_port = 29400;  // the port that Determined uses
 
 /// The first slot of a list such as "[2, 3]".
 int first_slot(Environment const& environment) {
-    auto const slots = Json::parse(environment.find(variables::slot_ids).value_or(""), nullptr, false);
+    auto const slots = try_parse_json(environment.find(variables::slot_ids).value_or(""));
     bool const has_one = slots.is_array() && !slots.empty() && slots[0].is_number_unsigned();
     return has_one ? slots[0].get<int>() : 0;
 }

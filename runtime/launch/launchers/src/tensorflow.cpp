@@ -13,8 +13,8 @@ namespace {
 std::string tf_config(Nodes const& nodes, std::uint16_t port) {
     auto workers = Json::array();
     for (auto const& host : nodes.hosts) workers.push_back(fmt::format("{}:{}", host, port));
-    return Json{{"cluster", {{"worker", workers}}}, {"task", {{"type", "worker"}, {"index", nodes.own}}}}
-        .dump();
+    return to_line(
+        Json{{"cluster", {{"worker", workers}}}, {"task", {{"type", "worker"}, {"index", nodes.own}}}});
 }
 
 Error tensorflow_usage(std::string message) {

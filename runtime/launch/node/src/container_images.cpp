@@ -64,7 +64,7 @@ std::optional<CredentialsFile> render_credentials(ContainerRuntime runtime, Json
     auto server = text("serveraddress");
     if (server.empty()) server = is_apptainer ? "https://index.docker.io/v1/" : "docker.io";
     return CredentialsFile{is_apptainer ? "docker-config.json" : "auth.json",
-                           Json{{"auths", Json{{server, entry}}}}.dump() + "\n"};
+                           to_line(Json{{"auths", Json{{server, entry}}}}) + "\n"};
 }
 
 }  // namespace det::launch::node

@@ -15,7 +15,7 @@ namespace {
 
 /// Parses DET_SLOT_IDS: "[0, 1, 2]".
 std::vector<int> parse_slot_ids(std::string_view text) {
-    auto const json = Json::parse(text, nullptr, false);
+    auto const json = try_parse_json(text);
     auto const slots = decode_json("DET_SLOT_IDS", [&] { return json.get<std::vector<int>>(); });
     return slots.value_or(std::vector<int>{0});
 }

@@ -16,7 +16,7 @@ Status check(ExperimentSpec const& spec, char const* key, Needs needs, StartPerm
     if (!spec.config->contains(list) || !spec.config->at(list).is_array()) return Ok{};
     for (auto const& item : spec.config->at(list)) {
         auto const dependency =
-            journal::parse_dependency(item.is_string() ? item.get<std::string>() : item.dump());
+            journal::parse_dependency(item.is_string() ? item.get<std::string>() : to_line(item));
         if (!dependency) continue;  // `experiment create` refuses such a value
         auto const what = journal::describe(*dependency);
         auto const state = journal::load_dependency_state(RootLayout(spec.root), *dependency);

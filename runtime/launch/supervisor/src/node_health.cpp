@@ -128,11 +128,11 @@ std::string render_health_report(HealthReport const& report) {
     Json const json{{"index", report.index},     {"is_complete", report.is_complete},
                     {"listens", report.listens}, {"faults", report.faults},
                     {"notes", report.notes},     {"unreached", report.unreached}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return to_line(json) + "\n";
 }
 
 Result<HealthReport> parse_health_report(std::string_view text) {
-    auto const json = Json::parse(text, nullptr, false);
+    auto const json = try_parse_json(text);
     return decode_json("health report", [&] {
         HealthReport report;
         report.index = json.at("index");

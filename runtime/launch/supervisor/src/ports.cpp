@@ -41,7 +41,7 @@ Ports configured_ports(JsonValue const& config) {
     if (proxied.is_array()) {
         for (auto const& each : proxied) {
             auto const number = each.is_object() ? each.value("proxy_port", Json()) : Json();
-            add_port(ports, number.dump(), number);
+            add_port(ports, to_line(number), number);
         }
     }
     auto const named = environment.value("ports", Json());

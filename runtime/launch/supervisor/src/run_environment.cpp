@@ -23,7 +23,7 @@ std::string all_slots(TrialShape const& shape) {
 }
 
 void set_json(Environment& environment, char const* name, Json const& json) {
-    auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    auto text = to_line(json);
     environment.unset(name);
     if (text.size() <= json_max_bytes) environment.set(name, std::move(text));
 }

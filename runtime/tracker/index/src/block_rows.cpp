@@ -16,7 +16,7 @@ constexpr std::array metric_types{MetricType::real, MetricType::integer, MetricT
 Result<std::vector<MetricColumn>> parse_columns(std::string_view text) {
     return decode_json("columns", [&] {
         std::vector<MetricColumn> columns;
-        for (auto const& json : Json::parse(text)) {
+        for (auto const& json : parse_json(text)) {
             auto const type = json.at(1).get<std::string>();
             auto const* const found =
                 std::ranges::find_if(metric_types, [&](auto known) { return to_string(known) == type; });
@@ -42,7 +42,7 @@ std::optional<std::size_t> SchemaRow::find_column(std::string_view name) const {
 std::string render_columns(std::vector<MetricColumn> const& columns) {
     auto json = Json::array();
     for (auto const& column : columns) json.push_back({column.name, to_string(column.type)});
-    return json.dump();
+    return to_line(json);
 }
 
 Result<std::vector<SchemaRow>> list_schemas(Database& index, std::int64_t journal) {

@@ -28,7 +28,7 @@ std::optional<std::string> render_error(std::optional<Error> const& error) {
 Error parse_error(std::string_view text) {
     Error parsed{codes::damaged, ""};
     auto const status = decode_json("error", [&] {
-        auto const json = Json::parse(text);
+        auto const json = parse_json(text);
         auto const name = json.at("code").get<std::string>();
         auto const* const found = std::ranges::find(reading_codes, name, &ErrorCode::name);
         parsed = {found == reading_codes.end() ? codes::file_system : *found, json.at("message"),

@@ -11,8 +11,8 @@
 namespace det::tracker::index {
 namespace {
 
-Result<Json> parse_json(std::string_view text) {
-    return decode_json("a record of the index", [&] { return Json::parse(text); });
+Result<Json> decode_record(std::string_view text) {
+    return decode_json("a record of the index", [&] { return parse_json(text); });
 }
 
 std::optional<Error> error_in(Row const& row, int column) {
@@ -22,7 +22,7 @@ std::optional<Error> error_in(Row const& row, int column) {
 // Columns: record, error, is_settled, changed_ns.
 Result<ExperimentRow> experiment_in(Row const& row) {
     ExperimentRow experiment;
-    DET_TRY_ASSIGN(auto const json, parse_json(row.bytes(0)));
+    DET_TRY_ASSIGN(auto const json, decode_record(row.bytes(0)));
     DET_TRY_ASSIGN(experiment.record, history::parse_experiment_record(json));
     experiment.error = error_in(row, 1);
     experiment.is_settled = row.integer(2) != 0;
@@ -33,7 +33,7 @@ Result<ExperimentRow> experiment_in(Row const& row) {
 // Columns: record, is_settled, best_value, best_steps.
 Result<TrialRow> trial_in(Row const& row) {
     TrialRow trial;
-    DET_TRY_ASSIGN(auto const json, parse_json(row.bytes(0)));
+    DET_TRY_ASSIGN(auto const json, decode_record(row.bytes(0)));
     DET_TRY_ASSIGN(trial.record, history::parse_trial_record(json));
     trial.is_settled = row.integer(1) != 0;
     if (!row.is_null(2))
@@ -49,9 +49,9 @@ Result<JournalRow> journal_in(Row const& row, TrialId trial) {
                    static_cast<std::int32_t>(row.integer(2))};
     journal.offset_bytes = static_cast<std::uint64_t>(row.integer(3));
     journal.reports = static_cast<std::uint64_t>(row.integer(4));
-    DET_TRY_ASSIGN(auto const records, parse_json(row.bytes(5)));
+    DET_TRY_ASSIGN(auto const records, decode_record(row.bytes(5)));
     DET_TRY_ASSIGN(journal.records, history::parse_run_reports(records));
-    DET_TRY_ASSIGN(auto const schemas, parse_json(row.bytes(6)));
+    DET_TRY_ASSIGN(auto const schemas, decode_record(row.bytes(6)));
     DET_TRY_ASSIGN(journal.frame_schemas,
                    decode_json("frame_schemas", [&] { return schemas.get<std::vector<std::string>>(); }));
     journal.error = error_in(row, 7);
@@ -225,7 +225,7 @@ Result<std::vector<std::string>> find_rung(Database& index, ExperimentId id, std
                        index, "SELECT names FROM rungs WHERE experiment=? AND bracket=? AND rung=?",
                        [](Row const& row) {
                            return decode_json("names", [&] {
-                               return Json::parse(row.bytes(0)).get<std::vector<std::string>>();
+                               return parse_json(row.bytes(0)).get<std::vector<std::string>>();
                            });
                        },
                        id.value, bracket, rung));

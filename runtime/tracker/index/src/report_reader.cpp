@@ -33,7 +33,7 @@ namespace det::tracker::index {
 namespace {
 
 Result<MetricsReported> parse_report(std::string_view text) {
-    DET_TRY_ASSIGN(auto const json, decode_json("report", [&] { return Json::parse(text); }));
+    DET_TRY_ASSIGN(auto const json, decode_json("report", [&] { return parse_json(text); }));
     DET_TRY_ASSIGN(auto record, parse_record(json));
     if (auto* const report = std::get_if<MetricsReported>(&record)) return std::move(*report);
     return Error{codes::damaged, "a report in the index is none"};

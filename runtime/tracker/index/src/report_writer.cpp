@@ -102,7 +102,7 @@ void ReportWriter::add(std::uint64_t number, MetricsReported const& report) {
         values.append(reinterpret_cast<char const*>(&value->first), sizeof(double));
     }
     if (!are_numbers) {
-        others_.push_back({number, report.group, to_json(Record(report)).dump()});
+        others_.push_back({number, report.group, to_line(to_json(Record(report)))});
         pending_bytes_ += others_.back().record.size();
         return;
     }

@@ -48,7 +48,7 @@ bool is_cancelled(DesiredState desired) {
     return desired == DesiredState::cancel || desired == DesiredState::kill;
 }
 
-std::string render(history::TrialRecord const& trial) { return history::to_json(trial).dump(); }
+std::string render(history::TrialRecord const& trial) { return to_line(history::to_json(trial)); }
 
 }  // namespace
 
@@ -68,7 +68,7 @@ Status ExperimentFollower::load_stored() {
     DET_TRY_ASSIGN(auto found, index::find_experiment(database_, id_));
     if (found) {
         experiment_ = *std::move(found);
-        stored_ = history::to_json_without_trials(experiment_.record).dump();
+        stored_ = to_line(history::to_json_without_trials(experiment_.record));
     }
     DET_TRY_ASSIGN(auto rows, index::list_trials(database_, id_));
     for (auto& row : rows) {
@@ -95,7 +95,7 @@ Result<bool> ExperimentFollower::keep_error(Error error) {
 }
 
 Result<bool> ExperimentFollower::follow_head(history::ExperimentRecord head) {
-    auto json = history::to_json_without_trials(head).dump();
+    auto json = to_line(history::to_json_without_trials(head));
     if (json == stored_) return false;
     // A continued experiment runs trials that had ended, and their earlier runs do not count for the best.
     for (auto& [index, trial] : trials_) {

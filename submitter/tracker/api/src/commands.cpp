@@ -93,7 +93,7 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
     };
     auto const outcome = cli::run_command(*invocation->command, session);
     if (!outcome) return first_error(outcome.error());
-    auto json = Json::parse(answer.str(), nullptr, false);
+    auto json = try_parse_json(answer.str());
     if (json.is_discarded()) return Error{codes::internal, "the command's answer is not JSON"};
     return Json{{"answer", std::move(json)}, {"warnings", messages.str()}};
 }

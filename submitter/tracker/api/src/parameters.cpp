@@ -22,9 +22,7 @@ std::string const& path_value(Request const& request, std::string_view name) {
 
 }  // namespace
 
-Response json_response(Json const& json) {
-    return {200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
-}
+Response json_response(Json const& json) { return {200, to_line(json) + "\n"}; }
 
 Response json_response(Result<Json> const& result) {
     return result ? json_response(*result) : http::error_response(result.error());

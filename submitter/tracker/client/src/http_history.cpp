@@ -8,7 +8,7 @@ namespace det::tracker::client {
 
 Result<Json> HttpHistory::get(std::string const& target) {
     DET_TRY_ASSIGN(auto const text, client_->get("/v1/records" + target));
-    auto json = Json::parse(text, nullptr, false);
+    auto json = try_parse_json(text);
     if (json.is_discarded()) return Error{codes::transport, "the tracker's answer is not JSON"};
     return Result<Json>(std::move(json));
 }

@@ -54,18 +54,17 @@ Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayo
 }
 
 std::string render_state(TrackerState const& state) {
-    return Json{{"pid", state.pid},
-                {"host", state.host},
-                {"root", state.root},
-                {"port", state.port},
-                {"token", state.token}}
-               .dump(-1, ' ', false, Json::error_handler_t::replace) +
+    return to_line(Json{{"pid", state.pid},
+                        {"host", state.host},
+                        {"root", state.root},
+                        {"port", state.port},
+                        {"token", state.token}}) +
            "\n";
 }
 
 Result<TrackerState> parse_state(std::string_view text) {
     return decode_json("the state of the tracker", [&] {
-        auto const json = Json::parse(text);
+        auto const json = parse_json(text);
         return TrackerState{json.at("pid").get<pid_t>(), json.at("host").get<std::string>(),
                             json.at("root").get<std::string>(), json.at("port").get<std::uint16_t>(),
                             json.at("token").get<std::string>()};

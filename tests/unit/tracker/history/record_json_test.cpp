@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_survives_the_way_through_json) {
     run.decisions.emplace_back().entry = "0@0.25";
     trial.runs.emplace_back();
 
-    auto const json = Json::parse(to_json(experiment).dump());
+    auto const json = parse_json(to_json(experiment).dump());
     auto const copy = must(parse_experiment_record(json));
     BOOST_TEST(to_json(copy) == json);
     BOOST_TEST((copy.spec == experiment.spec));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(reports_survive_and_supersede_as_before) {
 
     std::vector<RunReports> copies;
     for (auto const& run : runs) {
-        auto const json = Json::parse(to_json(run).dump());
+        auto const json = parse_json(to_json(run).dump());
         copies.push_back(must(parse_run_reports(json)));
         BOOST_TEST(to_json(copies.back()) == json);
     }
@@ -93,10 +93,10 @@ BOOST_AUTO_TEST_CASE(foreign_json_is_refused) {
                                    R"({"trial":"7.0","desired":"run","runs":[[{"record":"unknown"}]]})",
                                    R"({"trial":"7.0","desired":"run","runs":[[{"record":3}]]})",
                                    R"({"trial":"7.0","desired":"run","runs":[],"claimed_by":"x"})"}) {
-        BOOST_TEST((must_fail(parse_trial_record(Json::parse(text))).code == codes::damaged), text);
+        BOOST_TEST((must_fail(parse_trial_record(parse_json(text))).code == codes::damaged), text);
     }
-    BOOST_TEST((must_fail(parse_experiment_record(Json::parse("{}"))).code == codes::damaged));
-    BOOST_TEST((must_fail(parse_run_reports(Json::parse(R"({"run":-1})"))).code == codes::damaged));
+    BOOST_TEST((must_fail(parse_experiment_record(parse_json("{}"))).code == codes::damaged));
+    BOOST_TEST((must_fail(parse_run_reports(parse_json(R"({"run":-1})"))).code == codes::damaged));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,7 +36,4 @@ struct AnyDocument {
 };
 Result<AnyDocument> parse_any_document(std::string_view text);
 
-/// Renders JSON on one line. Replaces invalid UTF-8 instead of failing.
-std::string to_line(Json const& json);
-
 }  // namespace det

@@ -4,6 +4,16 @@
 
 namespace det {
 
+Json parse_json(std::string_view text) { return Json::parse(text); }
+
+Json try_parse_json(std::string_view text) { return Json::parse(text, nullptr, false); }
+
+std::string to_lines(Json const& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_line(Json const& json) { return to_lines(json, -1); }
+
 JsonValue::JsonValue() : value_(wrap(Json::object())) {}
 JsonValue::JsonValue(JsonValue const& other)
     : value_(other.value_ ? std::make_unique<Json>(*other.value_) : nullptr) {}
