@@ -1,9 +1,9 @@
 #include <det/collectives/distributed_context.hpp>
-#include <det/transport/thread_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "thread_transport.hpp"
 
 using namespace det;
 using namespace det::collectives;

@@ -1,6 +1,5 @@
 #include <det/foundation/files.hpp>
 #include <det/protocol/rendezvous_file.hpp>
-#include <det/transport/file_bootstrap.hpp>
 #include <det/transport/tcp_bootstrap.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +12,7 @@
 #include "../../conformance/bootstrap_suite.hpp"
 #include "../../conformance/expectation.hpp"
 #include "check_result.hpp"
+#include "file_bootstrap.hpp"
 #include "rank_threads.hpp"
 #include "socket.hpp"
 #include "temporary_directory.hpp"

@@ -1,6 +1,5 @@
 // Detection of lost ranks. The ranks are processes, so that they can be killed and stopped.
 #include <det/foundation/files.hpp>
-#include <det/transport/file_bootstrap.hpp>
 #include <det/transport/peer_wait.hpp>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "../../conformance/expectation.hpp"
 #include "check_result.hpp"
+#include "file_bootstrap.hpp"
 #include "monitor_server.hpp"
 #include "rank_processes.hpp"
 #include "temporary_directory.hpp"

@@ -1,11 +1,12 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
-#include <det/transport/thread_transport.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <sstream>
 #include <thread>
+
+#include "thread_transport.hpp"
 
 namespace det::transport {
 

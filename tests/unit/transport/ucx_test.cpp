@@ -1,4 +1,3 @@
-#include <det/transport/file_bootstrap.hpp>
 #include <det/transport/ucx/ucx_transport.hpp>
 
 #include <poll.h>
@@ -6,6 +5,7 @@
 #include <unistd.h>
 
 #include "devices.hpp"
+#include "file_bootstrap.hpp"
 #include "test_rendezvous.hpp"
 #include "transports.hpp"
 

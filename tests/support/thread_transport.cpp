@@ -1,4 +1,4 @@
-#include <det/transport/thread_transport.hpp>
+#include "thread_transport.hpp"
 
 #include <algorithm>
 #include <condition_variable>

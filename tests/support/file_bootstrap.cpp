@@ -1,5 +1,6 @@
+#include "file_bootstrap.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/transport/file_bootstrap.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
