@@ -13,7 +13,7 @@ namespace collectives_mpi_test {
 
 DistributedContext open_context(Tuning tuning = {}) {
     auto transport = must(transport::mpi::open_transport());
-    auto const topology = single_node_topology(*transport);
+    Topology const topology{transport->rank().value, transport->size()};
     return must(DistributedContext::make(std::move(transport), topology, tuning));
 }
 

@@ -1,13 +1,8 @@
 #include <det/collectives/topology.hpp>
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace det::collectives {
-
-Topology single_node_topology(transport::Transport const& transport) {
-    return {transport.rank().value, transport.size(), 0, 1};
-}
 
 Status check(Topology const& topology, Rank rank, int ranks) {
     bool const local_fits =

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 
 namespace det {
@@ -299,13 +298,6 @@ std::string_view to_string(NextAction next_action) {
 EncodedRecord encode_record(Record const& record) {
     auto const& codec = codecs.at(record.index());
     return {codec.type, to_line(codec.to_json(record))};
-}
-
-EncodedRecord encode_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
-                             std::string_view metrics) {
-    return {RecordType::metrics,
-            fmt::format(R"({{"group":{},"metrics":{},"steps_completed":{},"time":"{}"}})",
-                        to_line(Json(group)), metrics, steps_completed, format_utc(time))};
 }
 
 Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view payload) {

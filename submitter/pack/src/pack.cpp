@@ -143,11 +143,6 @@ Result<PackedTree> pack_tree(ContextTree const& tree, fs::path const& contexts) 
         new PackedTree::State{*std::move(archive), *std::move(finished), tree.size_bytes}));
 }
 
-Result<StoredContext> pack_and_store(ContextTree const& tree, fs::path const& contexts) {
-    DET_TRY_ASSIGN(auto packed, pack_tree(tree, contexts));
-    return packed.store();
-}
-
 Status receive_context(ReadArchive const& read, std::string const& sha256, fs::path const& contexts) {
     constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
     DET_TRY_ASSIGN(auto archive, TemporaryArchive::create(contexts));

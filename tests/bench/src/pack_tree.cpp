@@ -66,7 +66,8 @@ Status make_tree(fs::path const& tree) {
 Status store_tree(fs::path const& tree, fs::path const& contexts) {
     auto const listed = pack::list_context({tree, {}});
     if (!listed) return listed.error().sorted().front().error;
-    DET_TRY(pack::pack_and_store(*listed, contexts));
+    DET_TRY_ASSIGN(auto packed, pack::pack_tree(*listed, contexts));
+    DET_TRY(packed.store());
     return Ok{};
 }
 

@@ -22,7 +22,7 @@ std::vector<Status> run_contexts(int ranks, ContextBody const& body, Tuning tuni
     return run_ranks(
         ranks,
         [&](auto transport) -> Status {
-            auto const topology = single_node_topology(*transport);
+            Topology const topology{transport->rank().value, transport->size()};
             DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
             return body(context);
         },
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_tuning_get_an_error) {
     };
     for (auto const& [of_last, words] : cases) {
         auto const results = run_ranks(4, [&](auto transport) -> Status {
-            auto const topology = single_node_topology(*transport);
+            Topology const topology{transport->rank().value, transport->size()};
             auto const tuning = transport->rank().value < 3 ? Tuning{.small_limit_bytes = 64} : of_last;
             DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology, tuning));
             std::vector<double> values(1000);

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(more_than_2_to_the_31_elements_go_from_rank_to_rank,
     Repeated const first(3), second(5);
     transport::check_ranks(transport::run_ranks(2, [&](auto transport) -> Status {
         auto const& own = transport->rank().value == 0 ? first : second;
-        auto const topology = single_node_topology(*transport);
+        Topology const topology{transport->rank().value, transport->size()};
         DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(transport), topology));
         // Pages are combined more than once, because they repeat. This does not change a maximum.
         return context.allreduce(own.tensor(), ReduceOp::max);

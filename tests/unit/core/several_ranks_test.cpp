@@ -30,7 +30,7 @@ struct Fixture : RunFixture {
 
     /// Opens what Context::init() opens, with this transport.
     Result<ContextData> open(std::unique_ptr<transport::Transport> transport) {
-        auto const topology = collectives::single_node_topology(*transport);
+        collectives::Topology const topology{transport->rank().value, transport->size()};
         auto const rank = transport->rank().value;
         DET_TRY_ASSIGN(auto context, collectives::DistributedContext::make(std::move(transport), topology));
         DET_TRY_ASSIGN(auto loaded, load_info(environment));

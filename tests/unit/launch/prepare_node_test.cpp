@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(archives_of_det_submit_are_unpacked_unchanged) {
           "; ln -s " + deep +
           " tree/link; printf y > \"tree/$(printf 'two\\nlines\\377')\"; chmod 755 tree/two*");
     auto const listed = must(pack::list_context({directory / "tree", {}}));
-    auto const packed = must(pack::pack_and_store(listed, directory / "contexts"));
+    auto const packed = must(must(pack::pack_tree(listed, directory / "contexts")).store());
     must(unpack_archive(directory / ("contexts/" + packed.sha256 + ".tar.zst"), packed.sha256,
                         directory / "out"));
     shell("diff -r --no-dereference tree out; test -x out/two*");

@@ -30,7 +30,7 @@ struct Fixture {
             "mkdir -p contexts code/checkpoints; echo 'print(1)' >code/train.py; echo 0 "
             ">code/checkpoints/first");
         auto const listed = must(pack::list_context({root / "code", {}}));
-        auto const packed = must(pack::pack_and_store(listed, root / "contexts"));
+        auto const packed = must(must(pack::pack_tree(listed, root / "contexts")).store());
         spec.root = root.path();
         spec.context = ContextSpec{packed.sha256, 1};
     }

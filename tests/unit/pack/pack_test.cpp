@@ -22,6 +22,11 @@ bool contains(std::string const& text, std::string const& part) {
     return text.find(part) != std::string::npos;
 }
 
+Result<StoredContext> pack_and_store(ContextTree const& tree, std::filesystem::path const& contexts) {
+    DET_TRY_ASSIGN(auto packed, pack_tree(tree, contexts));
+    return packed.store();
+}
+
 struct Fixture {
     TemporaryDirectory directory;
     std::filesystem::path tree = directory / "tree";

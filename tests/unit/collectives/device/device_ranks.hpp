@@ -33,7 +33,7 @@ inline std::vector<Status> run_devices(int ranks, FakeDevices& devices, ContextB
                                        liveness::WaitPolicy const& waits = {},
                                        MakeHost const& make_host = by_messages) {
     return run_ranks(ranks, [&](auto transport) -> Status {
-        auto const topology = single_node_topology(*transport);
+        Topology const topology{transport->rank().value, transport->size()};
         auto backend = std::make_shared<FakeBackend>(devices, transport->rank().value);
         DET_TRY_ASSIGN(auto host, make_host(std::move(transport)));
         DET_TRY_ASSIGN(auto context,

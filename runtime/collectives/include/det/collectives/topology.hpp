@@ -1,5 +1,6 @@
 #pragma once
-#include <det/transport/transport.hpp>
+#include <det/foundation/result.hpp>
+#include <det/protocol/ids.hpp>
 
 namespace det::collectives {
 
@@ -12,9 +13,6 @@ struct Topology {
     int cross_size = 1;
     friend bool operator==(Topology const&, Topology const&) = default;
 };
-
-/// The topology in which all ranks of the transport are on one node.
-Topology single_node_topology(transport::Transport const& transport);
 
 /// Fails with codes::misuse if the numbers contradict each other or the number of ranks.
 /// \param rank for the message

@@ -229,10 +229,6 @@ struct EncodedRecord {
 
 EncodedRecord encode_record(Record const& record);
 
-/// Encodes a MetricsReported whose metrics are JSON text on one line, without parsing the text.
-EncodedRecord encode_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
-                             std::string_view metrics);
-
 /// Decodes a record. Returns nullopt for an unknown type, which a newer program has written; readers skip it.
 /// codes::damaged if the payload is not that of the type.
 Result<std::optional<Record>> decode_record(std::uint16_t type, std::string_view payload);
