@@ -93,10 +93,10 @@ no daemon and no root."
     det_component(runtime PACKAGE det-submit-runtime SUMMARY "machine learning experiments as Slurm jobs: compute nodes" SECTION science
       DESCRIPTION "What runs inside the jobs of det-submit: the supervisor of a trial, the
 wrapper of a rank, launchers, libdet and the Python package determined.
-The modules for MPI, UCX, PMIx and S3 are used where their libraries are
+The modules for MPI, UCX and S3 are used where their libraries are
 installed."
       DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc"
-      SUGGESTS "python3, libopenmpi3, libucx0, libpmix2, libcurl4" COPYRIGHT copyright)
+      SUGGESTS "python3, libopenmpi3, libucx0, libcurl4" COPYRIGHT copyright)
     # libdet is in the folder of the dynamic linker, and programs link it.
     set(made "${PROJECT_BINARY_DIR}/package-files/det-submit-runtime")
     file(WRITE "${made}/triggers" "activate-noawait ldconfig\n")

@@ -43,7 +43,6 @@ std::vector<OnlyThere> const rules{
       "submitter/experiment/src/nested_launchers.cpp",       // looks for the word
       "runtime/launch/wrap_rank/src/notice_delivery.cpp"}},  // recognises a process of that name
     {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
-    {"sees PMIx", R"(#include [<"]pmix\.h)", {"runtime/transport/pmix/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
     {"sees CUDA", R"(#include [<"]cuda)", {"runtime/collectives/nccl/"}},

@@ -3,7 +3,7 @@
 
 namespace det::transport {
 
-// mpi, ucx and pmix are modules: det_mpi.so, det_ucx.so and det_pmix.so are opened when they are first used.
+// mpi and ucx are modules: det_mpi.so and det_ucx.so are opened when they are first used.
 // A module contains its own copy of det::transport and of the libraries below it, and C++ objects pass
 // between the program and the module. So both must be built from the same headers by the same compiler. Each
 // side has its own transport_abi, and a module with a different one is refused.

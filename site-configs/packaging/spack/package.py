@@ -12,7 +12,6 @@ class DetSubmit(CMakePackage):
 
     variant("mpi", default=True, description="The transport over MPI")
     variant("ucx", default=True, description="The transport over UCX")
-    variant("pmix", default=True, description="Ranks find each other by PMIx")
     variant("slurm", default=True, description="The SPANK plugin and the libslurm module")
     variant("s3", default=True, description="Checkpoint storage of type s3")
 
@@ -33,7 +32,6 @@ class DetSubmit(CMakePackage):
     depends_on("openssl")
     depends_on("mpi", when="+mpi")
     depends_on("ucx", when="+ucx")
-    depends_on("pmix", when="+pmix")
     depends_on("slurm", when="+slurm")
     depends_on("curl", when="+s3")
 

@@ -10,7 +10,7 @@
 namespace det {
 
 // A module is a shared object of det-submit that is opened at run time, so that no program needs the
-// libraries behind it (MPI, UCX, PMIx, libcurl, libslurm) to start.
+// libraries behind it (MPI, UCX, libcurl, libslurm) to start.
 
 /// The paths at which to look for a module, in order: in the folder that DET_MODULES names; beside the file
 /// from which this code was loaded (own_object_file()), in lib/ beside that folder and in its parent; in the
@@ -22,7 +22,7 @@ std::vector<std::filesystem::path> module_candidates(Environment const& environm
 std::vector<std::filesystem::path> module_candidates(std::string const& file_name);
 
 /// Whether only the module or all libraries of the process see the symbols of the libraries that a module
-/// loads. `all` is needed by libraries whose plugins are not linked to them (Open MPI, PMIx, libslurm).
+/// loads. `all` is needed by libraries whose plugins are not linked to them (Open MPI, libslurm).
 enum class SymbolScope { module, all };
 
 /// Opens a module and finds the function `entry` in it. The module stays open as long as the process lives.
