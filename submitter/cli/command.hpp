@@ -65,7 +65,6 @@ std::unique_ptr<Command> make_checkpoint_rm();
 std::unique_ptr<Command> make_checkpoint_verify();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_config_check();
-std::unique_ptr<Command> make_config_conform();
 std::unique_ptr<Command> make_config_defaults();
 std::unique_ptr<Command> make_config_schema();
 std::unique_ptr<Command> make_config_show();

@@ -65,7 +65,6 @@ constexpr CommandEntry command_entries[] = {
     {"job", "update-batch", "several such moves at once", make_job_update_batch},
     {"job", "watch", "the queue, live in the terminal", make_job_watch},
     {"config", "check", "all errors of a configuration", make_config_check},
-    {"config", "conform", "run a file of conformance cases", make_config_conform},
     {"config", "show", "the effective configuration, and where each value comes from", make_config_show},
     {"config", "defaults", "every key, its default and its meaning", make_config_defaults},
     {"config", "schema", "a JSON Schema, for editors", make_config_schema},

@@ -1,7 +1,13 @@
 // The runner of conformance cases distinguishes cases that pass from cases that fail.
-#include <det/config/conformance/conformance_case.hpp>
+#include "conformance_case.hpp"
+
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+
+#include <sstream>
 
 #include "config_support.hpp"
+#include "temporary_directory.hpp"
 
 using namespace det;
 using namespace det::config;
@@ -17,6 +23,20 @@ std::vector<ConformanceCase> cases(std::string_view text) {
 CaseOutcome run(std::string_view text) { return run_case(cases(text).at(0)); }
 
 bool holds(std::string_view text) { return run(text).verdict == Verdict::ok; }
+
+struct FileOutcome {
+    ExitCode exit_code;
+    std::string out;
+    std::string err;
+};
+
+FileOutcome run_file(std::string_view text) {
+    TemporaryDirectory const directory;
+    must(write_file(directory / "cases.yaml", text));
+    std::ostringstream out, err;
+    auto const exit_code = run_case_file((directory / "cases.yaml").string(), out, err);
+    return {exit_code, out.str(), err.str()};
+}
 
 std::string why_not(std::string_view text) {
     auto const outcome = run(text);
@@ -120,6 +140,32 @@ BOOST_AUTO_TEST_CASE(what_is_no_case_file_is_refused_with_its_place) {
         BOOST_TEST(contains(explain(problems), "cases.yaml:1:"));
         BOOST_TEST(to_int(problems.exit_code()) == 3);
     }
+}
+
+BOOST_AUTO_TEST_CASE(each_case_prints_a_line) {
+    auto const outcome = run_file(
+        "- {name: good, sane_as: [length.json], case: {batches: 1}}\n"
+        "- {name: bad, sane_as: [length.json], case: {}}\n"
+        "- {name: other, sane_as: [test-root.json], case: {}}\n");
+    BOOST_TEST((outcome.exit_code == ExitCode::could_not));
+    auto const lines = split_lines(outcome.out);
+    BOOST_REQUIRE(lines.size() == 3u);
+    BOOST_TEST(lines[0] == "ok good");
+    BOOST_TEST(lines[1].starts_with("not ok bad: length refuses it: <config>: "));
+    BOOST_TEST(lines[2].starts_with("skip other: "));
+    BOOST_TEST(outcome.err == "1 passed, 1 failed, 1 skipped\n");
+}
+
+BOOST_AUTO_TEST_CASE(passing_cases_give_success) {
+    BOOST_TEST((run_file("[{name: good, sane_as: [length.json], case: {batches: 1}}]").exit_code ==
+                ExitCode::done));
+}
+
+BOOST_AUTO_TEST_CASE(an_invalid_and_a_missing_case_file_have_different_codes) {
+    BOOST_TEST((run_file("name: x\n").exit_code == ExitCode::bad_file));
+    BOOST_TEST((run_file("[{name: x").exit_code == ExitCode::bad_file));
+    std::ostringstream out, err;
+    BOOST_TEST((run_case_file("/nowhere/none.yaml", out, err) == ExitCode::absent));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,3 @@
-#include <det/config/conformance/conformance_case.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 #include <det/yaml/render.hpp>
@@ -8,6 +7,7 @@
 #include <regex>
 
 #include "check.hpp"
+#include "conformance_case.hpp"
 #include "determined_schemas.hpp"
 #include "merge.hpp"
 #include "schema/tables.hpp"

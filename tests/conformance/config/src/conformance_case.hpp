@@ -1,8 +1,10 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
+#include <det/foundation/exit_code.hpp>
 #include <det/foundation/result.hpp>
 #include <det/yaml/node.hpp>
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,5 +43,10 @@ struct CaseOutcome {
 };
 
 CaseOutcome run_case(ConformanceCase const& tested);
+
+/// Runs the cases of a file, and prints a line for each to `out`: "ok NAME", "not ok NAME: why" or
+/// "skip NAME: why". Numbers and errors go to `err`.
+/// \return could_not if a case is not ok; the exit code of the error if the file is missing or no case file
+ExitCode run_case_file(std::string const& path, std::ostream& out, std::ostream& err);
 
 }  // namespace det::config::conformance

@@ -1,8 +1,8 @@
-#include <det/config/conformance/conformance_case.hpp>
 #include <det/protocol/json.hpp>
 #include <det/yaml/parse.hpp>
 
 #include "check.hpp"
+#include "conformance_case.hpp"
 #include "schema/assign.hpp"
 
 namespace det::config::conformance {
