@@ -159,12 +159,12 @@ std::string_view consumer_name(Consumer consumer) {
 
 constexpr std::string_view key_page_begin = R"(# What acts on the keys of a configuration
 
-The table is rendered from `src/effect_table.cpp`; a test compares both, checks that every key has a row, and that the tests of the last
-column exist. `det-submit config check` and `experiment create` warn of every key that a user has set and that has no effect in
+The table is rendered from `src/effect_table.cpp`; a test compares both, and checks that every key has a row and
+a test (`tests/unit/config/key_tests.txt`). `det-submit config check` and `experiment create` warn of every key that a user has set and that has no effect in
 the experiment, with the reason.
 
-| key | consumed by | what it does; why it does nothing | shown by |
-|---|---|---|---|
+| key | consumed by | what it does; why it does nothing |
+|---|---|---|
 )";
 
 }  // namespace
@@ -192,12 +192,10 @@ Diagnostics find_keys_without_effect_in_part(Node const& document) {
 std::string render_key_effects() {
     std::string page(key_page_begin);
     for (auto const& row : key_effects())
-        page += fmt::format("| {} | {} | {} | {} |\n", row.key, consumer_name(row.consumer), row.effect,
-                            row.test);
+        page += fmt::format("| {} | {} | {} |\n", row.key, consumer_name(row.consumer), row.effect);
     for (auto const& leaf : leaf_keys()) {
         if (!leaf.ignored_reason.empty() && find_effect(leaf.name) == nullptr)
-            page += fmt::format("| {} | nothing | {} | config/{} |\n", leaf.name, leaf.ignored_reason,
-                                schema::ignored_keys_test);
+            page += fmt::format("| {} | nothing | {} |\n", leaf.name, leaf.ignored_reason);
     }
     return page;
 }

@@ -25,7 +25,6 @@ struct KeyEffect {
     std::string_view key;
     Consumer consumer;
     std::string_view effect;  // for Consumer::nothing: the reason
-    std::string_view test;    // "ctest name/test case" of the test of the effect or the warning
     /// nullptr if the answer is the same for all experiments: no effect with Consumer::nothing, otherwise an
     /// effect.
     /// \param config a complete configuration
