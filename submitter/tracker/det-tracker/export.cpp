@@ -2,7 +2,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/export/export.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/index/index_history.hpp>
@@ -28,33 +27,14 @@ Status refresh_index(Tracker const& tracker, std::vector<ExperimentId> const& id
     return Ok{};
 }
 
-/// Lets the tracker update the experiments in the index.
-/// \return whether the index has them now: false if no tracker answers in time, or if it cannot write its
-/// index.
-bool tracker_refreshes_index(Tracker const& tracker, std::vector<ExperimentId> const& ids) {
-    auto const client = client::find_tracker(tracker.paths, {.response_time = std::chrono::seconds(10)});
-    if (!client) return false;
-    for (auto const id : ids) {
-        // The error of an experiment that does not exist is that of the export.
-        auto const record = client->get("/v1/records/experiments/" + to_string(id));
-        if (!record && record.error().code != codes::no_such_experiment) return false;
-    }
-    auto const text = client->get("/v1/tracker");
-    if (!text) return false;
-    auto const description = try_parse_json(*text);
-    return description.is_object() && description.contains("index_error") &&
-           description["index_error"].is_null();
-}
-
-/// Opens the records of the experiments as they are now: in the index, or in the journals if the index can't
-/// be brought up to date, because another process holds it.
+/// Opens the records of the experiments as they are now: in the index, or in the journals while another process
+/// writes the index.
 Result<std::unique_ptr<history::History>> open_current_history(Tracker const& tracker,
                                                                std::vector<ExperimentId> const& ids) {
     using Opened = std::unique_ptr<history::History>;
     DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
-    if (lock) DET_TRY(refresh_index(tracker, ids));
-    if (!lock && !tracker_refreshes_index(tracker, ids))
-        return Opened(std::make_unique<history::JournalHistory>(tracker.root));
+    if (!lock) return Opened(std::make_unique<history::JournalHistory>(tracker.root));
+    DET_TRY(refresh_index(tracker, ids));
     auto const& root = tracker.root.path();
     DET_TRY_ASSIGN(auto index, index::open_index(tracker.paths.index(), root, index::Access::read));
     return Opened(std::make_unique<index::IndexHistory>(std::move(index), root));

@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_slow_slurm_delays_only_the_requests_that_need_it) {
     BOOST_REQUIRE((asked.get_future().wait_for(60s) == std::future_status::ready));
     for (auto const* path : {"/v1/tracker", "/v1/changes", "/v1/experiments?state=completed&before=3",
                              "/v1/trials/1.0/metrics", "/v1/trials/1.0/series?group=training&metric=loss",
-                             "/v1/trials/1.0/logs", "/v1/trials/1.0/profile", "/v1/records/experiments/1"})
+                             "/v1/trials/1.0/logs", "/v1/trials/1.0/profile", "/v1/experiments/1/metrics"})
         BOOST_TEST(status(path) == 200, path);
     for (auto const& request : slow) BOOST_TEST((request.wait_for(0s) == std::future_status::timeout));
     answered.set_value();

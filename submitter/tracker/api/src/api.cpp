@@ -6,7 +6,6 @@
 #include "experiments.hpp"
 #include "logs.hpp"
 #include "nodes.hpp"
-#include "records.hpp"
 #include "route_helpers.hpp"
 #include "series.hpp"
 
@@ -26,7 +25,6 @@ std::vector<http::Route> Api::routes() {
     }));
     add_change_routes(routes, state_->sources, state_->waiters);
     add_log_routes(routes, state_->sources, state_->waiters);
-    add_record_routes(routes, state_->sources);
     Routes of_views;
     add_command_routes(of_views, state_->sources, state_->services);
     add_experiment_metric_routes(of_views, state_->sources);

@@ -5,7 +5,7 @@
 
 namespace det::tracker::history {
 
-// The records of History as JSON, without loss: as the index stores them and HTTP answers with them. Pure.
+// The records of History as JSON, without loss: as the index stores them. Pure.
 // The parsers fail with codes::damaged.
 
 /// {"trial": "7.3", "desired": "run", "claimed_by": "123_4", "runs": [[record...]...]}; the records of a run
