@@ -1,5 +1,5 @@
 # CPack: the relocatable tarball (target `tarball`), and .deb and .rpm packages, one per component (target `packages`), in
-# <build>/packages. Components: submitter, runtime, tracker, devel, slurm (the SPANK plugin and the libslurm module of a release).
+# <build>/packages. Components: submitter, runtime, devel, slurm (the SPANK plugin and the libslurm module of a release).
 # The tarball has all of them, the examples, and the libraries that det::core needs.
 
 set(DET_PACKAGE_CONTACT "the maintainers of det-submit <maintainers@det-submit.example>" CACHE STRING
@@ -87,9 +87,8 @@ macro(det_packages)
     det_component(submitter PACKAGE det-submit SUMMARY "machine learning experiments as Slurm jobs: the commands" SECTION science
       DESCRIPTION "det-submit turns an experiment, written as YAML in the form of Determined
 AI, into jobs of a Slurm cluster, and follows them to their end. It needs
-no daemon and no root."
-      DEPENDS det-submit-runtime DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc"
-      SUGGESTS "det-submit-tracker" COPYRIGHT copyright)
+no daemon and no root. 'det-submit web' shows experiments in a browser."
+      DEPENDS det-submit-runtime DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc" COPYRIGHT copyright)
     det_component(runtime PACKAGE det-submit-runtime SUMMARY "machine learning experiments as Slurm jobs: compute nodes" SECTION science
       DESCRIPTION "What runs inside the jobs of det-submit: the supervisor of a trial, the
 wrapper of a rank, launchers, libdet and the Python package determined.
@@ -102,11 +101,6 @@ installed."
     file(WRITE "${made}/triggers" "activate-noawait ldconfig\n")
     file(WRITE "${made}/shlibs" "libdet ${PROJECT_VERSION_MAJOR} det-submit-runtime (>= ${PROJECT_VERSION})\n")
     set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${made}/triggers" "${made}/shlibs")
-    det_component(tracker PACKAGE det-submit-tracker SUMMARY "machine learning experiments as Slurm jobs: web page" SECTION science
-      DESCRIPTION "det-tracker indexes the journals of experiments of det-submit and answers
-questions about them for a web page and for scripts. It only reads, and
-det-submit works without it."
-      DEPENDS det-submit DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc" COPYRIGHT copyright)
     det_component(devel PACKAGE det-submit-dev SUMMARY "machine learning experiments as Slurm jobs: headers" SECTION libdevel
       DESCRIPTION "Headers, static libraries, and CMake and pkg-config files for training
 programs in C and C++ that use det-submit."

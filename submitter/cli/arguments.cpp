@@ -10,8 +10,6 @@
 namespace det::cli {
 namespace {
 
-constexpr std::string_view version_text = "det-submit " DET_VERSION "\n";
-
 std::string_view resolve_alias(std::string_view group) {
     for (auto const& alias : group_aliases()) {
         if (alias.alias == group) return alias.group;
@@ -39,7 +37,8 @@ std::string overview() {
     return fmt::format(
         "det-submit: Determined-style experiments on a Slurm cluster\n\n"
         "usage: det-submit COMMAND ... [--json]\n\n{}"
-        "\n'det-submit COMMAND --help' is its manual. 'det' is the same program.\n",
+        "\n'det-submit COMMAND --help' is its manual. 'det' is the same program, and 'det-tracker' is "
+        "'det-submit tracker'.\n",
         list_commands(""));
 }
 
@@ -186,13 +185,15 @@ Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
     if (first == "help" && !rest.empty()) return parse_command(with_help(rest));
     if (asks_for_help(first)) return Invocation{nullptr, Format::text, overview()};
     if (first == "--version" || first == "version")
-        return Invocation{nullptr, Format::text, std::string(version_text)};
+        return Invocation{nullptr, Format::text, fmt::format("det-submit {}\n", program_version())};
     if (auto const* entry = find_command("", first)) return parse_options(*entry, rest);
     auto const group = resolve_alias(first);
     return is_group(group) ? parse_in_group(group, rest) : unknown_command(first, "");
 }
 
 }  // namespace
+
+std::string_view program_version() { return DET_VERSION; }
 
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments) {
     Diagnostics warnings;

@@ -15,4 +15,7 @@ struct Invocation {
 /// if a command is missing, or if a command or option is unknown; the hint names the most similar one.
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments);
 
+/// Of this build of det-submit: "0.1.0".
+std::string_view program_version();
+
 }  // namespace det::cli

@@ -4,8 +4,10 @@
 #include <det/foundation/text.hpp>
 #include <det/slurm/make_client.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -57,11 +59,20 @@ int run(std::vector<std::string> const& arguments) {
     return to_int(outcome.error().exit_code());
 }
 
+/// The words of the command line. `det-tracker start`, a link to this program, means `det-submit tracker
+/// start`.
+std::vector<std::string> words_of(int argc, char** argv) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    bool const is_tracker = argc > 0 && std::filesystem::path(argv[0]).filename() == "det-tracker";
+    if (is_tracker && (words.empty() || words[0] != "--version")) words.insert(words.begin(), "tracker");
+    return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
     ::signal(SIGPIPE, SIG_DFL);  // in `det-submit ... | head`, SIGPIPE ends det-submit
-    return run({argv + 1, argv + argc});
+    return run(words_of(argc, argv));
 } catch (std::exception const& surprise) {
     det::print(std::cerr, det::Error{det::codes::internal, surprise.what(), "please report this"},
                {det::Colour::never, "det-submit"});

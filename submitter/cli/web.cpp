@@ -120,7 +120,7 @@ private:
     Result<PageAddress> find_page(Session const& session) const {
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         SystemProcessRunner runner;
-        tracker::client::StartSettings settings{sibling_program("det-tracker")};
+        tracker::client::StartSettings settings{sibling_program("det-submit")};
         settings.port = static_cast<std::uint16_t>(port_);
         DET_TRY(tracker::client::find_or_start_tracker(session.environment, root, settings, runner));
         DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(session.environment, root));

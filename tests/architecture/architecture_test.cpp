@@ -27,8 +27,7 @@ Folders const mains{"submitter/cli/main.cpp",
                     "runtime/launch/det-batch/main.cpp",
                     "runtime/launch/launchers/det-rsh/main.cpp",
                     "runtime/launch/wrap_rank/src/main.cpp",
-                    "runtime/measure/src/main.cpp",
-                    "submitter/tracker/det-tracker/main.cpp"};
+                    "runtime/measure/src/main.cpp"};
 
 Folders operator+(Folders a, Folders const& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -64,12 +63,12 @@ std::vector<OnlyThere> const rules{
      {"runtime/foundation/include/det/foundation/start_thread.hpp", "runtime/foundation/src/start_thread.cpp",
       "runtime/foundation/src/spawn.cpp", "runtime/liveness/", "runtime/telemetry/", "runtime/transport/",
       "runtime/collectives/", "runtime/checkpoint/src/", "runtime/tracker/http/",
-      "submitter/tracker/api/src/", "runtime/tracker/ingest/src/live_index.cpp",
+      "submitter/cli/tracker/api/", "runtime/tracker/ingest/src/live_index.cpp",
       "runtime/launch/wrap_rank/src/relay.cpp", "runtime/events/",
       "runtime/launch/supervisor/src/node_health.cpp", "runtime/launch/supervisor/src/storage_probe.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/",
-      "submitter/tracker/api/src/waiters"}},
+      "submitter/cli/tracker/api/waiters"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 

@@ -1,16 +1,16 @@
 #include <det/experiment/open_experiment.hpp>
-#include <det/experiment/root_directory.hpp>
-#include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/process.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/client/find_or_start_tracker.hpp>
 #include <det/tracker/web/snapshot.hpp>
 
 #include <fmt/format.h>
+#include <functional>
 #include <ostream>
 
 #include "command.hpp"
+#include "tracker/api/local_api.hpp"
+#include "tracker/location.hpp"
 
 namespace det::cli {
 namespace {
@@ -22,12 +22,13 @@ constexpr int width = 800;  // pixels of a curve
 /// The answers of the tracker that the page asks for, by the addresses under which the page looks for them.
 class Answers {
 public:
-    explicit Answers(tracker::http::Client& client) : client_(client) {}
+    using Get = std::function<Result<std::string>(std::string const& target)>;
+    explicit Answers(Get get) : get_(std::move(get)) {}
 
     /// \param parameters that the page does not name, because the file has one answer for all of their values
     Result<Json> add(std::string const& address, std::string const& parameters = {}) {
-        DET_TRY_ASSIGN(auto const text, client_.get("/v1/" + address + parameters));
-        auto json = try_parse_json(text);
+        DET_TRY_ASSIGN(auto const text, get_("/v1/" + address + parameters));
+        auto json = Json::parse(text, nullptr, false);
         if (json.is_discarded()) return Error{codes::transport, "the tracker's answer is not JSON"};
         answers_[address] = json;
         return Result<Json>(std::move(json));
@@ -37,7 +38,7 @@ public:
     Json take() && { return std::move(answers_); }
 
 private:
-    tracker::http::Client& client_;
+    Get get_;
     Json answers_ = Json::object();
 };
 
@@ -74,13 +75,8 @@ public:
     Outcome run(Session& session) override {
         if (file_.empty())
             return Error{codes::usage, "the option --html is missing", "it names the file to write"};
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        SystemProcessRunner runner;
-        DET_TRY_ASSIGN(auto const client,
-                       tracker::client::find_or_start_tracker(session.environment, root,
-                                                              {sibling_program("det-tracker")}, runner));
-        DET_TRY_ASSIGN(auto const data, collect(*client, id, session.clock.now()));
+        DET_TRY_ASSIGN(auto const data, load(session, id));
         auto const html = tracker::web::render_snapshot("experiment " + to_string(id), to_line(data));
         DET_TRY(write_file(file_, html));
         session.answer(Json{{"file", file_}, {"size_bytes", html.size()}},
@@ -89,8 +85,23 @@ public:
     }
 
 private:
-    static Result<Json> collect(tracker::http::Client& client, ExperimentId id, UtcTime now) {
-        Answers answers(client);
+    /// Asks a tracker that runs on this host already, else answers in this process.
+    static Result<Json> load(Session& session, ExperimentId id) {
+        DET_TRY_ASSIGN(auto const place, prepare_tracker_location(session.environment));
+        if (auto const client = tracker::client::find_tracker(place.paths)) {
+            return collect(Answers([&](auto const& target) { return client->get(target); }), id,
+                           session.clock.now());
+        }
+        DET_TRY_ASSIGN(auto const history, open_current_history(place, {id}));
+        auto environment = session.environment;
+        environment.set("DET_ROOT", place.root.path().string());
+        tracker::api::LocalApi local(
+            {*history, place.root, environment, session.clock, session.slurm, session.cache});
+        return collect(Answers([&](auto const& target) { return local.get(target); }), id,
+                       session.clock.now());
+    }
+
+    static Result<Json> collect(Answers answers, ExperimentId id, UtcTime now) {
         auto const experiment = "experiments/" + to_string(id);
         DET_TRY(answers.add(experiment));
         DET_TRY(add_curves(answers, experiment));

@@ -3,7 +3,6 @@
 // their texts.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
 #include <det/tracker/ingest/live_index.hpp>
@@ -17,6 +16,7 @@
 
 #include "fake_slurm.hpp"
 #include "row.hpp"
+#include "tracker/api/api.hpp"
 
 namespace {
 

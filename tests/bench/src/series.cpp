@@ -8,7 +8,6 @@
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
@@ -22,6 +21,7 @@
 
 #include "fake_slurm.hpp"
 #include "row.hpp"
+#include "tracker/api/api.hpp"
 
 namespace {
 

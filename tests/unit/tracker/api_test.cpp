@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_page_describes_every_route) {
     std::set<std::string> routes, described;
     for (auto const& route : api.routes())
         routes.insert(std::string(http::method_name(route.method)) + " " + route.pattern);
-    auto const page = must(read_file(test::source_path("submitter/tracker/API.md")));
+    auto const page = must(read_file(test::source_path("submitter/cli/tracker/api/API.md")));
     for (auto const line : split_lines(page)) {
         if (line.starts_with("### ")) described.emplace(line.substr(4));
     }

@@ -1,7 +1,6 @@
 // The routes over a LiveIndex, as det-tracker serves them.
 #include <det/foundation/clock.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
@@ -14,6 +13,7 @@
 
 #include "fake_slurm.hpp"
 #include "ingest/example_root.hpp"
+#include "tracker/api/api.hpp"
 
 using namespace det;
 using namespace det::tracker;

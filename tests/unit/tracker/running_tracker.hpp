@@ -1,6 +1,5 @@
 #pragma once
 #include <det/foundation/clock.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
@@ -11,6 +10,7 @@
 #include "check_result.hpp"
 #include "fake_slurm.hpp"
 #include "temporary_directory.hpp"
+#include "tracker/api/api.hpp"
 
 namespace det::tracker {
 

@@ -1,4 +1,4 @@
-// The parts of the answers of the tracker's HTTP interface (submitter/tracker/API.md) that the page uses.
+// The parts of the answers of the tracker's HTTP interface (submitter/cli/tracker/api/API.md) that the page uses.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };

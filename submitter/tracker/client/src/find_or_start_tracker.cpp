@@ -18,7 +18,7 @@ Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& e
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     auto its_environment = environment;
     its_environment.set("DET_ROOT", root.path().string());
-    std::vector<std::string> argv{settings.program.string(), "start"};
+    std::vector<std::string> argv{settings.program.string(), "tracker", "start"};
     if (settings.port) argv.insert(argv.end(), {"--port", std::to_string(*settings.port)});
     DET_TRY_ASSIGN(auto const output,
                    runner.run({std::move(argv), std::move(its_environment), settings.timeout}));

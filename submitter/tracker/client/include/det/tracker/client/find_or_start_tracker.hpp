@@ -12,7 +12,7 @@
 namespace det::tracker::client {
 
 struct StartSettings {
-    std::filesystem::path program;  // det-tracker
+    std::filesystem::path program;  // det-submit
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
     std::optional<std::uint16_t> port = {};  // a tracker that is started listens there too; 0: any free port
 };
@@ -21,8 +21,8 @@ struct StartSettings {
 /// which are those of the client too.
 std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths, http::ClientLimits const& limits = {});
 
-/// Like find_tracker, but starts a tracker if none answers, with `det-tracker start`, and waits until it
-/// answers. Fails with codes::process and the output of det-tracker, or codes::timed_out.
+/// Like find_tracker, but starts a tracker if none answers, with `det-submit tracker start`, and waits until it
+/// answers. Fails with codes::process and its output, or codes::timed_out.
 Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& environment,
                                                             RootLayout const& root,
                                                             StartSettings const& settings,

@@ -1,12 +1,12 @@
 #pragma once
 #include <det/protocol/json.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/http/response_cache.hpp>
 
 #include <vector>
 
 #include "caching_slurm_client.hpp"
 #include "service_thread.hpp"
+#include "tracker/api/api.hpp"
 #include "waiters.hpp"
 
 namespace det::tracker::api {

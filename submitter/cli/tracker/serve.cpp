@@ -3,21 +3,26 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/api/api.hpp>
 #include <det/tracker/http/server.hpp>
 #include <det/tracker/ingest/live_index.hpp>
 #include <det/tracker/web/page_routes.hpp>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "arguments.hpp"
 #include "command.hpp"
+#include "tracker/api/api.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
+
+using namespace tracker;
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -64,13 +69,13 @@ std::string host_name() {
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-class Serve final : public Command {
+class TrackerServe final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"--port",
                  &port_,
                  "listen at this TCP port of the loopback addresses too; 0: any free one",
-                 command_line::Need::optional,
+                 Need::optional,
                  {},
                  std::pair(0, 65535)},
                 {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
@@ -79,6 +84,7 @@ public:
     }
 
     Outcome run(Session& session) override {
+        ::signal(SIGPIPE, SIG_IGN);  // a client that closes its connection does not end the tracker
         auto served = serve(session);
         // `start` waits for one of these words.
         if (!served && ready_fd_) (void)write_all(*ready_fd_, "failed\n", "the pipe to the parent process");
@@ -112,7 +118,7 @@ private:
         sources.change_number = [&] { return history->commit_number(); };
         sources.describe_tracker = [&] {
             auto const problem = history->last_error();
-            return JsonValue(Json{{"version", DET_VERSION},
+            return JsonValue(Json{{"version", program_version()},
                                   {"index", tracker.paths.index().string()},
                                   {"commit_number", history->commit_number()},
                                   {"index_error", problem ? Json(problem->message) : Json(nullptr)},
@@ -188,6 +194,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Command> make_serve() { return std::make_unique<Serve>(); }
+std::unique_ptr<Command> make_tracker_serve() { return std::make_unique<TrackerServe>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
 
-struct Findings {
+using namespace tracker;
+
+struct IndexFindings {
     std::size_t experiments = 0;
     std::vector<std::uint32_t> different;  // experiments
     std::vector<std::string> damage;       // errors that SQLite found
@@ -20,14 +23,14 @@ struct Findings {
 
 /// Compares the index with the journals. First adds new records to the index, so that a difference is a
 /// defect and not a delay.
-Result<Findings> check_index(Tracker const& tracker) {
+Result<IndexFindings> check_index(Tracker const& tracker) {
     auto const& root = tracker.root;
     DET_TRY_ASSIGN(auto writer, index::open_index(tracker.paths.index(), root.path(), index::Access::write));
     ingest::Ingester ingester(std::move(writer), root);
     DET_TRY(ingester.read_all());
     DET_TRY_ASSIGN(auto reader, index::open_index(tracker.paths.index(), root.path(), index::Access::read));
     index::IndexHistory indexed(std::move(reader), root.path());
-    Findings findings;
+    IndexFindings findings;
     DET_TRY(indexed.database().for_each("PRAGMA integrity_check", [&](index::Row const& row) {
         if (row.bytes(0) != "ok") findings.damage.push_back(row.text(0));
     }));
@@ -44,7 +47,7 @@ Result<Findings> check_index(Tracker const& tracker) {
     return findings;
 }
 
-class Check final : public Command {
+class TrackerCheck final : public Command {
 public:
     std::vector<Option> options() override { return {}; }
 
@@ -61,7 +64,7 @@ public:
     }
 
 private:
-    static std::string as_text(Findings const& findings) {
+    static std::string as_text(IndexFindings const& findings) {
         std::string text;
         for (auto const& line : findings.damage) text += fmt::format("damage: {}\n", line);
         for (auto const id : findings.different)
@@ -73,6 +76,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Command> make_check() { return std::make_unique<Check>(); }
+std::unique_ptr<Command> make_tracker_check() { return std::make_unique<TrackerCheck>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

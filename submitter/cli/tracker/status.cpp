@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
 
-class ShowStatus final : public Command {
+using namespace tracker;
+
+class TrackerStatus final : public Command {
 public:
     std::vector<Option> options() override { return {}; }
 
@@ -48,6 +51,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Command> make_status() { return std::make_unique<ShowStatus>(); }
+std::unique_ptr<Command> make_tracker_status() { return std::make_unique<TrackerStatus>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

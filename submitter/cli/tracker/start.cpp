@@ -14,9 +14,12 @@
 #include <unistd.h>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
+
+using namespace tracker;
 
 using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
@@ -37,13 +40,13 @@ std::optional<std::string> read_until(int fd, SteadyClock::time_point deadline) 
     }
 }
 
-class Start final : public Command {
+class TrackerStart final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"--port",
                  &port_,
                  "listen at this TCP port of the loopback addresses too; 0: any free one",
-                 command_line::Need::optional,
+                 Need::optional,
                  {},
                  std::pair(0, 65535)},
                 {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
@@ -81,7 +84,7 @@ private:
         settings.connect(log, STDOUT_FILENO);
         settings.connect(log, STDERR_FILENO);
         settings.connect(ready.write_end, ready_fd);
-        std::vector<std::string> argv{own_executable().string(), "serve",        "--ready-fd",
+        std::vector<std::string> argv{own_executable().string(), "tracker",      "serve",    "--ready-fd",
                                       std::to_string(ready_fd),  "--idle-limit", idle_limit_};
         for (auto const& name : host_names_) argv.insert(argv.end(), {"--host-name", name});
         if (port_) argv.insert(argv.end(), {"--port", std::to_string(*port_)});
@@ -116,6 +119,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Command> make_start() { return std::make_unique<Start>(); }
+std::unique_ptr<Command> make_tracker_start() { return std::make_unique<TrackerStart>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

@@ -8,13 +8,16 @@
 #include <poll.h>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
+
+using namespace tracker;
 
 using namespace std::chrono_literals;
 
-class Stop final : public Command {
+class TrackerStop final : public Command {
 public:
     std::vector<Option> options() override { return {}; }
 
@@ -44,6 +47,6 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Command> make_stop() { return std::make_unique<Stop>(); }
+std::unique_ptr<Command> make_tracker_stop() { return std::make_unique<TrackerStop>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
 
-class Rebuild final : public Command {
+using namespace tracker;
+
+class TrackerRebuild final : public Command {
 public:
     std::vector<Option> options() override { return {}; }
 
@@ -31,6 +34,6 @@ public:
 
 }  // namespace
 
-std::unique_ptr<Command> make_rebuild() { return std::make_unique<Rebuild>(); }
+std::unique_ptr<Command> make_tracker_rebuild() { return std::make_unique<TrackerRebuild>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

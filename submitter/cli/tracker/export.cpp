@@ -3,11 +3,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/export/export.hpp>
-#include <det/tracker/history/journal_history.hpp>
-#include <det/tracker/index/index_history.hpp>
-#include <det/tracker/index/tables.hpp>
-#include <det/tracker/ingest/ingester.hpp>
-#include <det/tracker/ingest/rebuild.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
@@ -15,33 +10,15 @@
 #include <ostream>
 
 #include "command.hpp"
+#include "tracker/location.hpp"
 
-namespace det::tracker::program {
+namespace det::cli {
 namespace {
 
-/// Updates the experiments in the index, which no other process writes as long as the lock is held.
-Status refresh_index(Tracker const& tracker, std::vector<ExperimentId> const& ids) {
-    DET_TRY_ASSIGN(auto index, ingest::open_or_rebuild_index(tracker.paths.index(), tracker.root));
-    ingest::Ingester ingester(std::move(index), tracker.root);
-    for (auto const id : ids) DET_TRY(ingester.refresh(id, {}));
-    return Ok{};
-}
-
-/// Opens the records of the experiments as they are now: in the index, or in the journals while another process
-/// writes the index.
-Result<std::unique_ptr<history::History>> open_current_history(Tracker const& tracker,
-                                                               std::vector<ExperimentId> const& ids) {
-    using Opened = std::unique_ptr<history::History>;
-    DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
-    if (!lock) return Opened(std::make_unique<history::JournalHistory>(tracker.root));
-    DET_TRY(refresh_index(tracker, ids));
-    auto const& root = tracker.root.path();
-    DET_TRY_ASSIGN(auto index, index::open_index(tracker.paths.index(), root, index::Access::read));
-    return Opened(std::make_unique<index::IndexHistory>(std::move(index), root));
-}
+using namespace tracker;
 
 /// The trials that an id means: "7.0" is one, "7" all of the experiment.
-Result<std::vector<TrialId>> list_trials(history::History& history, std::string const& text) {
+Result<std::vector<TrialId>> trials_of(history::History& history, std::string const& text) {
     auto const experiment = parse_experiment_id(text);
     if (!experiment) {
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial_id(text));
@@ -59,14 +36,14 @@ Result<ExperimentId> experiment_of(std::string const& text) {
     return trial.experiment;
 }
 
-class Export final : public Command {
+class TrackerExport final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &ids_, "the experiments or trials", command_line::Need::required},
+        return {{"id", &ids_, "the experiments or trials", Need::required},
                 {"--format",
                  &format_,
                  "csv, jsonl or tensorboard",
-                 command_line::Need::optional,
+                 Need::optional,
                  {"csv", "jsonl", "tensorboard"}},
                 {"--output", &output_, "the file, or the directory of the event files"},
                 {"--all-runs", &options_.all_runs, "also the reports that a later run superseded"}};
@@ -75,7 +52,7 @@ public:
     Outcome run(Session& session) override {
         if (format_ == "tensorboard" && !output_)
             return Error{codes::usage, "--format tensorboard needs --output DIRECTORY"};
-        if (session.wants_json)
+        if (session.wants_json())
             return Error{codes::usage, "--json is not for export", "use '--format jsonl'"};
         DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
         std::vector<ExperimentId> experiments;
@@ -86,7 +63,7 @@ public:
         DET_TRY_ASSIGN(auto const history, open_current_history(tracker, experiments));
         std::vector<TrialId> trials;
         for (auto const& text : ids_) {
-            DET_TRY_ASSIGN(auto const some, list_trials(*history, text));
+            DET_TRY_ASSIGN(auto const some, trials_of(*history, text));
             trials.insert(trials.end(), some.begin(), some.end());
         }
         DET_TRY(write(*history, trials, session));
@@ -123,6 +100,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Command> make_export() { return std::make_unique<Export>(); }
+std::unique_ptr<Command> make_tracker_export() { return std::make_unique<TrackerExport>(); }
 
-}  // namespace det::tracker::program
+}  // namespace det::cli

@@ -1,4 +1,4 @@
-#include <det/tracker/api/api.hpp>
+#include "tracker/api/api.hpp"
 
 #include "changes.hpp"
 #include "commands.hpp"
