@@ -3,38 +3,18 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <optional>
 
 namespace det::core {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t exact_limit = std::int64_t{1} << 53;  // a double holds all integers up to 2^53
-
-struct NamedNumber {
-    std::string_view name;
-    double value;
-};
-constexpr std::array<NamedNumber, 3> named_numbers{
-    {{"NaN", std::numeric_limits<double>::quiet_NaN()}, {"Infinity", infinity}, {"-Infinity", -infinity}}};
-
-std::optional<double> find_named(std::string_view name) {
-    for (auto const& number : named_numbers) {
-        if (number.name == name) return number.value;
-    }
-    return std::nullopt;
-}
-
-std::string_view name_of(double value) {
-    if (std::isnan(value)) return named_numbers[0].name;
-    return named_numbers[value > 0 ? 1 : 2].name;
-}
 
 /// Whether the integer is among those that a double certainly holds exactly; false for nullopt.
 bool is_exact(std::optional<std::int64_t> integer) {
@@ -104,11 +84,11 @@ private:
         if (take_word("true")) return Metric{{}, 1, MetricType::boolean};
         if (take_word("false")) return Metric{{}, 0, MetricType::boolean};
         if (rest_.front() == '"') {
-            auto const named = find_named(take_string().value_or(""));
+            auto const named = find_non_finite(take_string().value_or(""));
             return named ? std::optional(Metric{{}, *named}) : std::nullopt;
         }
-        for (auto const& number : named_numbers) {
-            if (take_word(number.name)) return Metric{{}, number.value};
+        for (std::string_view const name : {"NaN", "Infinity", "-Infinity"}) {
+            if (take_word(name)) return Metric{{}, *find_non_finite(name)};
         }
         return take_number();
     }
@@ -147,7 +127,7 @@ std::optional<Metric> find_number(Json const& value) {
         return Metric{{}, static_cast<double>(integer), MetricType::integer};
     }
     if (!value.is_string()) return std::nullopt;
-    auto const named = find_named(value.get_ref<std::string const&>());
+    auto const named = find_non_finite(value.get_ref<std::string const&>());
     return named ? std::optional(Metric{{}, *named}) : std::nullopt;
 }
 
@@ -169,7 +149,8 @@ bool parse_numbers(std::string_view metrics, std::pmr::vector<Metric>& numbers) 
 }
 
 void name_non_finite(Json& value) {
-    if (value.is_number_float() && !std::isfinite(value.get<double>())) value = name_of(value.get<double>());
+    if (value.is_number_float() && !std::isfinite(value.get<double>()))
+        value = number_to_json(value.get<double>());
     if (!value.is_structured()) return;
     for (auto& element : value) name_non_finite(element);
 }

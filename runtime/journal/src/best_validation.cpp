@@ -5,6 +5,7 @@
 #include <det/journal/superseded.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 
 #include <cmath>
 
@@ -19,10 +20,11 @@ void add_values(std::vector<ValidationValue>& values, std::vector<MetricsReporte
     LowestRanks const lowest(reports);
     for (auto const& report : reports) {
         auto const found = report.metrics->find(metric);
-        if (found == report.metrics->end() || !found->is_number()) continue;
+        auto const value = found == report.metrics->end() ? std::nullopt : number_of(*found);
+        if (!value) continue;
         bool const is_superseded = cut_off.supersedes(validation_group, report.steps_completed);
         if (!is_superseded && lowest.counts(report, metric))
-            values.push_back({report.steps_completed, found->get<double>()});
+            values.push_back({report.steps_completed, *value});
     }
 }
 

@@ -1,16 +1,10 @@
 #include <det/journal/merge_ranks.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 
 #include <algorithm>
 
 namespace det::journal {
-namespace {
-
-bool is_number(Json const& value) {
-    return value.is_number() || value == "NaN" || value == "Infinity" || value == "-Infinity";
-}
-
-}  // namespace
 
 std::vector<MetricsReported> merge_ranks(std::vector<MetricsReported> chief,
                                          std::vector<RankMetrics> others) {
@@ -25,7 +19,7 @@ LowestRanks::LowestRanks(std::vector<MetricsReported> const& reports) {
     for (auto const& report : reports) {
         if (!report.metrics->is_object()) continue;
         for (auto const& [name, value] : report.metrics->items()) {
-            if (!is_number(value)) continue;
+            if (!number_of(value)) continue;
             auto& rank =
                 ranks_[{report.group, name}].try_emplace(report.steps_completed, report.rank).first->second;
             rank = std::min(rank, report.rank);

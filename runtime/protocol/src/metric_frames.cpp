@@ -2,6 +2,7 @@
 #include <det/foundation/varint.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/protocol/metric_frames.hpp>
 #include <det/protocol/metric_schema_size.hpp>
 
@@ -65,8 +66,7 @@ double MetricReportView::value(std::size_t column) const {
 }
 
 Json metric_to_json(double value, MetricType type) {
-    if (std::isnan(value)) return "NaN";
-    if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+    if (!std::isfinite(value)) return number_to_json(value);
     if (type == MetricType::boolean) return value != 0;
     constexpr double exact_limit = 0x1p53;  // above it a double does not hold every integer
     if (type == MetricType::integer && std::abs(value) <= exact_limit && std::trunc(value) == value)

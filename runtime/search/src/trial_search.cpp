@@ -1,6 +1,7 @@
 #include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/search/trial_search.hpp>
 
 #include <algorithm>
@@ -16,14 +17,9 @@ std::string list_names(Json const& metrics) {
     return names.empty() ? "nothing" : join(names, ", ");
 }
 
-/// JSON has no form for NaN and infinities: C++ writes null, Python writes names.
+/// The number of a reported value. Programs of older releases have written null for NaN.
 std::optional<double> find_number(Json const& value) {
-    constexpr auto infinity = std::numeric_limits<double>::infinity();
-    if (value.is_number()) return value.get<double>();
-    if (value == "Infinity") return infinity;
-    if (value == "-Infinity") return -infinity;
-    if (value == "NaN" || value.is_null()) return std::numeric_limits<double>::quiet_NaN();
-    return std::nullopt;
+    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : number_of(value);
 }
 
 /// The number of a metric. `key` is the configuration key that names the metric.

@@ -1,5 +1,6 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>
@@ -72,7 +73,7 @@ Result<Json> load_validation(tracker::history::History& history, TrialId trial, 
             if (report.group != "validation" || report.steps_completed != step || run.is_superseded(report))
                 continue;
             for (auto const& [name, value] : report.metrics->items()) {
-                if (find_number(value) && lowest.counts(report, name)) metrics[name] = value;
+                if (number_of(value) && lowest.counts(report, name)) metrics[name] = value;
             }
         }
     }

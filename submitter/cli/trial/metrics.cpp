@@ -2,6 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/journal/merge_ranks.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
@@ -226,7 +227,7 @@ private:
         for (auto const& shown : reports) {
             auto const metrics = metrics_of(shown);
             for (auto const& [name, value] : metrics.items()) {
-                if (auto const number = find_number(value))
+                if (auto const number = number_of(value))
                     add_point(plots, {shown.report.group, name}, to_string(shown.trial),
                               {static_cast<double>(shown.report.steps_completed), *number});
             }

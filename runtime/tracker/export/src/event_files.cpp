@@ -1,8 +1,8 @@
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/telemetry/event_file.hpp>
 
-#include <cmath>
 #include <deque>
 #include <fmt/format.h>
 #include <optional>
@@ -13,12 +13,8 @@ namespace det::tracker {
 namespace {
 
 std::optional<double> to_number(Json const& json) {
-    if (json.is_number()) return json.get<double>();
     if (json.is_boolean()) return json.get<bool>() ? 1.0 : 0.0;
-    if (json == "NaN") return std::nan("");
-    if (json == "Infinity") return HUGE_VAL;
-    if (json == "-Infinity") return -HUGE_VAL;
-    return std::nullopt;
+    return number_of(json);
 }
 
 /// The name of a metric in an event file, which has no ranks. Each rank has curves of its own.

@@ -1,19 +1,12 @@
 // Implementations of functions of History by its other functions. More of them are in curve.cpp,
 // run_series.cpp and summary.cpp. IndexHistory overrides those that an index makes faster.
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/tracker/history/history.hpp>
 
 #include <set>
 
 namespace det::tracker::history {
-namespace {
-
-bool is_number(Json const& value) {
-    return value.is_number() || value == "NaN" || value == "Infinity" || value == "-Infinity";
-}
-
-}  // namespace
-
 Result<std::vector<Curve>> History::load_trial_curves(ExperimentId id, std::uint32_t count,
                                                       CurveQuery const& query) {
     std::vector<Curve> all;
@@ -30,7 +23,7 @@ Result<std::vector<MetricName>> History::list_metrics(TrialId id) {
     for (auto const& run : runs) {
         for (auto const& report : run.metrics) {
             for (auto const& [name, value] : report.metrics->items())
-                if (is_number(value)) names.insert({report.group, name});
+                if (number_of(value)) names.insert({report.group, name});
         }
     }
     return std::vector(names.begin(), names.end());

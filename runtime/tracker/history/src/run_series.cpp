@@ -1,22 +1,10 @@
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/tracker/history/history.hpp>
 
-#include <limits>
 #include <unordered_set>
 
 namespace det::tracker::history {
-namespace {
-
-std::optional<double> find_number(Json const& value) {
-    using Limits = std::numeric_limits<double>;
-    if (value.is_number()) return value.get<double>();
-    if (value == "NaN") return Limits::quiet_NaN();
-    if (value == "Infinity") return Limits::infinity();
-    if (value == "-Infinity") return -Limits::infinity();
-    return std::nullopt;
-}
-
-}  // namespace
 
 RunSeries merge_ranks(std::vector<RunSeries> of_ranks) {
     if (of_ranks.size() == 1) return std::move(of_ranks.front());
@@ -52,7 +40,7 @@ RunSeries series_of(RunReports const& run, std::string_view group, std::string_v
     for (auto const& report : run.metrics) {
         if (report.group != group) continue;
         auto const found = report.metrics->find(metric);
-        auto const number = found == report.metrics->end() ? std::nullopt : find_number(*found);
+        auto const number = found == report.metrics->end() ? std::nullopt : number_of(*found);
         if (!number || (superseded == SupersededReports::left_out && run.is_superseded(report))) continue;
         if (!lowest.counts(report, metric)) continue;
         series.steps.push_back(report.steps_completed);

@@ -18,11 +18,11 @@
 // The functions only read, and make several queries. A caller that needs one state of all of them begins a
 // Transaction first, as IndexHistory does: the process that writes the index may join blocks in between.
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/tracker/index/report_reader.hpp>
 #include <det/tracker/index/report_writer.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -37,15 +37,6 @@ Result<MetricsReported> parse_report(std::string_view text) {
     DET_TRY_ASSIGN(auto record, parse_record(json));
     if (auto* const report = std::get_if<MetricsReported>(&record)) return std::move(*report);
     return Error{codes::damaged, "a report in the index is none"};
-}
-
-/// The number that a curve shows for a JSON value.
-std::optional<double> to_number(Json const& json) {
-    if (json.is_number()) return json.get<double>();
-    if (json == "NaN") return std::nan("");
-    if (json == "Infinity") return HUGE_VAL;
-    if (json == "-Infinity") return -HUGE_VAL;
-    return std::nullopt;
 }
 
 template <class Visit>  // Status(number, MetricsReported)
@@ -134,7 +125,7 @@ Result<NumberedSeries> load_from_other_reports(Database& index, std::int64_t jou
     DET_TRY(visit_other_reports(index, journal, [&](std::uint64_t number, MetricsReported const& report) {
         if (report.group != name.group || !range.contains(report.steps_completed)) return;
         auto const metric = report.metrics->find(name.name);
-        auto const value = metric == report.metrics->end() ? std::nullopt : to_number(*metric);
+        auto const value = metric == report.metrics->end() ? std::nullopt : number_of(*metric);
         if (value) found.add(number, report.steps_completed, report.time, *value);
     }));
     return found;
@@ -187,7 +178,7 @@ Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journa
     }
     DET_TRY(visit_other_reports(index, journal, [&](std::uint64_t, MetricsReported const& report) {
         for (auto const& [name, value] : report.metrics->items())
-            if (to_number(value)) names.insert({report.group, name});
+            if (number_of(value)) names.insert({report.group, name});
     }));
     return std::vector(names.begin(), names.end());
 }

@@ -3,9 +3,9 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/trusted_file.hpp>
+#include <det/protocol/json_number.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -56,10 +56,10 @@ Result<Json> experiment_metrics(Sources const& sources, Request const& request) 
 /// Appends a number with nine digits, which is enough for a plot.
 void append_value(std::string& text, double value) {
     auto out = std::back_inserter(text);
-    if (std::isfinite(value)) {
-        fmt::format_to(out, "{:.9g}", value);
+    if (auto const name = non_finite_name(value); !name.empty()) {
+        fmt::format_to(out, "\"{}\"", name);
     } else {
-        text += std::isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+        fmt::format_to(out, "{:.9g}", value);
     }
 }
 

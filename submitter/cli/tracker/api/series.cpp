@@ -3,12 +3,10 @@
 
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/json_number.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-
-#include "output/metric_value.hpp"
 
 namespace det::tracker::api {
 namespace {
@@ -22,18 +20,11 @@ constexpr std::size_t width_max = 10000;
 void add(history::RunSeries& series, MetricsReported const& report, std::string const& metric) {
     auto const found = report.metrics->find(metric);
     if (found == report.metrics->end()) return;
-    auto const number = cli::find_number(*found);
+    auto const number = number_of(*found);
     if (!number) return;
     series.steps.push_back(report.steps_completed);
     series.times.push_back(report.time);
     series.values.push_back(*number);
-}
-
-/// Numbers as JSON; NaN and infinities as the strings that journals have for them.
-Json number_json(double value) {
-    if (std::isfinite(value)) return value;
-    if (std::isnan(value)) return "NaN";
-    return value > 0 ? "Infinity" : "-Infinity";
 }
 
 Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
@@ -41,7 +32,7 @@ Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
     for (auto const& curve : curves) {
         auto times = Json::array(), values = Json::array();
         for (auto const time : curve.times) times.push_back(time.microseconds);
-        for (auto const value : curve.values) values.push_back(number_json(value));
+        for (auto const value : curve.values) values.push_back(number_to_json(value));
         list.push_back({{"run", curve.run ? Json(*curve.run) : Json(nullptr)},
                         {"points", curve.points},
                         {"steps", curve.steps},
@@ -103,7 +94,7 @@ using Summaries = std::map<std::pair<std::string, std::string>, Summary>;
 
 void add(Summaries& summaries, MetricsReported const& report, journal::LowestRanks const& lowest) {
     for (auto const& [name, value] : report.metrics->items()) {
-        auto const number = cli::find_number(value);
+        auto const number = number_of(value);
         if (!number || !lowest.counts(report, name)) continue;
         auto& summary = summaries[{report.group, name}];
         ++summary.points;
@@ -119,7 +110,7 @@ Json summaries_json(Summaries const& summaries) {
                         {"metric", key.second},
                         {"points", summary.points},
                         {"last_steps", summary.steps},
-                        {"last", number_json(summary.last)}});
+                        {"last", number_to_json(summary.last)}});
     }
     return {{"metrics", std::move(list)}};
 }
