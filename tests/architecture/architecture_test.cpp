@@ -61,14 +61,14 @@ std::vector<OnlyThere> const rules{
     {"makes threads",
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/foundation/include/det/foundation/start_thread.hpp", "runtime/foundation/src/start_thread.cpp",
+      "runtime/foundation/include/det/foundation/thread_pool.hpp", "runtime/foundation/src/thread_pool.cpp",
       "runtime/foundation/src/spawn.cpp", "runtime/liveness/", "runtime/telemetry/", "runtime/transport/",
       "runtime/collectives/", "runtime/checkpoint/src/", "runtime/tracker/http/",
       "submitter/cli/tracker/api/", "runtime/tracker/ingest/src/live_index.cpp",
       "runtime/launch/wrap_rank/src/relay.cpp", "runtime/events/",
       "runtime/launch/supervisor/src/node_health.cpp", "runtime/launch/supervisor/src/storage_probe.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
-      "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/",
-      "submitter/cli/tracker/api/waiters"}},
+      "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp", "submitter/pack/src/"}},
     {"reads true randomness", R"(random_device|getrandom\()", {"runtime/foundation/", "runtime/core/"}},
 };
 

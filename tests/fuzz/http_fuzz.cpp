@@ -1,11 +1,12 @@
 // Fuzzes the HTTP server's decision about a request: arbitrary bytes as a request, parsed as from a
 // connection.
 #include <det/tracker/http/access.hpp>
-#include <det/tracker/http/request_parser.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+
+#include "request_parser.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 #include "checkpoint_owner.hpp"
 #include "host_memory.hpp"
-#include "thread_pool.hpp"
+#include "parallel.hpp"
 
 namespace det::checkpoint {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "checkpoint_files.hpp"
 #include "device_load.hpp"
-#include "thread_pool.hpp"
+#include "parallel.hpp"
 
 namespace det::checkpoint {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "checkpoint_files.hpp"
 #include "host_memory.hpp"
+#include "parallel.hpp"
 #include "shard_write.hpp"
 #include "snapshot.hpp"
 #include "write_plan.hpp"
@@ -85,7 +86,7 @@ public:
           options_(std::move(options)),
           agreement_(peers),
           memory_(options_.in_flight_max),
-          pool_(options_.writer_threads) {}
+          pool_(thread_name, options_.writer_threads) {}
     ~Engine() {
         for (auto& save : in_flight_) {
             if (save.write) save.write->give_up();

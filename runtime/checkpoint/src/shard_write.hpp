@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/result.hpp>
+#include <det/foundation/thread_pool.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <optional>
 
 #include "block_file.hpp"
-#include "thread_pool.hpp"
 
 namespace det::checkpoint {
 

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-#include "thread_pool.hpp"
+#include "parallel.hpp"
 
 namespace det::checkpoint {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "completion/existing_names.hpp"
 
 namespace det::cli {
 namespace {
@@ -122,7 +123,7 @@ std::pair<CommandEntry const*, std::size_t> find_named(std::vector<std::string> 
 /// Completes the words after the name of a command.
 class CommandCompletion {
 public:
-    CommandCompletion(CommandEntry const& entry, NameSource& names)
+    CommandCompletion(CommandEntry const& entry, ExistingNames& names)
         : entry_(entry), names_(names), command_(entry.make()), options_(command_->options()) {
         options_.push_back({"--json", &flag_, "print JSON"});
         options_.push_back({"--help", &flag_, "print the manual"});
@@ -190,7 +191,7 @@ private:
     }
 
     CommandEntry const& entry_;
-    NameSource& names_;
+    ExistingNames& names_;
     std::unique_ptr<Command> command_;
     std::vector<Option> options_;
     bool flag_ = false;
@@ -208,7 +209,7 @@ void join_separated_value(std::vector<std::string>& words) {
 
 }  // namespace
 
-std::vector<Candidate> find_candidates(std::vector<std::string> words, NameSource& names) {
+std::vector<Candidate> find_candidates(std::vector<std::string> words, ExistingNames& names) {
     if (words.empty()) return {};
     join_separated_value(words);
     if (words.size() == 1) return complete_first_word(words[0]);

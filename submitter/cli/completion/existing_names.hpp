@@ -4,11 +4,13 @@
 
 namespace det::cli {
 
-/// The names of this user's root, and of the cluster as it was known at most a minute ago.
-class ExistingNames final : public NameSource {
+/// The names of this user's root, and of the cluster as it was known at most a minute ago. A name that can't be
+/// read is left out: completion never fails.
+class ExistingNames {
 public:
     explicit ExistingNames(Session& session) : session_(session) {}
-    std::vector<Candidate> find_names(ValueKind kind, std::string const& begun) override;
+    /// \param begun what the user has typed of the name; only the names of trials depend on it
+    std::vector<Candidate> find_names(ValueKind kind, std::string const& begun);
 
 private:
     std::vector<Candidate> templates() const;

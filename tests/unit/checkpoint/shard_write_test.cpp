@@ -23,7 +23,7 @@ constexpr std::size_t block_bytes = 8192, size_bytes = 2 * block_bytes + 100;
 struct Fixture {
     TemporaryDirectory directory;
     HostMemory bytes = must(HostMemory::allocate(3 * block_bytes));
-    ThreadPool pool{2};
+    ThreadPool pool{"det-test", 2};
     std::shared_ptr<ShardWrite> write = std::make_shared<ShardWrite>(
         [this] { return Result<std::filesystem::path>(directory.path()); },
         [](CheckpointFile&) { return Status(Ok{}); }, "shard", bytes.data(), size_bytes, block_bytes);

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 namespace det::telemetry {
-namespace {
+namespace nvml {
 
 // The part of NVML's binary interface that is used here.
 using Device = struct nvmlDevice_st*;
@@ -43,20 +43,24 @@ bool find_all(void* library, Functions& nvml) {
            find(library, "nvmlDeviceGetMemoryInfo", nvml.memory);
 }
 
-class Nvml final : public GpuReader {
+}  // namespace nvml
+
+using namespace nvml;
+
+class GpuReader::Nvml {
 public:
     explicit Nvml(Functions const& nvml) : nvml_(nvml) {
         unsigned count = 0;
         if (nvml_.count(&count) != success) return;
         for (unsigned i = 0; i < count; ++i) add(i);
     }
-    ~Nvml() override { nvml_.shutdown(); }
+    ~Nvml() { nvml_.shutdown(); }
     Nvml(Nvml const&) = delete;
     Nvml& operator=(Nvml const&) = delete;
 
     bool empty() const { return gpus_.empty(); }
 
-    std::vector<GpuReading> read() override {
+    std::vector<GpuReading> read() {
         std::vector<GpuReading> readings;
         for (auto const& gpu : gpus_) {
             Utilisation utilisation{};
@@ -87,17 +91,20 @@ private:
     std::vector<Gpu> gpus_;
 };
 
-}  // namespace
+GpuReader::GpuReader(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}
+GpuReader::GpuReader(GpuReader&&) noexcept = default;
+GpuReader::~GpuReader() = default;
+std::vector<GpuReading> GpuReader::read() { return nvml_->read(); }
 
-std::unique_ptr<GpuReader> open_nvml(std::string const& library) {
+std::optional<GpuReader> GpuReader::open(std::string const& library) {
     // The library stays open until the process ends: it may leave threads behind.
     void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) return nullptr;
-    Functions nvml{};
-    if (!find_all(opened, nvml) || nvml.init() != success) return nullptr;
-    auto reader = std::make_unique<Nvml>(nvml);
-    if (reader->empty()) return nullptr;
-    return reader;
+    if (opened == nullptr) return std::nullopt;
+    Functions functions{};
+    if (!find_all(opened, functions) || functions.init() != success) return std::nullopt;
+    auto opened_nvml = std::make_unique<Nvml>(functions);
+    if (opened_nvml->empty()) return std::nullopt;
+    return GpuReader(std::move(opened_nvml));
 }
 
 }  // namespace det::telemetry

@@ -23,11 +23,15 @@ using Deadline = std::chrono::steady_clock::time_point;
 // Beast receives no more at a time than the buffer has room for: 512 bytes at first.
 constexpr std::size_t receive_size_bytes = std::size_t{1} << 16;
 
-class StreamClient final : public Client {
-public:
-    StreamClient(Endpoint endpoint, ClientLimits limits) : endpoint_(std::move(endpoint)), limits_(limits) {}
+}  // namespace client
 
-    Result<Response> send(RawRequest const& request) override {
+using namespace client;
+
+class Client::State {
+public:
+    State(Endpoint endpoint, ClientLimits limits) : endpoint_(std::move(endpoint)), limits_(limits) {}
+
+    Result<Response> send(RawRequest const& request) {
         auto const deadline = std::chrono::steady_clock::now() + limits_.response_time;
         bool const was_open = stream_.has_value();
         if (!was_open) DET_TRY(connect());
@@ -151,11 +155,13 @@ private:
     std::optional<ClientStream> stream_;
 };
 
-}  // namespace client
-
 std::unique_ptr<Client> Client::make(Endpoint endpoint, ClientLimits limits) {
-    return std::make_unique<client::StreamClient>(std::move(endpoint), limits);
+    return std::unique_ptr<Client>(new Client(std::make_unique<State>(std::move(endpoint), limits)));
 }
+
+Client::Client(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Client::~Client() = default;
+Result<Response> Client::send(RawRequest const& request) { return state_->send(request); }
 
 Result<std::string> Client::get(std::string const& target) {
     DET_TRY_ASSIGN(auto response, send({"GET", target}));

@@ -1,4 +1,5 @@
 #include <det/foundation/start_thread.hpp>
+#include <det/foundation/thread_pool.hpp>
 #include <det/liveness/acceptor.hpp>
 #include <det/tracker/http/server.hpp>
 
@@ -14,10 +15,9 @@
 
 #include "connection.hpp"
 #include "listen.hpp"
-#include "thread_pool.hpp"
 
 namespace det::tracker::http {
-namespace {
+namespace server {
 
 namespace asio = boost::asio;
 using SteadyClock = std::chrono::steady_clock;
@@ -84,11 +84,19 @@ Response call(Handler const& handler, Request const& request) {
 
 using ConnectionId = liveness::PendingConnections::Id;
 
-class AsioServer final : public Server {
+}  // namespace server
+
+using namespace server;
+
+class Server::State {
 public:
-    AsioServer(ServerSettings settings, RouteTable routes)
-        : settings_(std::move(settings)), routes_(std::move(routes)), workers_(settings_.workers) {}
-    ~AsioServer() override { stop(); }
+    State(ServerSettings settings, RouteTable routes)
+        : settings_(std::move(settings)),
+          routes_(std::move(routes)),
+          workers_("det-http-work", static_cast<int>(settings_.workers)) {}
+    State(State const&) = delete;
+    State& operator=(State const&) = delete;
+    ~State() { stop(); }
 
     void listen(UniqueFd socket, Peer::Kind kind) {
         listeners_.push_back(std::make_unique<Listener>(loop_->io, std::move(socket), kind));
@@ -100,12 +108,12 @@ public:
         thread_ = start_thread("det-http", [this](std::stop_token const&) { loop_->io.run(); });
     }
 
-    std::uint16_t port() const override { return port_; }
-    std::optional<SteadyClock::time_point> idle_since() const override {
+    std::uint16_t port() const { return port_; }
+    std::optional<SteadyClock::time_point> idle_since() const {
         std::lock_guard const lock(use_mutex_);
         return requests_in_progress_ > 0 ? std::nullopt : std::optional(last_use_);
     }
-    void stop() override {
+    void stop() {
         if (!thread_.joinable()) return;
         workers_.stop();
         asio::post(loop_->io, [this] {
@@ -190,7 +198,7 @@ private:
             connections_.erase(id);
         };
         auto const connection =
-            make_connection(loop_->io, std::move(fd), kind, settings_.limits, std::move(events));
+            std::make_shared<Connection>(loop_->io, std::move(fd), kind, settings_.limits, std::move(events));
         connections_[id] = connection;
         connection->start();
         if (is_pending) close_pending();
@@ -230,7 +238,7 @@ private:
             return connection->respond(number, std::move(*refusal));
         auto& routed = std::get<RoutedRequest>(decision);
         Responder responder(std::make_shared<ConnectionSink>(loop_, connection, number, std::move(is_gone)));
-        workers_.run(
+        workers_.submit(
             [responder = std::move(responder), route = routed.route, request = std::move(routed.request)] {
                 if (auto const* handler = std::get_if<Handler>(&route->handler))
                     return responder.respond(call(*handler, request));
@@ -269,7 +277,11 @@ private:
     std::jthread thread_;
 };
 
-}  // namespace
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() = default;
+std::uint16_t Server::port() const { return state_->port(); }
+std::optional<SteadyClock::time_point> Server::idle_since() const { return state_->idle_since(); }
+void Server::stop() { state_->stop(); }
 
 Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, RouteTable routes) {
     std::optional<UnixListener> unix_listener;
@@ -281,15 +293,15 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, RouteTabl
     if (settings.port) {
         DET_TRY_ASSIGN(loopback, listen_at_loopback(*settings.port));
     }
-    auto server = std::make_unique<AsioServer>(std::move(settings), std::move(routes));
+    auto state = std::make_unique<State>(std::move(settings), std::move(routes));
     if (unix_listener) {
-        server->listen(std::move(unix_listener->socket), Peer::Kind::unix_socket);
-        server->keep(std::move(unix_listener->file));
+        state->listen(std::move(unix_listener->socket), Peer::Kind::unix_socket);
+        state->keep(std::move(unix_listener->file));
     }
-    for (auto& socket : loopback.sockets) server->listen(std::move(socket), Peer::Kind::tcp);
-    server->set_port(loopback.port);
-    server->run();
-    return std::unique_ptr<Server>(std::move(server));
+    for (auto& socket : loopback.sockets) state->listen(std::move(socket), Peer::Kind::tcp);
+    state->set_port(loopback.port);
+    state->run();
+    return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
 }  // namespace det::tracker::http

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_SUITE(system_metrics)
 
 BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
     FakeNode node;
-    SystemSampler sampler(node.root(), nullptr);
+    SystemSampler sampler(node.root(), std::nullopt);
     SystemSampler::TimePoint const start{};
     for (unsigned second = 0; second <= 10; ++second) {
         node.set(second);
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
 
 BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
     FakeNode node;
-    SystemSampler sampler(node.root(), nullptr);
+    SystemSampler sampler(node.root(), std::nullopt);
     node.set(5);
     sampler.add_sample({});
     node.set(1);
@@ -98,14 +98,14 @@ BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
 
 BOOST_AUTO_TEST_CASE(what_a_node_does_not_show_is_left_out) {
     TemporaryDirectory const empty;
-    SystemSampler sampler(empty.path(), nullptr);
+    SystemSampler sampler(empty.path(), std::nullopt);
     sampler.add_sample({});
     sampler.add_sample(SystemSampler::TimePoint(1s));
     BOOST_TEST(sampler.take_averages().empty());
 }
 
 BOOST_AUTO_TEST_CASE(this_machine_has_metrics) {
-    SystemSampler sampler("/", nullptr);
+    SystemSampler sampler("/", std::nullopt);
     auto const now = std::chrono::steady_clock::now();
     sampler.add_sample(now);
     sampler.add_sample(now + 1s);
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(text_of_another_form_is_ignored) {
 
 BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
     TemporaryDirectory const empty;
-    SystemSampler sampler(empty.path(), open_nvml(test::built_path("tests/fake_libnvml.so")));
+    SystemSampler sampler(empty.path(), GpuReader::open(test::built_path("tests/fake_libnvml.so")));
     sampler.add_sample({});
     auto const reports = sampler.take_averages();
     BOOST_REQUIRE(reports.size() == 1U);
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
 }
 
 BOOST_AUTO_TEST_CASE(without_the_library_there_are_no_gpus) {
-    BOOST_TEST(!open_nvml("libdoes-not-exist.so"));
-    BOOST_TEST(!open_nvml("libm.so.6"));
+    BOOST_TEST(!GpuReader::open("libdoes-not-exist.so"));
+    BOOST_TEST(!GpuReader::open("libm.so.6"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

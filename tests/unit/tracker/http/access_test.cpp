@@ -1,10 +1,10 @@
 #include <det/tracker/http/access.hpp>
-#include <det/tracker/http/request_parser.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <random>
 
 #include "check_result.hpp"
+#include "request_parser.hpp"
 
 using namespace det;
 using namespace det::tracker::http;

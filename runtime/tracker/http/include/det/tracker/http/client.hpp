@@ -33,14 +33,23 @@ public:
     /// Does not connect yet.
     static std::unique_ptr<Client> make(Endpoint endpoint, ClientLimits limits = {});
 
-    virtual ~Client() = default;
+    ~Client();
+    Client(Client const&) = delete;
+    Client& operator=(Client const&) = delete;
+
     /// Sends a request and waits for the response, whatever its status. Fails with codes::transport if no
     /// server listens or the connection breaks, codes::timed_out at a limit of time,
     /// codes::document_too_large if the body of the response is larger than the limit, codes::bad_value if
     /// the path of the unix socket is too long for one.
-    virtual Result<Response> send(RawRequest const& request) = 0;
+    Result<Response> send(RawRequest const& request);
     /// The body of a response with status 200; the error that the server reports for any other status.
     Result<std::string> get(std::string const& target);
+
+private:
+    class State;
+    explicit Client(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace det::tracker::http

@@ -30,14 +30,23 @@ public:
     /// codes::bad_value if the path of the socket is too long for one.
     static Result<std::unique_ptr<Server>> start(ServerSettings settings, RouteTable routes);
 
-    virtual ~Server() = default;
+    ~Server();
+    Server(Server const&) = delete;
+    Server& operator=(Server const&) = delete;
+
     /// The TCP port; 0 without one.
-    virtual std::uint16_t port() const = 0;
+    std::uint16_t port() const;
     /// When the last request was answered, at first when the server started; nullopt while it answers one.
     /// Thread-safe.
-    virtual std::optional<std::chrono::steady_clock::time_point> idle_since() const = 0;
+    std::optional<std::chrono::steady_clock::time_point> idle_since() const;
     /// Stops listening, closes all connections and ends the threads. Handlers that run are waited for.
-    virtual void stop() = 0;
+    void stop();
+
+private:
+    class State;
+    explicit Server(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace det::tracker::http

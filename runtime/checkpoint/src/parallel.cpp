@@ -1,50 +1,16 @@
-#include "thread_pool.hpp"
+#include "parallel.hpp"
 
 #include <det/foundation/start_thread.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "host_memory.hpp"
 
 namespace det::checkpoint {
-namespace {
-
-constexpr char thread_name[] = "det-checkpoint";
-
-}  // namespace
-
-ThreadPool::ThreadPool(int count) {
-    for (int i = 0; i < count; ++i)
-        threads_.push_back(start_thread(thread_name, [this](auto const& stop) { work(stop); }));
-}
-
-ThreadPool::~ThreadPool() {
-    for (auto& thread : threads_) thread.request_stop();
-}
-
-void ThreadPool::submit(std::function<void()> task) {
-    {
-        std::lock_guard const lock(mutex_);
-        tasks_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-}
-
-void ThreadPool::work(std::stop_token const& stop) {
-    for (;;) {
-        std::function<void()> task;
-        {
-            std::unique_lock lock(mutex_);
-            if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested())
-                return;
-            task = std::move(tasks_.front());
-            tasks_.pop_front();
-        }
-        task();
-    }
-}
 
 void run_on_threads(int threads, std::function<void()> const& body) {
     std::vector<std::jthread> others;

@@ -1,16 +1,14 @@
-#include "thread_pool.hpp"
-
 #include <det/foundation/start_thread.hpp>
+#include <det/foundation/thread_pool.hpp>
 
-namespace det::tracker::http {
+namespace det {
 
-ThreadPool::ThreadPool(unsigned count) {
-    for (unsigned index = 0; index < count; ++index)
-        threads_.push_back(
-            start_thread("det-http-work", [this](std::stop_token const& stop) { work(stop); }));
+ThreadPool::ThreadPool(char const* thread_name, int count) : count_(count) {
+    for (int i = 0; i < count; ++i)
+        threads_.push_back(start_thread(thread_name, [this](auto const& stop) { work(stop); }));
 }
 
-void ThreadPool::run(std::function<void()> task) {
+void ThreadPool::submit(std::function<void()> task) {
     {
         std::lock_guard const lock(mutex_);
         tasks_.push_back(std::move(task));
@@ -40,4 +38,4 @@ void ThreadPool::stop() {
     dropped.swap(tasks_);
 }
 
-}  // namespace det::tracker::http
+}  // namespace det

@@ -1,13 +1,14 @@
-#include "thread_pool.hpp"
+#include "parallel.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <thread>
 
 #include "check_result.hpp"
 
 using namespace det;
 using namespace det::checkpoint;
 
-BOOST_AUTO_TEST_SUITE(thread_pool_test)
+BOOST_AUTO_TEST_SUITE(parallel_test)
 
 BOOST_AUTO_TEST_CASE(an_error_of_the_work_comes_before_a_failed_allocation) {
     // One thread has memory; the other cannot allocate as much. The lent memory is not accessed.

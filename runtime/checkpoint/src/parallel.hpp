@@ -1,37 +1,14 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <span>
-#include <thread>
-#include <vector>
 
 namespace det::checkpoint {
 
-/// Threads that start tasks in the order of submission. The destructor waits for running tasks and drops all
-/// other tasks.
-class ThreadPool {
-public:
-    explicit ThreadPool(int count);
-    ThreadPool(ThreadPool const&) = delete;
-    ThreadPool& operator=(ThreadPool const&) = delete;
-    ~ThreadPool();
-
-    void submit(std::function<void()> task);
-    int count() const { return static_cast<int>(threads_.size()); }
-
-private:
-    void work(std::stop_token const& stop);
-
-    std::mutex mutex_;
-    std::condition_variable_any changed_;
-    std::deque<std::function<void()>> tasks_;
-    std::vector<std::jthread> threads_;  // declared last: they use the other members
-};
+/// The name of the threads of saves and loads.
+inline constexpr char thread_name[] = "det-checkpoint";
 
 /// Runs `body` on `threads` threads, one of which is the calling thread. Returns when all calls have
 /// returned.
