@@ -4,7 +4,6 @@
 #include <det/config/site_file.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
-#include <det/pack/ignore.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/event.hpp>
@@ -21,6 +20,7 @@
 #include <functional>
 
 #include "cpu_time.hpp"
+#include "ignore.hpp"
 
 using namespace det;
 

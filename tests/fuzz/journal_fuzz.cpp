@@ -5,12 +5,13 @@
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/telemetry/waits/straggler.hpp>
-#include <det/tracker/index/column_encoding.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+
+#include "column_encoding.hpp"
 
 namespace {
 

@@ -1,6 +1,7 @@
+#include "arguments.hpp"
+
 #include <det/command_line/options.hpp>
 #include <det/foundation/text.hpp>
-#include <det/measure/arguments.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
-#include <det/measure/measure_collectives.hpp>
 #include <det/transport/mpi/mpi_collectives.hpp>
 
 #include <fmt/format.h>
+
+#include "measure_collectives.hpp"
 
 namespace det::measure {
 namespace {

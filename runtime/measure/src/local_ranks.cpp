@@ -1,9 +1,10 @@
+#include "local_ranks.hpp"
+
 #include <det/collectives/node/node_group.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
-#include <det/measure/local_ranks.hpp>
 
 #include <cerrno>
 #include <chrono>

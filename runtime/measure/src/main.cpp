@@ -1,14 +1,14 @@
 // det-bench: measures the performance of a site. The only subcommand is `collectives`.
 #include <det/core/context.hpp>
 #include <det/foundation/diagnostic.hpp>
-#include <det/measure/local_ranks.hpp>
-#include <det/measure/measure_collectives.hpp>
 
 #include <exception>
 #include <fmt/format.h>
 #include <iostream>
 
 #include "help_pages.hpp"
+#include "local_ranks.hpp"
+#include "measure_collectives.hpp"
 
 namespace {
 

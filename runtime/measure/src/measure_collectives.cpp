@@ -1,9 +1,9 @@
-#include <det/measure/measure_collectives.hpp>
-#include <det/measure/timed_loop.hpp>
+#include "measure_collectives.hpp"
 
 #include <algorithm>
 
 #include "test_data.hpp"
+#include "timed_loop.hpp"
 
 namespace det::measure {
 namespace {

@@ -1,4 +1,5 @@
-#include <det/measure/operation.hpp>
+
+#include "operation.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
+#include "row.hpp"
+
 #include <det/foundation/text.hpp>
-#include <det/measure/row.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 

@@ -1,10 +1,11 @@
+#include "libslurm_client.hpp"
+
 #include <det/foundation/environment.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/shared_module.hpp>
 #include <det/foundation/text.hpp>
-#include <det/slurm/libslurm_client.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,9 @@
 #include <det/foundation/executable.hpp>
-#include <det/slurm/libslurm_client.hpp>
 #include <det/slurm/make_client.hpp>
 
 #include <fmt/format.h>
+
+#include "libslurm_client.hpp"
 
 namespace det::slurm {
 namespace {

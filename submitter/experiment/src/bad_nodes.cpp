@@ -1,4 +1,5 @@
-#include <det/experiment/bad_nodes.hpp>
+#include "bad_nodes.hpp"
+
 #include <det/journal/bad_nodes.hpp>
 #include <det/protocol/host_list.hpp>
 

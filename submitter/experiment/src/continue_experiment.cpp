@@ -1,7 +1,6 @@
 #include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "make_spec.hpp"
+#include "run_event_hook.hpp"
 
 namespace det::experiment {
 namespace {

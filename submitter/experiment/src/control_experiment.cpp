@@ -3,7 +3,6 @@
 #include <det/events/event_hook.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
@@ -12,6 +11,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+
+#include "run_event_hook.hpp"
 
 namespace det::experiment {
 namespace {

@@ -1,7 +1,6 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/run_event_hook.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "make_spec.hpp"
+#include "run_event_hook.hpp"
 
 namespace det::experiment {
 namespace {

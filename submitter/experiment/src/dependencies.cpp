@@ -1,4 +1,5 @@
-#include <det/experiment/dependencies.hpp>
+#include "dependencies.hpp"
+
 #include <det/foundation/text.hpp>
 #include <det/journal/dependencies.hpp>
 #include <det/journal/event_log.hpp>

@@ -1,5 +1,6 @@
+#include "run_event_hook.hpp"
+
 #include <det/events/event_hook.hpp>
-#include <det/experiment/run_event_hook.hpp>
 #include <det/foundation/error_codes.hpp>
 #include <det/protocol/json.hpp>
 

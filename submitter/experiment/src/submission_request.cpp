@@ -1,6 +1,4 @@
-#include <det/experiment/bad_nodes.hpp>
 #include <det/experiment/cluster_facts.hpp>
-#include <det/experiment/dependencies.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/nested_launchers.hpp>
 #include <det/experiment/root_directory.hpp>
@@ -20,6 +18,9 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+
+#include "bad_nodes.hpp"
+#include "dependencies.hpp"
 
 namespace det::experiment {
 namespace {

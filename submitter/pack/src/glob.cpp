@@ -1,4 +1,5 @@
-#include <det/pack/glob.hpp>
+
+#include "glob.hpp"
 
 #include <optional>
 #include <utility>

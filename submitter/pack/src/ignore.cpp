@@ -1,6 +1,8 @@
+#include "ignore.hpp"
+
 #include <det/foundation/text.hpp>
-#include <det/pack/glob.hpp>
-#include <det/pack/ignore.hpp>
+
+#include "glob.hpp"
 
 namespace det::pack {
 namespace {

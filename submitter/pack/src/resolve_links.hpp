@@ -1,9 +1,9 @@
 #pragma once
 #include <det/pack/context_tree.hpp>
-#include <det/pack/ignore.hpp>
 
 #include <span>
 
+#include "ignore.hpp"
 #include "walk.hpp"
 
 namespace det::pack {

@@ -1,10 +1,11 @@
 #pragma once
 #include <det/foundation/files.hpp>
 #include <det/pack/context_tree.hpp>
-#include <det/pack/ignore.hpp>
 
 #include <map>
 #include <sys/stat.h>
+
+#include "ignore.hpp"
 
 namespace det::pack {
 

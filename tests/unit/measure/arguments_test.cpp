@@ -1,4 +1,5 @@
-#include <det/measure/arguments.hpp>
+
+#include "arguments.hpp"
 
 #include <boost/test/unit_test.hpp>
 

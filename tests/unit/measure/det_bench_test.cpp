@@ -1,13 +1,13 @@
 // Tests the program det-bench, which starts its ranks.
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/measure/operation.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "operation.hpp"
 #include "test_paths.hpp"
 
 using namespace det;

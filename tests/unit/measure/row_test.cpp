@@ -1,4 +1,5 @@
-#include <det/measure/row.hpp>
+#include "row.hpp"
+
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 

@@ -2,7 +2,6 @@
 #include "test_data.hpp"
 
 #include <det/collectives/node/node_group.hpp>
-#include <det/measure/measure_collectives.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,6 +9,7 @@
 #include "../collectives/node/node_threads.hpp"
 #include "../transport/rank_threads.hpp"
 #include "check_result.hpp"
+#include "measure_collectives.hpp"
 
 using namespace det;
 using namespace det::measure;

@@ -1,9 +1,9 @@
+#include "ignore.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/pack/context_tree.hpp>
-#include <det/pack/glob.hpp>
-#include <det/pack/ignore.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include <set>
 
 #include "check_result.hpp"
+#include "glob.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;

@@ -1,4 +1,5 @@
-#include <det/slurm/libslurm_client.hpp>
+#include "libslurm_client.hpp"
+
 #include <det/slurm/make_client.hpp>
 
 #include <boost/test/unit_test.hpp>

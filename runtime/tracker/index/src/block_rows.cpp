@@ -1,12 +1,13 @@
 #include "block_rows.hpp"
 
 #include <det/protocol/json.hpp>
-#include <det/tracker/index/column_encoding.hpp>
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <span>
+
+#include "column_encoding.hpp"
 
 namespace det::tracker::index {
 namespace {

@@ -1,5 +1,6 @@
+#include "column_encoding.hpp"
+
 #include <det/foundation/varint.hpp>
-#include <det/tracker/index/column_encoding.hpp>
 
 #include <cstring>
 #include <fmt/format.h>

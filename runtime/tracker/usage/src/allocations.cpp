@@ -1,7 +1,8 @@
 #include <det/tracker/usage/allocations.hpp>
-#include <det/tracker/usage/run_phases.hpp>
 
 #include <algorithm>
+
+#include "run_phases.hpp"
 
 namespace det::tracker::usage {
 namespace {

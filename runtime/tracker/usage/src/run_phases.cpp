@@ -1,4 +1,5 @@
-#include <det/tracker/usage/run_phases.hpp>
+
+#include "run_phases.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,4 @@
 // The main loop of a rank of a contestant: executes the commands of the coordinator.
-#include <det/measure/timed_loop.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 
 #include "contestant.hpp"
 #include "protocol.hpp"
+#include "timed_loop.hpp"
 
 namespace det::bench {
 namespace {

@@ -1,4 +1,5 @@
-#include <det/tracker/index/column_encoding.hpp>
+
+#include "column_encoding.hpp"
 
 #include <bit>
 #include <boost/test/unit_test.hpp>

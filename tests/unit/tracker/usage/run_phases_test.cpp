@@ -1,5 +1,6 @@
+#include "run_phases.hpp"
+
 #include <det/tracker/usage/allocations.hpp>
-#include <det/tracker/usage/run_phases.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,9 @@
 #pragma once
 #include <det/collectives/distributed_context.hpp>
-#include <det/measure/row.hpp>
 
 #include <functional>
+
+#include "row.hpp"
 
 namespace det::measure {
 

@@ -1,7 +1,8 @@
 #pragma once
-#include <det/measure/operation.hpp>
 
 #include <string>
+
+#include "operation.hpp"
 
 namespace det::measure {
 

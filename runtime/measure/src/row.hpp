@@ -1,5 +1,5 @@
 #pragma once
-#include <det/measure/arguments.hpp>
+#include "arguments.hpp"
 
 namespace det::measure {
 
