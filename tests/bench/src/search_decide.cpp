@@ -3,7 +3,6 @@
 // directory with the same files, and readdir(3) of all its names.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/rung_directory.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <random>
 
 #include "row.hpp"
+#include "rung_directory.hpp"
 
 namespace {
 

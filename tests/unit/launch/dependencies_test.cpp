@@ -1,5 +1,6 @@
 // Jobs that start after other experiments.
-#include <det/launch/supervisor/dependencies.hpp>
+
+#include "dependencies.hpp"
 
 #include "supervisor_fixture.hpp"
 

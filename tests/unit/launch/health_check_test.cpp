@@ -1,6 +1,7 @@
 // The health check of a run: what a node finds out about itself, and what follows from the reports.
+#include "health_check.hpp"
+
 #include <det/journal/bad_nodes.hpp>
-#include <det/launch/supervisor/health_check.hpp>
 #include <det/launch/supervisor/node_probes.hpp>
 #include <det/launch/supervisor/node_rendezvous.hpp>
 

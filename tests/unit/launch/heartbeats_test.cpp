@@ -1,6 +1,6 @@
+#include "heartbeats.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/heartbeats.hpp>
-#include <det/launch/supervisor/storage_probe.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 
 #include "check_result.hpp"
 #include "file_size_limit.hpp"
+#include "storage_probe.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;

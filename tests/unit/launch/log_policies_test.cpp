@@ -1,5 +1,6 @@
+#include "log_policies.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/log_policies.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,12 +1,13 @@
 // The log of a rank, and what happens if it can't be written.
+#include "node_log_writer.hpp"
+
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/node_log_writer.hpp>
-#include <det/launch/wrap_rank/output_lines.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
 #include "fake_clock.hpp"
+#include "output_lines.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;

@@ -1,6 +1,7 @@
 // The ports of a configuration, and those that a run gets.
+#include "ports.hpp"
+
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/ports.hpp>
 #include <det/protocol/json.hpp>
 
 #include <arpa/inet.h>

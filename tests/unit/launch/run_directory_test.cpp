@@ -1,5 +1,4 @@
 #include <det/foundation/files.hpp>
-#include <det/launch/node/info_files.hpp>
 #include <det/launch/node/network.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/preemption/notice_page.hpp>
@@ -16,6 +15,7 @@
 #include "determined_link.hpp"
 #include "gpus.hpp"
 #include "host_names.hpp"
+#include "info_files.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;

@@ -1,4 +1,5 @@
-#include <det/launch/supervisor/run_state_machine.hpp>
+
+#include "run_state_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,12 +1,12 @@
 // A run continues from the newest checkpoint that is whole and that the trial has written.
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "resume_point.hpp"
 #include "supervisor_fixture.hpp"
 
 using namespace det;

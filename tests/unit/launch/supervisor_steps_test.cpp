@@ -3,10 +3,6 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/launch/supervisor/make_step_request.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
-#include <det/launch/supervisor/run_environment.hpp>
-#include <det/launch/supervisor/skip_step_ids.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -14,6 +10,10 @@
 #include <csignal>
 
 #include "golden.hpp"
+#include "make_step_request.hpp"
+#include "resume_point.hpp"
+#include "run_environment.hpp"
+#include "skip_step_ids.hpp"
 #include "supervisor_fixture.hpp"
 #include "test_paths.hpp"
 

@@ -1,7 +1,8 @@
 // The files of a trial that survive its runs.
+#include "trial_files.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/launch/supervisor/trial_files.hpp>
 #include <det/pack/pack.hpp>
 #include <det/protocol/json.hpp>
 

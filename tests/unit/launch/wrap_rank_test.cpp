@@ -3,12 +3,12 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/output_lines.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 
 #include "check_result.hpp"
+#include "output_lines.hpp"
 #include "temporary_directory.hpp"
 #include "test_paths.hpp"
 

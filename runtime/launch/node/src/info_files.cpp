@@ -1,6 +1,7 @@
+#include "info_files.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/node/info_files.hpp>
 #include <det/launch/node/network.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/host_list.hpp>

@@ -1,7 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/node/info_files.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/preemption/notice_page.hpp>
@@ -17,6 +16,7 @@
 #include "chief_host.hpp"
 #include "compile_cache.hpp"
 #include "determined_link.hpp"
+#include "info_files.hpp"
 
 namespace det::launch::node {
 namespace {

@@ -3,13 +3,14 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/trusted_ancestors.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "resume_point.hpp"
 
 namespace det::launch::supervisor {
 namespace {

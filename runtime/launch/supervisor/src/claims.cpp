@@ -1,8 +1,9 @@
+#include "claims.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/launch/supervisor/claims.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
 

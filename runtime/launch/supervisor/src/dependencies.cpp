@@ -1,5 +1,6 @@
+#include "dependencies.hpp"
+
 #include <det/journal/dependencies.hpp>
-#include <det/launch/supervisor/dependencies.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>

@@ -5,7 +5,6 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/trial_replacements.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/expired_logs.hpp>
@@ -16,6 +15,7 @@
 
 #include "batch_parent.hpp"
 #include "requeue_job.hpp"
+#include "resume_point.hpp"
 
 namespace det::launch::supervisor {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
-#include <det/launch/supervisor/claims.hpp>
 
 #include <chrono>
 #include <list>
 #include <sys/types.h>
 
+#include "claims.hpp"
 #include "lane.hpp"
 
 namespace det::launch::supervisor {

@@ -3,7 +3,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
-#include <det/launch/supervisor/log_policies.hpp>
 #include <det/protocol/forward_signals.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/telemetry/waits/straggler.hpp>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
+#include "log_policies.hpp"
 #include "progress_files.hpp"
 #include "quick_failure.hpp"
 

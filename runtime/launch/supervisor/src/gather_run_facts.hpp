@@ -1,10 +1,11 @@
 #pragma once
-#include <det/launch/supervisor/health_check.hpp>
-#include <det/launch/supervisor/run_plan.hpp>
-#include <det/launch/supervisor/run_record.hpp>
-#include <det/launch/supervisor/run_state_machine.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/lifecycle/run_end.hpp>
+
+#include "health_check.hpp"
+#include "run_plan.hpp"
+#include "run_record.hpp"
+#include "run_state_machine.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,5 +1,6 @@
+#include "hang_detector.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/hang_detector.hpp>
 
 #include <algorithm>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
+#include "health_check.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/launch/supervisor/health_check.hpp>
-#include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -15,6 +15,7 @@
 #include <set>
 
 #include "free_port.hpp"
+#include "run_environment.hpp"
 #include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {

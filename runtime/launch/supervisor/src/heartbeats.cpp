@@ -1,5 +1,6 @@
+#include "heartbeats.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/heartbeats.hpp>
 
 #include <algorithm>
 #include <fcntl.h>

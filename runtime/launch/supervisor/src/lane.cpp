@@ -26,10 +26,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/uuid.hpp>
-#include <det/launch/supervisor/make_step_request.hpp>
-#include <det/launch/supervisor/run_environment.hpp>
-#include <det/launch/supervisor/skip_step_ids.hpp>
-#include <det/launch/supervisor/trial_files.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/step_requests.hpp>
@@ -46,7 +42,11 @@
 #include "excluded_nodes.hpp"
 #include "free_port.hpp"
 #include "gather_run_facts.hpp"
+#include "make_step_request.hpp"
 #include "repeat_write.hpp"
+#include "run_environment.hpp"
+#include "skip_step_ids.hpp"
+#include "trial_files.hpp"
 
 namespace det::launch::supervisor {
 namespace {

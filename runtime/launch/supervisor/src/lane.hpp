@@ -1,21 +1,21 @@
 #pragma once
 #include <det/events/event_hook.hpp>
-#include <det/launch/supervisor/claims.hpp>
-#include <det/launch/supervisor/hang_detector.hpp>
-#include <det/launch/supervisor/health_check.hpp>
-#include <det/launch/supervisor/heartbeats.hpp>
-#include <det/launch/supervisor/ports.hpp>
-#include <det/launch/supervisor/run_plan.hpp>
-#include <det/launch/supervisor/run_record.hpp>
-#include <det/launch/supervisor/run_state_machine.hpp>
-#include <det/launch/supervisor/storage_probe.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/slurm/step_process.hpp>
 
 #include <optional>
 
+#include "claims.hpp"
+#include "hang_detector.hpp"
+#include "health_check.hpp"
+#include "heartbeats.hpp"
+#include "ports.hpp"
 #include "run_file_watch.hpp"
+#include "run_plan.hpp"
+#include "run_record.hpp"
+#include "run_state_machine.hpp"
 #include "search_follower.hpp"
+#include "storage_probe.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,7 +1,8 @@
+#include "make_step_request.hpp"
+
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/launch/node/container_call.hpp>
-#include <det/launch/supervisor/make_step_request.hpp>
 #include <det/protocol/setup_lines.hpp>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
+#include "ports.hpp"
+
 #include <det/foundation/files.hpp>
-#include <det/launch/supervisor/ports.hpp>
 #include <det/protocol/json.hpp>
 
 #include <arpa/inet.h>

@@ -1,3 +1,5 @@
+#include "resume_point.hpp"
+
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
 #include <det/foundation/files.hpp>
@@ -5,8 +7,6 @@
 #include <det/foundation/reversed.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
-#include <det/launch/supervisor/skip_step_ids.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <set>
 
 #include "progress_files.hpp"
+#include "skip_step_ids.hpp"
 
 namespace det::launch::supervisor {
 namespace {

@@ -1,7 +1,7 @@
+#include "run_environment.hpp"
+
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/ports.hpp>
-#include <det/launch/supervisor/run_environment.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/step_run.hpp>
@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 #include <numeric>
+
+#include "ports.hpp"
 
 namespace det::launch::supervisor {
 namespace {

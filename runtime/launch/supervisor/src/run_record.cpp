@@ -1,3 +1,5 @@
+#include "run_record.hpp"
+
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
@@ -5,7 +7,6 @@
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
-#include <det/launch/supervisor/run_record.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/rendezvous_file.hpp>
 

@@ -1,4 +1,5 @@
-#include <det/launch/supervisor/run_state_machine.hpp>
+#include "run_state_machine.hpp"
+
 #include <det/protocol/grace_period.hpp>
 
 #include <algorithm>

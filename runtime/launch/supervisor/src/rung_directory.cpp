@@ -1,6 +1,7 @@
+#include "rung_directory.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/trusted_file.hpp>
-#include <det/launch/supervisor/rung_directory.hpp>
 #include <det/search/rung.hpp>
 
 namespace det::launch::supervisor {

@@ -1,14 +1,15 @@
 #pragma once
 #include <det/journal/tail.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
-#include <det/launch/supervisor/run_record.hpp>
-#include <det/launch/supervisor/rung_directory.hpp>
 #include <det/search/search.hpp>
 #include <det/search/trial_search.hpp>
 
 #include <deque>
 #include <optional>
 #include <string>
+
+#include "run_record.hpp"
+#include "rung_directory.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,4 +1,5 @@
-#include <det/launch/supervisor/skip_step_ids.hpp>
+
+#include "skip_step_ids.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,7 @@
+#include "storage_probe.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/start_thread.hpp>
-#include <det/launch/supervisor/storage_probe.hpp>
 
 #include <condition_variable>
 #include <fcntl.h>

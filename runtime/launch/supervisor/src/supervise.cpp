@@ -21,8 +21,6 @@
 // - The job is requeued, held or ended once, by finish_job(), after the outcomes of all lanes are known and
 //   on disk.
 #include <det/foundation/polling.hpp>
-#include <det/launch/supervisor/claims.hpp>
-#include <det/launch/supervisor/dependencies.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/search/asha.hpp>
@@ -35,6 +33,8 @@
 #include <poll.h>
 
 #include "batch_parent.hpp"
+#include "claims.hpp"
+#include "dependencies.hpp"
 #include "finish_job.hpp"
 #include "lost_runs.hpp"
 #include "requeue_job.hpp"

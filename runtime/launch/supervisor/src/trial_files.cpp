@@ -1,7 +1,8 @@
+#include "trial_files.hpp"
+
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/supervisor/trial_files.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 
 #include <algorithm>

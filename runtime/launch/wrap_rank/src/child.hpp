@@ -3,12 +3,12 @@
 #include <det/foundation/orphans.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/process.hpp>
-#include <det/launch/wrap_rank/relay.hpp>
 
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "notice_delivery.hpp"
+#include "relay.hpp"
 
 namespace det::launch::wrap_rank {
 

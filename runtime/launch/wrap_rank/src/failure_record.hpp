@@ -1,9 +1,10 @@
 #pragma once
 #include <det/foundation/environment.hpp>
-#include <det/launch/wrap_rank/relay.hpp>
 
 #include <filesystem>
 #include <string>
+
+#include "relay.hpp"
 
 namespace det::launch::wrap_rank {
 

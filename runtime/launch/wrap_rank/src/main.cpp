@@ -3,7 +3,6 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 
@@ -13,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "stacks.hpp"
+#include "wrapper.hpp"
 
 namespace {
 

@@ -1,5 +1,6 @@
+#include "node_log_writer.hpp"
+
 #include <det/foundation/text.hpp>
-#include <det/launch/wrap_rank/node_log_writer.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,12 +1,13 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
-#include <det/launch/wrap_rank/node_log_writer.hpp>
-#include <det/launch/wrap_rank/output_lines.hpp>
-#include <det/launch/wrap_rank/relay.hpp>
 
 #include <memory>
 #include <string_view>
+
+#include "node_log_writer.hpp"
+#include "output_lines.hpp"
+#include "relay.hpp"
 
 namespace det::launch::wrap_rank {
 

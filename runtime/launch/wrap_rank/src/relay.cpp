@@ -1,7 +1,8 @@
+#include "relay.hpp"
+
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
-#include <det/launch/wrap_rank/relay.hpp>
 
 #include <atomic>
 #include <fcntl.h>

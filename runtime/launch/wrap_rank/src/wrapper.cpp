@@ -1,9 +1,10 @@
+#include "wrapper.hpp"
+
 #include <det/foundation/executable.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
-#include <det/launch/wrap_rank/wrapper.hpp>
 #include <det/liveness/wait_page.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>

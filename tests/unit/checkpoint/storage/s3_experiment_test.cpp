@@ -2,7 +2,6 @@
 // handle its checkpoints. Only its configuration names the bucket.
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -11,6 +10,7 @@
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
+#include "resume_point.hpp"
 #include "s3_server.hpp"
 #include "test_paths.hpp"
 

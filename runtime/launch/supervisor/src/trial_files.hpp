@@ -1,10 +1,11 @@
 #pragma once
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <functional>
 #include <string>
+
+#include "resume_point.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,9 +1,10 @@
 #pragma once
 #include <det/launch/supervisor/batch_job.hpp>
-#include <det/launch/supervisor/run_plan.hpp>
 #include <det/slurm/srun.hpp>
 
 #include <filesystem>
+
+#include "run_plan.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,11 +1,12 @@
 #pragma once
 #include <det/launch/supervisor/node_health.hpp>
-#include <det/launch/supervisor/run_plan.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "run_plan.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,10 +1,11 @@
 #pragma once
-#include <det/launch/wrap_rank/relay.hpp>
 #include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "relay.hpp"
 
 namespace det::launch::wrap_rank {
 

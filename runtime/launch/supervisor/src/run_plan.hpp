@@ -1,10 +1,11 @@
 #pragma once
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/protocol/ids.hpp>
 
 #include <cstdint>
 #include <map>
 #include <string>
+
+#include "resume_point.hpp"
 
 namespace det::launch::supervisor {
 

@@ -1,7 +1,8 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
-#include <det/launch/supervisor/run_plan.hpp>
+
+#include "run_plan.hpp"
 
 namespace det::launch::supervisor {
 

@@ -2,8 +2,9 @@
 #include <det/checkpoint/store.hpp>
 #include <det/journal/writer.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
-#include <det/launch/supervisor/resume_point.hpp>
 #include <det/lifecycle/run_end.hpp>
+
+#include "resume_point.hpp"
 
 namespace det::launch::supervisor {
 
