@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
@@ -40,10 +41,10 @@ private:
         DET_TRY_ASSIGN(auto const contents, journal::parse_journal(bytes));
         for (auto const& record : contents.records) session.out << json_text(to_json(record)) << '\n';
         if (contents.skipped > 0)
-            session.say(fmt::format("{} records of types that this program does not know", contents.skipped));
+            session.say(count_text(contents.skipped, "record") + " of types that this program does not know");
         auto const rest = bytes.size() - contents.good_size_bytes;
         if (contents.tail == journal::FrameState::torn)
-            session.say(fmt::format("torn tail of {} bytes", rest));
+            session.say("torn tail of " + count_text(rest, "byte"));
         if (contents.damage.empty()) return Ok{};
         for (auto const& [offset, size] : contents.damage)
             session.say(fmt::format("at byte {}: {} damaged bytes, whose records are missing", offset, size));

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(two_clusters_run_side_by_side) {
         BOOST_TEST(cluster->shell("squeue --noheader --format=%i") == "1");
     }
     auto const list = run_cluster_command({"list"}).out;
-    BOOST_TEST(contains(list, one.name() + ": up, 1 nodes"));
+    BOOST_TEST(contains(list, one.name() + ": up, 1 node"));
     BOOST_TEST(contains(list, other.name() + ": up, 2 nodes"));
     auto const again = run_cluster_command({"up", "--name", one.name()});
     BOOST_TEST(again.exit_code == 1);

@@ -21,6 +21,7 @@
 // failures in a row without progress end it, and so does the third end after a notice that looks like a
 // failure. Otherwise max_restarts limits failures. slurm_failures_max limits requeues because of Slurm or its
 // nodes. Preemptions, pauses and requests of the program itself (`scontrol requeue`) are not limited.
+#include <det/foundation/count_text.hpp>
 #include <det/lifecycle/run_end.hpp>
 
 #include <array>
@@ -268,7 +269,7 @@ std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
 }
 
 std::string on_nodes(std::vector<std::string> const& hosts) {
-    return fmt::format("node{} {}", hosts.size() == 1 ? "" : "s", fmt::join(hosts, ", "));
+    return fmt::format("{} {}", plural("node", hosts.size()), fmt::join(hosts, ", "));
 }
 
 Cause failure_of(RunFacts const& facts) {

@@ -1,5 +1,6 @@
 // det-bench: measures the performance of a site. The only subcommand is `collectives`.
 #include <det/core/context.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/diagnostic.hpp>
 
 #include <exception>
@@ -39,14 +40,10 @@ Status require_no_launcher(Environment const& environment) {
     return Ok{};
 }
 
-std::string counted(int count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 void print_heading(CollectivesArguments const& arguments, DistributedContext const& ranks) {
     auto const memory = arguments.memory == Memory::shared ? "memory that det allocates" : "ordinary memory";
-    std::cout << fmt::format("# {} on {}, {}, {}\n{}\n", counted(ranks.size(), "rank"),
-                             counted(ranks.cross_size(), "node"), collectives::name_of(arguments.type),
+    std::cout << fmt::format("# {} on {}, {}, {}\n{}\n", count_text(ranks.size(), "rank"),
+                             count_text(ranks.cross_size(), "node"), collectives::name_of(arguments.type),
                              memory, render_heading(arguments.peer))
               << std::flush;
 }

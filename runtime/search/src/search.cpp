@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/ids.hpp>
 #include <det/protocol/json.hpp>
 #include <det/search/search.hpp>
@@ -110,8 +111,8 @@ Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index) {
     auto search = Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
     if (!search) return std::move(search).error().front().error;
     if (index < search->draw_count()) return search->draw(index);
-    return Error{codes::no_such_trial, fmt::format("the searcher makes {} trials: there is no trial {}",
-                                                   search->trial_count(), index)};
+    return Error{codes::no_such_trial, fmt::format("the searcher makes {}: there is no trial {}",
+                                                   count_text(search->trial_count(), "trial"), index)};
 }
 
 std::vector<TrialDraw> draw_trials(ExperimentSpec const& spec, std::uint32_t count) {

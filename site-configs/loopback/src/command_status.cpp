@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
@@ -94,12 +95,12 @@ bool is_complete(ClusterStatus const& status, int nodes_wanted) {
 
 void print_for_people(ClusterPaths const& paths, ClusterRecord const& record, ClusterStatus const& status,
                       bool complete) {
-    fmt::print("cluster '{}' is {}: Slurm {}, profile {}, {} nodes of {} slots, proctrack/{}, {}\n",
-               paths.name(), complete ? "up" : "degraded", record.slurm, record.profile, record.nodes,
-               record.slots, to_string(record.proctrack), paths.state().string());
+    fmt::print("cluster '{}' is {}: Slurm {}, profile {}, {} of {}, proctrack/{}, {}\n", paths.name(),
+               complete ? "up" : "degraded", record.slurm, record.profile, count_text(record.nodes, "node"),
+               count_text(record.slots, "slot"), to_string(record.proctrack), paths.state().string());
     for (auto const& row : status.daemons) {
         fmt::print("{:<12} {:>8}  {}{}\n", row.name, row.pid > 0 ? std::to_string(row.pid) : "-", row.state,
-                   row.restarts == 0 ? "" : fmt::format(", {} restarts", row.restarts));
+                   row.restarts == 0 ? "" : ", " + count_text(row.restarts, "restart"));
     }
     for (auto const& node : status.nodes) fmt::print("{:<12} {:>8}  {}\n", node.name, node.gres, node.state);
 }
@@ -173,9 +174,9 @@ Result<int> run_list(std::filesystem::path const& base) {
     DET_TRY_ASSIGN(auto const clusters, find_clusters(base));
     for (auto const& paths : clusters) {
         DET_TRY_ASSIGN(auto const running, find_running(paths));
-        auto const state =
-            running ? fmt::format("up, {} nodes of {} slots", running->record.nodes, running->record.slots)
-                    : std::string("down, files only");
+        auto const state = running ? fmt::format("up, {} of {}", count_text(running->record.nodes, "node"),
+                                                 count_text(running->record.slots, "slot"))
+                                   : std::string("down, files only");
         fmt::print("{}: {} ({})\n", paths.name(), state, paths.state().string());
     }
     return 0;

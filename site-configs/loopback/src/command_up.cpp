@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
 
@@ -184,12 +185,13 @@ void announce(ClusterPaths const& paths, InitOptions const& init, ClusterOptions
     auto const name = paths.name() == default_name ? "" : fmt::format(" --name {}", paths.name());
     auto const base = paths.base() == default_base ? "" : fmt::format(" --dir {}", paths.base().string());
     fmt::print(
-        "cluster '{}' is up: Slurm {}, profile {}, {} nodes of {} slots and {} CPUs, proctrack/{}, SPANK "
+        "cluster '{}' is up: Slurm {}, profile {}, {} of {} and {}, proctrack/{}, SPANK "
         "plugin {}\n"
         "  cluster login{}{} srun -N{} hostname\n  cluster down{}{}\n",
-        paths.name(), describe(init.slurm), options.profile.name, options.nodes, options.slots,
-        options.cpus_per_node(), to_string(init.proctrack), options.plugin == Plugin::off ? "off" : "on",
-        base, name, options.nodes, base, name);
+        paths.name(), describe(init.slurm), options.profile.name, count_text(options.nodes, "node"),
+        count_text(options.slots, "slot"), count_text(options.cpus_per_node(), "CPU"),
+        to_string(init.proctrack), options.plugin == Plugin::off ? "off" : "on", base, name, options.nodes,
+        base, name);
 }
 
 }  // namespace

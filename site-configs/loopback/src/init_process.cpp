@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/text.hpp>
 
@@ -198,7 +199,7 @@ Status set_up_and_run(InitOptions const& options, StartupReport& report) {
     DET_TRY(write_own_record(options));
     DET_TRY(enter_cgroup(options));
     DET_TRY_ASSIGN(auto const hosts, ClusterHosts::make(options));
-    report.say(fmt::format("{} nodes made, starting Slurm", options.nodes));
+    report.say(count_text(options.nodes, "node") + " made, starting Slurm");
     return InitProcess(options, hosts, report).run();
 }
 

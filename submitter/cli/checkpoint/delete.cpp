@@ -1,7 +1,6 @@
 #include <det/experiment/find_checkpoint.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
-
-#include <fmt/format.h>
 
 #include "command.hpp"
 
@@ -18,11 +17,11 @@ public:
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         DET_TRY_ASSIGN(bool const goes_on,
-                       session.confirm_removal(is_sure_, fmt::format("{} checkpoints", found.size())));
+                       session.confirm_removal(is_sure_, count_text(found.size(), "checkpoint")));
         if (!goes_on) return ExitCode::could_not;
         for (auto& checkpoint : found) DET_TRY(checkpoint.store->remove(checkpoint.manifest.uuid));
         session.print_confirmation(Json{{"removed", uuids_}},
-                                   fmt::format("Removed {} checkpoints", found.size()));
+                                   "Removed " + count_text(found.size(), "checkpoint"));
         return ExitCode::done;
     }
 

@@ -1,9 +1,9 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include "command.hpp"
@@ -28,7 +28,7 @@ public:
         DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         std::size_t count = 0;
         for (auto const& checkpoint : found) count += matching(checkpoint).size();
-        DET_TRY_ASSIGN(bool const goes_on, session.confirm_removal(is_sure_, fmt::format("{} files", count)));
+        DET_TRY_ASSIGN(bool const goes_on, session.confirm_removal(is_sure_, count_text(count, "file")));
         if (!goes_on) return ExitCode::could_not;
         auto answer = Json::array();
         for (auto& checkpoint : found) {
@@ -36,7 +36,7 @@ public:
             DET_TRY(experiment::remove_files(root, checkpoint, paths, session));
             answer.push_back({{"uuid", checkpoint.manifest.uuid}, {"removed", paths}});
         }
-        session.print_confirmation(answer, fmt::format("Removed {} files", count));
+        session.print_confirmation(answer, "Removed " + count_text(count, "file"));
         return ExitCode::done;
     }
 

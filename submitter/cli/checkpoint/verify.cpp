@@ -1,6 +1,7 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/trusted_owner.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -49,7 +50,7 @@ private:
     }
 
     static std::string whole_text(CheckpointManifest const& manifest) {
-        return fmt::format("{}: whole, {} files, {}\n", manifest.uuid, manifest.files.size(),
+        return fmt::format("{}: whole, {}, {}\n", manifest.uuid, count_text(manifest.files.size(), "file"),
                            format_size(experiment::total_size(manifest)));
     }
 

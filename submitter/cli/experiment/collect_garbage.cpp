@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/trusted_directories.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -77,7 +78,7 @@ std::string render_checkpoints(ExperimentId id, std::vector<KnownCheckpoint> con
 Status first_failure(GcReport const& report) {
     if (report.failures.empty()) return Ok{};
     return Error(report.failures.front())
-        .noting(fmt::format("{} checkpoints could not be removed", report.failures.size()));
+        .noting(count_text(report.failures.size(), "checkpoint") + " could not be removed");
 }
 
 }  // namespace det::cli

@@ -1,6 +1,7 @@
 #include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/find_checkpoint.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -50,9 +51,9 @@ private:
             session.say(fmt::format("trial {} has no checkpoint: it starts from the beginning",
                                     to_string(TrialId{id, trial})));
         session.say(fmt::format("Continued experiment {}", id.value));
-        session.say(fmt::format("trial{} {} in job {}; follow it with 'det-submit experiment wait {}'",
-                                trials.size() == 1 ? "" : "s", fmt::join(trials, ", "), fmt::join(jobs, ", "),
-                                id.value));
+        session.say(fmt::format("{} {} in job {}; follow it with 'det-submit experiment wait {}'",
+                                plural("trial", trials.size()), fmt::join(trials, ", "),
+                                fmt::join(jobs, ", "), id.value));
     }
 
     std::string id_;

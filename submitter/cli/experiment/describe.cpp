@@ -1,5 +1,6 @@
 #include <det/experiment/config_changes.hpp>
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
@@ -38,10 +39,10 @@ std::string describe_attributes(tracker::history::Attributes const& now) {
 
 std::string describe_spec(ExperimentSpec const& spec) {
     return fmt::format(
-        "Owner:         {}\nCreated:       {}\nResource pool: {}, {} node{} of {} slots\n"
+        "Owner:         {}\nCreated:       {}\nResource pool: {}, {} of {}\n"
         "Entrypoint:    {} (launch: {})\nSearcher:      {}, {} of {}\n",
-        escape_control(spec.owner), short_time(spec.created), escape_control(spec.pool), spec.shape.nodes,
-        spec.shape.nodes == 1 ? "" : "s", spec.shape.slots_per_node,
+        escape_control(spec.owner), short_time(spec.created), escape_control(spec.pool),
+        count_text(spec.shape.nodes, "node"), count_text(spec.shape.slots_per_node, "slot"),
         escape_control(join(spec.entrypoint, " ")), to_string(spec.launch), spec.searcher.name,
         spec.searcher.smaller_is_better ? "smallest" : "largest", escape_control(spec.searcher.metric));
 }

@@ -1,5 +1,6 @@
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/expired_logs.hpp>
 
@@ -39,8 +40,8 @@ public:
             session.answer(answer);
         } else {
             session.out << render_checkpoints(record.id, report.removed);
-            session.say(fmt::format("{} {} checkpoints, kept {}", is_dry_run_ ? "Would remove" : "Removed",
-                                    report.removed.size(), report.kept.size()));
+            session.say(fmt::format("{} {}, kept {}", is_dry_run_ ? "Would remove" : "Removed",
+                                    count_text(report.removed.size(), "checkpoint"), report.kept.size()));
             for (auto const& each : report.uncommitted) {
                 session.say(fmt::format("{} the files of {}, which run {}.{} did not commit",
                                         is_dry_run_ ? "Would remove" : "Removed", each.uuid,

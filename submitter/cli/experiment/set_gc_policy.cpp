@@ -1,4 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
@@ -37,15 +38,15 @@ public:
             session.err << render_checkpoints(record.id, report.removed);
             DET_TRY_ASSIGN(
                 bool const goes_on,
-                session.confirm_removal(is_sure_, fmt::format("{} checkpoints", report.removed.size())));
+                session.confirm_removal(is_sure_, count_text(report.removed.size(), "checkpoint")));
             if (!goes_on) return ExitCode::could_not;
         }
         DET_TRY(experiment::record_event(experiment, retention::gc_policy_event, retention::to_json(policy),
                                          session));
         DET_TRY_ASSIGN(report, collect_garbage(experiment, policy, GcMode::remove, session));
         session.print_confirmation(to_json(record.id, policy, report, GcMode::remove),
-                                   fmt::format("Set the policy of experiment {}, removed {} checkpoints",
-                                               record.id.value, report.removed.size()));
+                                   fmt::format("Set the policy of experiment {}, removed {}", record.id.value,
+                                               count_text(report.removed.size(), "checkpoint")));
         DET_TRY(first_failure(report));
         return ExitCode::done;
     }

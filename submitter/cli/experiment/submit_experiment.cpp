@@ -3,6 +3,7 @@
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/submit_arrays.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
@@ -23,15 +24,11 @@ Outcome print_script(experiment::SubmissionRequest const& request, Session& sess
     return ExitCode::done;
 }
 
-std::string counted(std::int64_t number, std::string_view what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 /// Describes nodes and trials: "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots",
 /// "100 trials, 16 at a time, 8 of them to a node, each with 1 slot".
 std::string describe_trials(plan::SubmissionPlan const& plan) {
-    auto const slots = counted(plan.shape.slots_per_node, "slot");
-    auto nodes = fmt::format("{} of {}", counted(plan.shape.nodes, "node"), slots);
+    auto const slots = count_text(plan.shape.slots_per_node, "slot");
+    auto nodes = fmt::format("{} of {}", count_text(plan.shape.nodes, "node"), slots);
     if (plan.spare_nodes > 0) nodes += fmt::format(" and {} to spare", plan.spare_nodes);
     if (plan.trial_count == 1) return nodes;
     auto const trials = fmt::format("{} trials, {} at a time", plan.trial_count, plan.concurrent_trials_max);

@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -63,8 +64,9 @@ private:
                   fmt::format("{} free, {} out, {} in all", use.nodes_free, use.nodes_out, use.nodes));
         for (auto const& kind : pool.kinds) {
             auto const type = kind.gpu_type.empty() ? "" : " " + kind.gpu_type;
-            lines.add("", fmt::format("{} of {} slots{}, {} CPUs: {}", kind.count, kind.slots_per_node, type,
-                                      kind.cpus, join(kind.names, ",")));
+            lines.add("",
+                      fmt::format("{} of {}{}, {}: {}", kind.count, count_text(kind.slots_per_node, "slot"),
+                                  type, count_text(kind.cpus, "CPU"), join(kind.names, ",")));
         }
         lines.add("Preemption", fmt::format("{}, grace {} s", pool.preempt_mode, pool.grace_time.count()));
         lines.add("Jobs", fmt::format("{} waiting, {} running", use.jobs_waiting, use.jobs_running));

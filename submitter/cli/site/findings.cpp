@@ -1,5 +1,6 @@
 #include "site/findings.hpp"
 
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -49,7 +50,7 @@ std::string findings_text(std::vector<Finding> const& findings) {
 
 std::string changes_text(std::size_t changes) {
     if (changes == 0) return "nothing has to change";
-    return fmt::format("{} thing{} to change", changes, changes == 1 ? "" : "s");
+    return count_text(changes, "thing") + " to change";
 }
 
 }  // namespace det::cli

@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/dump.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -70,7 +71,7 @@ private:
         for (auto const id : findings.different)
             text += fmt::format("experiment {}: the index differs from the journals\n", id);
         if (!text.empty()) return text + "make the index anew with 'det-tracker rebuild'\n";
-        return fmt::format("{} experiments: the index has what the journals have\n", findings.experiments);
+        return count_text(findings.experiments, "experiment") + ": the index has what the journals have\n";
     }
 };
 

@@ -1,5 +1,6 @@
 // The limits of slots and of trials that run at the same time: both are the throttle of the job arrays.
 #include <det/experiment/control_experiment.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
@@ -76,9 +77,10 @@ Result<ExperimentId> limit_slots(std::string const& id, std::uint32_t slots, Con
     if (slots < per_job) {
         auto const what =
             lanes == 1 ? "one trial has" : fmt::format("{} trials that share a node have", lanes);
-        return Error{codes::usage,
-                     fmt::format("{} {} slots: nothing runs with at most {}", what, per_job, slots),
-                     fmt::format("use at least {}", per_job)};
+        return Error{
+            codes::usage,
+            fmt::format("{} {}: nothing runs with at most {}", what, count_text(per_job, "slot"), slots),
+            fmt::format("use at least {}", per_job)};
     }
     auto limits = tracker::history::attributes_of(record);
     limits.max_slots = slots;

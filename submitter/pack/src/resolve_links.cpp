@@ -1,5 +1,6 @@
 #include "resolve_links.hpp"
 
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -133,9 +134,9 @@ public:
             followed.report(Error{
                 codes::unsafe_link,
                 fmt::format("'{}' is a link that leads out of the context: '{}' is packed in its place, "
-                            "{} {}, {}",
-                            links_[source]->path, tree_.sources[source].path.string(), files,
-                            files == 1 ? "file" : "files", format_size(size_bytes))});
+                            "{}, {}",
+                            links_[source]->path, tree_.sources[source].path.string(),
+                            count_text(files, "file"), format_size(size_bytes))});
         }
         for (auto& found : std::move(followed).finish().sorted()) tree_.warnings.warn(std::move(found.error));
     }

@@ -1,4 +1,6 @@
 
+#include <det/foundation/count_text.hpp>
+
 #include <fmt/format.h>
 #include <limits>
 
@@ -36,8 +38,8 @@ void check_slots(ExperimentConfig const& config, site::Pool const& pool, Diagnos
     if (!most || slots <= *most) return;
     found.report(with_location(config, slots_path,
                                Error{codes::slots_do_not_fit,
-                                     fmt::format("pool '{}' gives a trial at most {} slots, {} are asked for",
-                                                 pool.name, *most, slots),
+                                     fmt::format("pool '{}' gives a trial at most {}, {} are asked for",
+                                                 pool.name, count_text(*most, "slot"), slots),
                                      fmt::format("use at most {}, or another pool", *most)}));
 }
 
@@ -97,9 +99,8 @@ Diagnostics check_availability(ExperimentConfig const& config, SubmissionPlan co
     found.warn(with_location(
         config, slots_path,
         Error{codes::slots_do_not_fit,
-              fmt::format("a trial needs {} node{}, and {} of those that fit {} up now: {}; it waits",
-                          plan.shape.nodes, plan.shape.nodes == 1 ? "" : "s", up, up == 1 ? "is" : "are",
-                          describe(pool)),
+              fmt::format("a trial needs {}, and {} of those that fit {} up now: {}; it waits",
+                          count_text(plan.shape.nodes, "node"), up, up == 1 ? "is" : "are", describe(pool)),
               "'sinfo -R' says why nodes are down or drained"}));
     return found;
 }

@@ -1,4 +1,6 @@
 // What a job requests on each of its nodes: a whole node, or a share of one.
+#include <det/foundation/count_text.hpp>
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -38,10 +40,6 @@ std::optional<std::int64_t> shared_memory_mib(Share const& share, site::NodeKind
     if (limit.per_node_mib) memory = std::min(memory, *limit.per_node_mib);
     if (limit.per_cpu_mib) memory = std::min(memory, *limit.per_cpu_mib * cpus);
     return std::max<std::int64_t>(1, memory);
-}
-
-std::string counted_slots(std::int64_t slots) {
-    return fmt::format("{} slot{}", slots, slots == 1 ? "" : "s");
 }
 
 std::string hint_about_unused_slots(SubmissionPlan const& plan) {
@@ -112,7 +110,7 @@ void warn_of_node_use(ExperimentConfig const& config, SubmissionPlan const& plan
     found.warn(with_location(config, slots_path,
                              Error{codes::idle_slots,
                                    fmt::format("{} for {}, and its job holds {}: jobs get whole nodes", who,
-                                               counted_slots(asked), held),
+                                               count_text(asked, "slot"), held),
                                    hint_about_unused_slots(plan)}));
 }
 

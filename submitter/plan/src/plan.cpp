@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
@@ -160,8 +161,8 @@ Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan c
     return with_location(
         config, "slurm.trials_per_node",
         Error{codes::slots_do_not_fit,
-              fmt::format("{} trials of {} slots don't fit on a node: {}", *wanted,
-                          config.resources.slots_per_trial, describe(plan.pool)),
+              fmt::format("{} of {} don't fit on a node: {}", count_text(*wanted, "trial"),
+                          count_text(config.resources.slots_per_trial, "slot"), describe(plan.pool)),
               fmt::format("use at most {}", shape.slots_per_node == 0 ? lanes_limit : fitting)});
 }
 
@@ -178,8 +179,8 @@ Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
     return with_location(
         config, "slurm.spare_nodes",
         Error{codes::slots_do_not_fit,
-              fmt::format("{} nodes and {} to spare are more than a job may have: {}", plan.shape.nodes,
-                          plan.spare_nodes, describe(plan.pool)),
+              fmt::format("{} and {} to spare are more than a job may have: {}",
+                          count_text(plan.shape.nodes, "node"), plan.spare_nodes, describe(plan.pool)),
               fmt::format("use at most {}", std::max(0, plan.nodes_max - plan.shape.nodes))});
 }
 

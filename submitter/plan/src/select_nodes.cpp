@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ struct Candidate {
 using Candidates = std::vector<Candidate>;
 
 std::string counted(std::int64_t nodes, std::int64_t slots) {
-    return fmt::format("{} node{} of {} slot{}", nodes, nodes == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
+    return count_text(nodes, "node") + " of " + count_text(slots, "slot");
 }
 
 /// The maximum number of nodes of one job.

@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/trusted_ancestors.hpp>
 #include <det/render/script.hpp>
@@ -47,14 +48,14 @@ std::string trial_of_task(plan::JobArray const& array) {
 }
 
 std::string describe_nodes(plan::SubmissionPlan const& plan) {
-    auto const text = fmt::format("{} {} node{}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
-                                  plan.nodes() == 1 ? "" : "s");
+    auto const text = fmt::format("{} {} {}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
+                                  plural("node", plan.nodes()));
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
 }
 
 std::string describe_trials(plan::SubmissionPlan const& plan) {
     auto const per_node = plan.shape.slots_per_node;
-    auto const slots = fmt::format("{} slot{}", per_node, per_node == 1 ? "" : "s");
+    auto const slots = count_text(per_node, "slot");
     return plan.lanes == 1 ? fmt::format("one trial with {} on each", slots)
                            : fmt::format("{} trials at a time with {} each", plan.lanes, slots);
 }

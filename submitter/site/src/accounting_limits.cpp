@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/site/accounting_limits.hpp>
 
 #include <algorithm>
@@ -147,8 +148,8 @@ void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner c
     auto const by_node = exceeded(1);
     for (auto const& limit : by_node) {
         add_once(found, {Severity::change, fmt::format("pool '{}'", pool.name),
-                         fmt::format("a node has {} GPUs, and {} has {}", pool.slots_per_node, limit.whose,
-                                     limit.name),
+                         fmt::format("a node has {}, and {} has {}", count_text(pool.slots_per_node, "GPU"),
+                                     limit.whose, limit.name),
                          "a trial that has a whole node never starts", "sacctmgr",
                          fmt::format("a {} of at least {} for {}",
                                      limit.name.substr(0, limit.name.rfind('=')), limit.asked, limit.whose)});

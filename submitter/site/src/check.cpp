@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/site/check.hpp>
 #include <det/site/site.hpp>
@@ -110,10 +111,10 @@ void check_slots(PoolCheck const& each, Findings& found) {
     auto const wanted = each.entry != nullptr ? each.entry->slots_per_node : std::nullopt;
     auto const most = each.pool.kinds.front().slots_per_node;
     if (!wanted || *wanted <= most) return;
-    found.push_back(change_needed(each,
-                                  fmt::format("slots_per_node is {}, its nodes have {} GPUs", *wanted, most),
-                                  fmt::format("trials get the {} that there are", most), "site.yaml",
-                                  fmt::format("slots_per_node: {}", most)));
+    found.push_back(change_needed(
+        each, fmt::format("slots_per_node is {}, its nodes have {}", *wanted, count_text(most, "GPU")),
+        fmt::format("trials get the {} that there are", most), "site.yaml",
+        fmt::format("slots_per_node: {}", most)));
 }
 
 void check_memory(PoolCheck const& each, Findings& found) {

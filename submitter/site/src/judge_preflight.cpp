@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/site/judge_preflight.hpp>
 
@@ -108,8 +109,8 @@ private:
 
     void judge_gpus() {
         if (!pool_.has_gpus || node_.gpus_visible >= std::max(1, node_.gpus_allocated)) return;
-        must_change(fmt::format("Slurm gave {} GPU{}, and {} can be opened", node_.gpus_allocated,
-                                node_.gpus_allocated == 1 ? "" : "s", node_.gpus_visible),
+        must_change(fmt::format("Slurm gave {}, and {} can be opened",
+                                count_text(node_.gpus_allocated, "GPU"), node_.gpus_visible),
                     "the driver is not loaded, or gres.conf names other devices", "gres.conf",
                     "AutoDetect=nvml, or Name=gpu File=/dev/nvidia[0-7]");
     }

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(the_best_checkpoints_of_an_experiment_are_downloaded) {
 BOOST_AUTO_TEST_CASE(a_checkpoint_is_removed_after_confirmation) {
     BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::usage));
     BOOST_TEST(is_there(ended[0]));
-    BOOST_TEST(contains(err, "1 checkpoints would be removed"), err);
+    BOOST_TEST(contains(err, "1 checkpoint would be removed"), err);
     typed = "\n";  // Enter means no
     BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::could_not));
     BOOST_TEST(is_there(ended[0]));

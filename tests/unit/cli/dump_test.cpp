@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(records_of_newer_programs_are_counted) {
     auto const one_more = journal() + journal::render_frame(9999, "from the future");
     BOOST_TEST(dump(one_more) == 0);
     BOOST_TEST(split_lines(out).size() == 2u);
-    BOOST_TEST(err == "1 records of types that this program does not know\n");
+    BOOST_TEST(err == "1 record of types that this program does not know\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_foreign_file_is_refused) {

@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
@@ -111,6 +112,12 @@ BOOST_AUTO_TEST_CASE(sizes_have_the_unit_that_fits) {
     BOOST_TEST(format_size(95 << 20) == "95.0 MiB");
     BOOST_TEST(format_size(1023) == "1023 B");
     BOOST_TEST(format_size(1536) == "1.5 KiB");
+}
+
+BOOST_AUTO_TEST_CASE(one_thing_has_no_plural) {
+    BOOST_TEST(count_text(0, "slot") == "0 slots");
+    BOOST_TEST(count_text(1, "slot") == "1 slot");
+    BOOST_TEST(count_text(std::size_t{2}, "slot") == "2 slots");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

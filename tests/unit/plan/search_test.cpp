@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(more_trials_to_a_node_than_fit_and_more_spare_nodes_than_th
         return explain(must_fail(plan_submission(search_config(text), site::make_site({compute}))));
     };
     auto const packed = refusal("searcher: {name: single}\nslurm: {trials_per_node: 5}");
-    BOOST_TEST(packed.find("5 trials of 1 slots don't fit on a node") != std::string::npos, packed);
+    BOOST_TEST(packed.find("5 trials of 1 slot don't fit on a node") != std::string::npos, packed);
     BOOST_TEST(packed.find("use at most 4") != std::string::npos, packed);
     auto const spare =
         refusal("searcher: {name: single}\nresources: {slots_per_trial: 12}\nslurm: {spare_nodes: 2}");

@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(an_index_is_rebuilt_and_checked) {
     BOOST_TEST(run({"rebuild"}).exit_code == 0);
     auto const checked = run({"check"});
     BOOST_TEST(checked.exit_code == 0, checked.err);
-    BOOST_TEST(checked.out == "1 experiments: the index has what the journals have\n");
+    BOOST_TEST(checked.out == "1 experiment: the index has what the journals have\n");
     auto index = must(index::open_index(paths().index(), root.path(), index::Access::write));
     must(index.run("UPDATE trials SET best_value = 77, best_steps = 1"));
     auto const differs = run({"check", "--json"});

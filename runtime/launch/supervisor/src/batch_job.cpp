@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
@@ -102,8 +103,9 @@ Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::ui
     DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
     DET_TRY(check_sources(spec, rules));
     if (first_trial >= spec.trial_count) {
-        return Error{codes::no_such_trial, fmt::format("experiment {} has {} trials: there is no trial {}",
-                                                       spec.id.value, spec.trial_count, first_trial)};
+        return Error{codes::no_such_trial,
+                     fmt::format("experiment {} has {}: there is no trial {}", spec.id.value,
+                                 count_text(spec.trial_count, "trial"), first_trial)};
     }
     auto const current = layout.at_revision(spec.revision());
     BatchJob batch_job{current, std::move(spec), first_trial, {}, {}, {}, 1, 0, {}, {}};

@@ -1,6 +1,7 @@
 #include "finish_job.hpp"
 
 #include <det/checkpoint/storage/open_store.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
@@ -46,11 +47,11 @@ Status collect(BatchJob const& batch_job, SupervisorContext const& context) {
     DET_TRY_ASSIGN(auto const report,
                    retention::collect_garbage(RootLayout(spec.root), batch_job.experiment, *store, options));
     if (!report.removed.empty())
-        context.log(
-            fmt::format("{} checkpoints were removed, {} stay", report.removed.size(), report.kept.size()));
+        context.log(fmt::format("removed {}, kept {}", count_text(report.removed.size(), "checkpoint"),
+                                report.kept.size()));
     if (!report.uncommitted.empty())
-        context.log(fmt::format("the remains of {} checkpoints that were never committed were removed",
-                                report.uncommitted.size()));
+        context.log(fmt::format("removed the remains of {} without a commit",
+                                count_text(report.uncommitted.size(), "checkpoint")));
     for (auto const& failure : report.failures)
         context.log(fmt::format("a checkpoint stays: {}", failure.message));
     return Ok{};

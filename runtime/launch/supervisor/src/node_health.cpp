@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/foundation/text.hpp>
@@ -114,8 +115,8 @@ void check_disks(HealthCheck const& check, Environment const& environment, Healt
 void check_gpus(HealthCheck const& check, HealthReport& report) {
     auto const found = check.gpus > 0 ? count_openable_gpus(check.devices) : 0;
     if (found >= check.gpus) return;
-    report.faults.push_back(fmt::format("the run needs {} GPU{}, and {} can be opened", check.gpus,
-                                        check.gpus == 1 ? "" : "s", found));
+    report.faults.push_back(
+        fmt::format("the run needs {}, and {} can be opened", count_text(check.gpus, "GPU"), found));
 }
 
 Status write_report(HealthCheck const& check, HealthReport const& report) {

@@ -2,6 +2,7 @@
 
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/reversed.hpp>
@@ -166,8 +167,8 @@ private:
 Error all_unusable(TrialId trial, std::vector<Error> const& passed_over) {
     Error error{
         passed_over.front().code,
-        fmt::format("trial {} has {} checkpoint{}, and none can be used", to_string(trial),
-                    passed_over.size(), passed_over.size() == 1 ? "" : "s"),
+        fmt::format("trial {} has {}, and none can be used", to_string(trial),
+                    count_text(passed_over.size(), "checkpoint")),
         fmt::format("bring a checkpoint back from a copy and run 'det-submit experiment continue {}'; to "
                     "begin anew at step 0, create a new experiment with 'det-submit experiment fork {}'",
                     trial.experiment.value, trial.experiment.value)};

@@ -1,3 +1,4 @@
+#include <det/foundation/count_text.hpp>
 #include <det/telemetry/waits/straggler.hpp>
 
 #include <algorithm>
@@ -129,7 +130,7 @@ std::string describe_ranks(std::vector<int> const& ascending) {
         text += std::to_string(ascending[begin]);
         if (end - begin > 1) text += fmt::format("{}{}", end - begin > 2 ? '-' : ',', ascending[end - 1]);
     }
-    return (ascending.size() == 1 ? "rank " : "ranks ") + text;
+    return plural("rank", ascending.size()) + " " + text;
 }
 
 }  // namespace det::telemetry
