@@ -1,6 +1,7 @@
 #include "launch_directory.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/protocol/launcher_environment.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launcher_environment.hpp"
-
 namespace det::core {
 namespace {
+
+LauncherEnvironment const* find_launcher(Environment const& environment) {
+    return find_launcher_environment([&](std::string_view name) { return environment.find(name); });
+}
 
 std::optional<std::string> find_job(LauncherEnvironment const* launcher, Environment const& environment) {
     return launcher != nullptr ? environment.find_non_empty(launcher->job) : std::nullopt;
@@ -20,7 +23,7 @@ std::optional<std::string> find_job(LauncherEnvironment const* launcher, Environ
 }  // namespace
 
 std::optional<std::filesystem::path> find_launch_directory(Environment const& environment) {
-    auto job = find_job(find_launcher_environment(environment), environment);
+    auto job = find_job(find_launcher(environment), environment);
     if (!job || environment.find_non_empty("DET_TRANSPORT")) return std::nullopt;
     return launch_directory(environment, *std::move(job));
 }
@@ -37,7 +40,7 @@ std::string socket_name_of_group(std::string group) {
 }
 
 std::string rendezvous_socket_name(Environment const& environment) {
-    auto const* const launcher = find_launcher_environment(environment);
+    auto const* const launcher = find_launcher(environment);
     auto const job = find_job(launcher, environment);
     if (job && launcher->starts_ranks_in_steps) return fmt::format("ranks-port-{}.socket", *job);
     return fmt::format("ranks-{}.socket", environment.find("SLURM_STEP_ID").value_or("0"));

@@ -1,10 +1,9 @@
 #include <det/core/rank_identity.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/launcher_environment.hpp>
 
 #include <fmt/format.h>
-
-#include "launcher_environment.hpp"
 
 namespace det::core {
 namespace {
@@ -54,7 +53,8 @@ Result<RankIdentity> check_numbers(RankIdentity const& identity) {
 }  // namespace
 
 Result<RankIdentity> find_rank_identity(Environment const& environment, std::optional<Info> const& info) {
-    auto const* const launcher = find_launcher_environment(environment);
+    auto const* const launcher =
+        find_launcher_environment([&](std::string_view name) { return environment.find(name); });
     if (launcher == nullptr) return RankIdentity{};
     DET_TRY_ASSIGN(auto const identity, read_identity(*launcher, environment, info));
     return check_numbers(identity);

@@ -8,7 +8,7 @@
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
-#include <det/protocol/task_identity.hpp>
+#include <det/protocol/launcher_environment.hpp>
 
 #include <fmt/format.h>
 #include <map>
@@ -51,11 +51,9 @@ std::vector<FoundProcess> find_processes(std::string const& run_path, fs::path c
 /// but sets DET_RUN_DIR and the other variables only for its command.
 bool has_rank(FoundProcess const& process, std::uint32_t rank) {
     if (!process.environment.find_non_empty(variables::run_dir)) return false;
-    for (auto const* name : {"RANK", "HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
-        if (auto const value = process.environment.find_non_empty(name))
-            return parse_integer<std::uint32_t>(*value) == rank;
-    }
-    return false;
+    auto const found =
+        find_rank([&](std::string_view name) { return process.environment.find_non_empty(name); });
+    return found && parse_integer<std::uint32_t>(*found) == rank;
 }
 
 /// Whether DET_RUN_DIR of the process is a path on this node. Inside most containers it is not.

@@ -2,6 +2,7 @@
 #include <det/core/context.hpp>
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/diagnostic.hpp>
+#include <det/protocol/launcher_environment.hpp>
 
 #include <exception>
 #include <fmt/format.h>
@@ -34,10 +35,8 @@ Status require_mpi_launcher(Environment const& environment) {
 
 /// Under a launcher, each of its ranks would start further ranks.
 Status require_no_launcher(Environment const& environment) {
-    for (auto const* name : {"RANK", "OMPI_COMM_WORLD_RANK"}) {
-        if (environment.find(name)) return Error{codes::usage, "this is a rank already", "leave out --ranks"};
-    }
-    return Ok{};
+    if (!find_rank([&](std::string_view name) { return environment.find(name); })) return Ok{};
+    return Error{codes::usage, "this is a rank already", "leave out --ranks"};
 }
 
 void print_heading(CollectivesArguments const& arguments, DistributedContext const& ranks) {

@@ -5,7 +5,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/unix_socket.hpp>
 #include <det/launch/launchers/worker.hpp>
-#include <det/protocol/task_identity.hpp>
+#include <det/protocol/launcher_environment.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,10 +25,8 @@ constexpr std::string_view worker_word = "worker ", remote_word = "remote ", exi
 
 /// The rank's name for messages, from the variables that launchers set.
 std::string rank_name(Environment const& environment) {
-    for (auto const* name : {"OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "PMI_RANK", "RANK"}) {
-        if (auto const rank = environment.find_non_empty(name)) return "rank " + *rank;
-    }
-    return fmt::format("process {}", ::getpid());
+    auto const rank = find_rank([&](std::string_view name) { return environment.find_non_empty(name); });
+    return rank ? "rank " + *rank : fmt::format("process {}", ::getpid());
 }
 
 UniqueFd register_worker(Environment const& environment) {

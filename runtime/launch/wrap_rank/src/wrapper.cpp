@@ -9,6 +9,7 @@
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/forward_signals.hpp>
+#include <det/protocol/launcher_environment.hpp>
 #include <det/protocol/nested_step.hpp>
 #include <det/protocol/step_requests.hpp>
 #include <det/protocol/step_run.hpp>
@@ -300,15 +301,14 @@ private:
 
     /// Lets a rank see its own MIG instance only.
     void choose_mig_instance() {
-        for (auto const* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
-            auto const text = environment_.find_non_empty(name);
-            auto const local_rank = text ? parse_integer<int>(*text) : std::nullopt;
-            if (!local_rank) continue;
-            auto const visible = environment_.find("CUDA_VISIBLE_DEVICES").value_or("");
-            if (auto const own = own_mig_instance(visible, *local_rank))
-                environment_.set("CUDA_VISIBLE_DEVICES", *own);
-            return;
-        }
+        auto const* const launcher = find_launcher_environment(lookup_);
+        auto text = launcher != nullptr ? lookup_(launcher->local_rank) : std::nullopt;
+        if (!text) text = lookup_("SLURM_LOCALID");
+        auto const local_rank = text ? parse_integer<int>(*text) : std::nullopt;
+        if (!local_rank) return;
+        auto const visible = environment_.find("CUDA_VISIBLE_DEVICES").value_or("");
+        if (auto const own = own_mig_instance(visible, *local_rank))
+            environment_.set("CUDA_VISIBLE_DEVICES", *own);
     }
 
     void start_heartbeat() {

@@ -1,9 +1,11 @@
 #pragma once
-#include <det/foundation/environment.hpp>
+#include <det/protocol/task_identity.hpp>
 
+#include <optional>
+#include <string>
 #include <string_view>
 
-namespace det::core {
+namespace det {
 
 /// The environment variables with which a launcher tells each process its rank.
 struct LauncherEnvironment {
@@ -17,7 +19,11 @@ struct LauncherEnvironment {
     bool starts_ranks_in_steps = false;  // each rank in its own job step
 };
 
-/// Finds the launcher that has started this process. Returns nullptr if there is none.
-LauncherEnvironment const* find_launcher_environment(Environment const& environment);
+/// Finds the launcher that has started a process, by the process's variables. Returns nullptr if there is
+/// none.
+LauncherEnvironment const* find_launcher_environment(VariableLookup const& lookup);
 
-}  // namespace det::core
+/// The number of the rank, as its launcher has set it.
+std::optional<std::string> find_rank(VariableLookup const& lookup);
+
+}  // namespace det

@@ -1,8 +1,8 @@
-#include "launcher_environment.hpp"
+#include <det/protocol/launcher_environment.hpp>
 
 #include <algorithm>
 
-namespace det::core {
+namespace det {
 namespace {
 
 constexpr LauncherEnvironment launcher_environments[] = {
@@ -68,12 +68,16 @@ constexpr LauncherEnvironment launcher_environments[] = {
 
 }  // namespace
 
-LauncherEnvironment const* find_launcher_environment(Environment const& environment) {
-    auto const* const found =
-        std::ranges::find_if(launcher_environments, [&](LauncherEnvironment const& each) {
-            return environment.find(each.marker) && environment.find(each.rank);
-        });
+LauncherEnvironment const* find_launcher_environment(VariableLookup const& lookup) {
+    auto const* const found = std::ranges::find_if(
+        launcher_environments,
+        [&](LauncherEnvironment const& each) { return lookup(each.marker) && lookup(each.rank); });
     return found == std::end(launcher_environments) ? nullptr : found;
 }
 
-}  // namespace det::core
+std::optional<std::string> find_rank(VariableLookup const& lookup) {
+    auto const* const launcher = find_launcher_environment(lookup);
+    return launcher != nullptr ? lookup(launcher->rank) : std::nullopt;
+}
+
+}  // namespace det
