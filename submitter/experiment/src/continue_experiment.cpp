@@ -22,6 +22,7 @@
 
 #include "make_spec.hpp"
 #include "run_event_hook.hpp"
+#include "write_configuration.hpp"
 
 namespace det::experiment {
 namespace {
@@ -123,10 +124,12 @@ Status sync_files(fs::path const& directory) {
     return sync_directory(directory.parent_path());
 }
 
-ExperimentSpec next_spec(Continuation const& continuation, std::uint32_t number) {
+ExperimentSpec next_spec(Continuation const& continuation, std::uint32_t number,
+                         std::vector<ArrayJob> const& planned) {
     auto const& record = continuation.experiment.view.record;
     auto const& before = *record.spec;
     auto spec = make_spec(continuation.request, before.id, before.context, {before.owner, before.created});
+    spec.has_fewer_tasks = planned.front().task_count > 0;
     spec.parent = before.parent;
     spec.revisions = before.revisions;
     auto& revision = spec.revisions.emplace_back(Revision{number});
@@ -147,20 +150,20 @@ Json event_body(Continuation const& continuation, SubmittedContinuation const& c
 }
 
 /// Does steps 1 to 4 of submit_continuation. The last one, the new spec.json, commits the continuation.
-Result<SubmittedContinuation> write_revision(Continuation const& continuation, Context& context) {
+Result<SubmittedContinuation> write_revision(Continuation const& continuation,
+                                             std::vector<ArrayJob> const& planned, Context& context) {
     auto const& experiment = continuation.experiment;
     SubmittedContinuation continued;
     DET_TRY_ASSIGN(continued.revision, next_revision(experiment));
     DET_TRY(clear_leftovers(experiment, context));
     if (experiment.view.record.revision() == 0) DET_TRY(keep_original(experiment.layout));
     auto const layout = experiment.layout.at_revision(continued.revision);
-    auto const spec = next_spec(continuation, continued.revision);
+    auto const spec = next_spec(continuation, continued.revision, planned);
     DET_TRY(make_directory(layout.revision_path()));
     DET_TRY(write_configuration(continuation.request, layout));
     auto const text = render_spec(spec);
     DET_TRY(write_file(layout.revision_path() / layout.spec().filename(), text));
-    auto const arrays = pick_tasks(plan_arrays(continuation.request),
-                                   planned_trials(experiment.view.record, continuation.trials));
+    auto const arrays = pick_tasks(planned, planned_trials(experiment.view.record, continuation.trials));
     DET_TRY_ASSIGN(continued.arrays, submit_arrays(continuation.request, layout, spec, arrays, context));
     DET_TRY(record_event(experiment, event_kinds::continued, event_body(continuation, continued), context));
     DET_TRY(sync_files(layout.revision_path()));
@@ -187,12 +190,13 @@ Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob>
 /// 5. release the jobs (finish_continuation).
 /// Step 4 commits the continuation. If the process ends before it, the experiment is unchanged and
 /// the next continuation cancels the jobs. If the process ends after it, finish_continuation may be repeated.
-Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation& continuation, Context& context) {
+Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation const& continuation,
+                                                               Context& context) {
     auto const& experiment = continuation.experiment;
-    DET_TRY(run_sbatch_test_only(continuation.request, context));
+    DET_TRY_ASSIGN(auto const accepted, plan_accepted_arrays(continuation.request, context));
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
-    DET_TRY_ASSIGN(auto continued, write_revision(continuation, context));
+    DET_TRY_ASSIGN(auto continued, write_revision(continuation, accepted.arrays, context));
     auto const layout = experiment.layout.at_revision(continued.revision);
     if (auto finished = finish_continuation(layout, continued.arrays, context); !finished) {
         return std::move(finished).error().noting(

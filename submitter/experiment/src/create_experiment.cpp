@@ -16,6 +16,7 @@
 
 #include "make_spec.hpp"
 #include "run_event_hook.hpp"
+#include "write_configuration.hpp"
 
 namespace det::experiment {
 namespace {
@@ -88,13 +89,14 @@ Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> 
 }
 
 Result<CreatedExperiment> submit(SubmissionRequest const& request,
-                                 std::optional<ContextSpec> const& stored_code, Context& context,
-                                 Cleanup& cleanup) {
+                                 std::optional<ContextSpec> const& stored_code,
+                                 std::vector<ArrayJob> const& planned, Context& context, Cleanup& cleanup) {
     DET_TRY_ASSIGN(auto const id, take_id(request.root));
     ExperimentLayout const layout(request.root, id);
     cleanup.add(layout.path());
     Authorship const created{user_name(context.environment), context.clock.now()};
     auto spec = make_spec(request, id, stored_code, created);
+    spec.has_fewer_tasks = planned.front().task_count > 0;
     // Again, now that all directories exist.
     DET_TRY(require_trusted_root(request.root, request.trust));
     DET_TRY(check_trusted_directory(layout.path(), request.trust));
@@ -102,7 +104,7 @@ Result<CreatedExperiment> submit(SubmissionRequest const& request,
     spec.sbatch_options =
         render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, id));
     DET_TRY(fill_directory(request, spec));
-    auto arrays = submit_arrays(request, layout, spec, plan_arrays(request), context);
+    auto arrays = submit_arrays(request, layout, spec, planned, context);
     if (!arrays) {
         if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
         cleanup.keep();
@@ -171,8 +173,7 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
     return stored;
 }
 
-Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& wanted, Context& context) {
-    auto request = wanted;
+Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
     // Reports problems of the code before it asks Slurm.
     DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, request.trust, context));
     if (code) context.on_warnings(code->warnings);
@@ -180,12 +181,12 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     Cleanup cleanup(request.root);
     std::optional<pack::PackingThread> packing;
     if (code) packing.emplace(*code, request.root.contexts());
-    DET_TRY_ASSIGN(auto accepted, run_sbatch_test_only(request, context));
+    DET_TRY_ASSIGN(auto accepted, plan_accepted_arrays(request, context));
     DET_TRY_ASSIGN(auto const stored_code,
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
                            : require_stored_code(request));
-    DET_TRY_ASSIGN(auto created, submit(request, stored_code, context, cleanup));
-    created.expected_start = std::move(accepted);
+    DET_TRY_ASSIGN(auto created, submit(request, stored_code, accepted.arrays, context, cleanup));
+    created.expected_start = std::move(accepted.expected_start);
     return created;
 }
 

@@ -101,7 +101,9 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
     DET_TRY_ASSIGN(auto request, make_submission_request(options, context));
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     DET_TRY_ASSIGN(auto const site, load_site(file, context, Freshness::recent));
-    DET_TRY(run_sbatch_test_only(request, context));
+    DET_TRY_ASSIGN(auto const wanted, plan_accepted_arrays(request, context));
+    // A limit on jobs is the same for the other plans.
+    if (auto const tasks = wanted.arrays.front().task_count; tasks > 0) request.tasks_max = tasks;
     std::vector<StartTime> answers;
     std::size_t probes = 1;
     for (auto& plan : plans_to_try(request, site)) {
@@ -110,11 +112,12 @@ Result<std::vector<StartTime>, Diagnostics> find_start_times(SubmissionOptions c
             request.plan = plan;
             // The last --time of sbatch's command line counts.
             auto const minutes = std::max<std::int64_t>(1, limit_s / 60);
-            auto const said = run_sbatch_test_only(request, context, {fmt::format("--time={}", minutes)});
-            if (!said && said.error().code == codes::slurm_unreachable) return said.error();
-            if (said)
+            auto const accepted = plan_accepted_arrays(request, context, {fmt::format("--time={}", minutes)});
+            if (!accepted && accepted.error().code == codes::slurm_unreachable) return accepted.error();
+            if (accepted)
                 answers.push_back({plan.pool.name, slots_of(plan), plan.nodes(), limit_s,
-                                   parse_local_time(said->time), said->unknown_because});
+                                   parse_local_time(accepted->expected_start.time),
+                                   accepted->expected_start.unknown_because});
         }
     }
     std::ranges::stable_sort(answers, starts_before);

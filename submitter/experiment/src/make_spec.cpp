@@ -1,7 +1,6 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
-#include <det/experiment/submit_arrays.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/trial_class.hpp>
@@ -98,7 +97,6 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.pool = request.plan.pool.name;
     spec.shape = request.plan.shape;
     spec.lanes = request.plan.lanes;
-    spec.has_fewer_tasks = plan_arrays(request).front().task_count > 0;
     spec.has_gres = request.plan.pool.has_gres || request.plan.shape.slot_type == SlotType::cpu;
     spec.spare_nodes = request.plan.spare_nodes;
     spec.excluded_nodes = request.plan.excluded_nodes();

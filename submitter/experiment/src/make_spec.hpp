@@ -9,8 +9,8 @@ struct Authorship {
     UtcTime time;
 };
 
-/// Makes the ExperimentSpec, which describes the experiment to the programs in its jobs. Leaves its revisions
-/// and sbatch_options empty. Pure.
+/// Makes the ExperimentSpec, which describes the experiment to the programs in its jobs. Leaves its
+/// revisions, sbatch_options and has_fewer_tasks empty. Pure.
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
                          std::optional<ContextSpec> const& context, Authorship const& created);
 

@@ -1,15 +1,11 @@
-#include <det/config/explain_config.hpp>
-#include <det/config/layers.hpp>
 #include <det/experiment/find_start_times.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>
-#include <det/protocol/json.hpp>
 #include <det/queue/start_estimate.hpp>
 #include <det/render/script.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
-#include <det/yaml/render.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -73,10 +69,22 @@ ExpectedStart expected_start_in(std::string_view said, Context& context) {
     return {estimate.time ? std::move(text) : "", std::move(estimate.unknown_because)};
 }
 
-/// Runs `sbatch --test-only` for the first array. Returns the text that sbatch prints.
-Result<std::string> test_first_array(SubmissionRequest const& request, Context& context,
-                                     std::vector<std::string> const& more_options) {
-    DET_TRY_ASSIGN(auto const script, render_first_script(request));
+/// \param tasks_max of one array; empty: as many tasks as the trials need
+std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request, std::optional<std::uint32_t> tasks_max) {
+    auto const& plan = request.plan;
+    std::vector<ArrayJob> arrays;
+    for (auto const& part : plan::split_into_arrays(
+             {plan.trial_count, plan.concurrent_trials_max, plan.lanes, tasks_max}, request.array_size_max))
+        arrays.push_back(
+            {0, part.first_trial, part.trial_count, part.lanes, part.running_max, {}, part.tasks_max});
+    return arrays;
+}
+
+/// Runs `sbatch --test-only` for an array of an experiment without an id. Returns the text that sbatch
+/// prints.
+Result<std::string> test_array(SubmissionRequest const& request, ArrayJob const& array, Context& context,
+                               std::vector<std::string> const& more_options) {
+    DET_TRY_ASSIGN(auto const script, render_script(request, {}, array));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     ExperimentLayout const layout(request.root, {0});
     auto options = render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, {0}));
@@ -112,12 +120,6 @@ std::uint32_t next_fewer_tasks(std::vector<ArrayJob> const& arrays) {
     return are_claimed ? tasks / 2 : tasks - 1;
 }
 
-Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
-    auto const secrets = config::find_secrets(config.effective);
-    if (!secrets) return Ok{};
-    return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
-}
-
 /// Writes the script of one array and submits the array, held.
 Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout const& layout,
                               ExperimentSpec const& spec, ArrayJob const& array, Context& context) {
@@ -139,48 +141,21 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout
 
 }  // namespace
 
-std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request) {
-    auto const& plan = request.plan;
-    std::vector<ArrayJob> arrays;
-    for (auto const& part : plan::split_into_arrays(
-             {plan.trial_count, plan.concurrent_trials_max, plan.lanes, request.tasks_max},
-             request.array_size_max))
-        arrays.push_back(
-            {0, part.first_trial, part.trial_count, part.lanes, part.running_max, {}, part.tasks_max});
-    return arrays;
+Result<std::string> render_first_script(SubmissionRequest const& request) {
+    return render_script(request, {}, plan_arrays(request, request.tasks_max).front());
 }
 
-Result<std::string> render_first_script(SubmissionRequest const& request, ExperimentId id) {
-    return render_script(request, id, plan_arrays(request).front());
-}
-
-Result<ExpectedStart> run_sbatch_test_only(SubmissionRequest& request, Context& context,
-                                           std::vector<std::string> const& more_options) {
+Result<AcceptedArrays> plan_accepted_arrays(SubmissionRequest const& request, Context& context,
+                                            std::vector<std::string> const& more_options) {
+    auto arrays = plan_arrays(request, request.tasks_max);
     // sbatch accepts a job that must wait for drained or down nodes, but sbatch --test-only refuses it.
-    if (request.plan.must_wait_for_nodes()) return ExpectedStart{};
+    if (request.plan.must_wait_for_nodes()) return AcceptedArrays{std::move(arrays)};
     for (;;) {
-        auto const said = test_first_array(request, context, more_options);
-        if (said) return expected_start_in(*said, context);
-        auto const arrays = plan_arrays(request);
+        auto const said = test_array(request, arrays.front(), context, more_options);
+        if (said) return AcceptedArrays{std::move(arrays), expected_start_in(*said, context)};
         if (!is_job_limit(said.error()) || !has_fewer_tasks_left(arrays)) return said.error();
-        request.tasks_max = next_fewer_tasks(arrays);
+        arrays = plan_arrays(request, next_fewer_tasks(arrays));
     }
-}
-
-Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request) {
-    if (!request.packed_code || path_exists(request.root.context(request.packed_code->sha256)))
-        return request.packed_code;
-    return Error{codes::no_such_file,
-                 fmt::format("the code is gone: there is no '{}'",
-                             request.root.context(request.packed_code->sha256).string()),
-                 "create the experiment anew from a directory"};
-}
-
-Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout) {
-    DET_TRY(write_file(layout.submitted(), request.written));
-    DET_TRY(
-        write_file(layout.config(), config::explain_config(config::mask_secrets(request.config.effective))));
-    return write_secrets(layout, request.config);
 }
 
 Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, ExperimentLayout const& layout,

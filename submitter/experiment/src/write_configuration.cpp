@@ -1,0 +1,38 @@
+#include "write_configuration.hpp"
+
+#include <det/config/explain_config.hpp>
+#include <det/config/layers.hpp>
+#include <det/foundation/files.hpp>
+#include <det/protocol/json.hpp>
+#include <det/yaml/render.hpp>
+
+#include <fmt/format.h>
+
+namespace det::experiment {
+namespace {
+
+Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig const& config) {
+    auto const secrets = config::find_secrets(config.effective);
+    if (!secrets) return Ok{};
+    return write_file(layout.secrets(), to_line(yaml::to_json(*secrets)) + "\n", 0600);
+}
+
+}  // namespace
+
+Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout) {
+    DET_TRY(write_file(layout.submitted(), request.written));
+    DET_TRY(
+        write_file(layout.config(), config::explain_config(config::mask_secrets(request.config.effective))));
+    return write_secrets(layout, request.config);
+}
+
+Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request) {
+    if (!request.packed_code || path_exists(request.root.context(request.packed_code->sha256)))
+        return request.packed_code;
+    return Error{codes::no_such_file,
+                 fmt::format("the code is gone: there is no '{}'",
+                             request.root.context(request.packed_code->sha256).string()),
+                 "create the experiment anew from a directory"};
+}
+
+}  // namespace det::experiment
