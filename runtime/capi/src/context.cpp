@@ -104,6 +104,23 @@ det_status det_context_join_run(det_context* context, det_context_options const*
     });
 }
 
+det_status det_context_add_devices(det_context* context, det_devices devices) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(context, "context"));
+        DET_TRY_ASSIGN(auto const wanted, to_devices(devices));
+        return wanted == core::Devices::none ? Status(Ok{}) : context->core->add_devices();
+    });
+}
+
+det_status det_context_split(det_context* context, det_subset subset, det_context** part) {
+    return capi::guarded([&]() -> Status {
+        DET_TRY(capi::require(context, "context", part, "part"));
+        if (subset == DET_SUBSET_LOCAL) return give(context->core->local_ranks(), part);
+        if (subset == DET_SUBSET_CROSS) return give(context->core->cross_ranks(), part);
+        return Error{codes::misuse, fmt::format("there is no subset {} of the ranks", subset)};
+    });
+}
+
 det_status det_context_close(det_context* context) {
     return capi::guarded([&]() -> Status {
         DET_TRY(capi::require(context, "context"));

@@ -119,6 +119,12 @@ det_status det_distributed_barrier(det_context* context) {
     return run(context, [](auto& ranks) { return ranks.barrier(); });
 }
 
+det_status det_distributed_refuse(det_context* context, char const* message) {
+    return run(context, [&](auto& ranks) {
+        return ranks.refuse(message != nullptr ? message : "its arguments are wrong");
+    });
+}
+
 det_status det_distributed_start_allreduce(det_context* context, void const* in, void* out, size_t count,
                                            det_dtype dtype, det_reduce_op op, det_operation** operation) {
     auto const type = to_data_type(dtype);

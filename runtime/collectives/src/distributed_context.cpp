@@ -46,6 +46,36 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> r
     return DistributedContext(std::move(ranks), topology, std::move(local));
 }
 
+DistributedContext DistributedContext::make_part(std::unique_ptr<RankGroup> part, Topology topology) {
+    DistributedContext context(std::move(part), topology, nullptr);
+    context.record_operations(recorder_);
+    return context;
+}
+
+Result<DistributedContext> DistributedContext::local_ranks() {
+    if (is_on_one_node()) return make_part(make_shared_group(ranks_), topology_);
+    if (!local_) return ranks_->make_cross_group().error();
+    return make_part(ranks_->with_own_devices(make_shared_group(local_)),
+                     {.local_rank = local_rank(), .local_size = local_size()});
+}
+
+Result<DistributedContext> DistributedContext::cross_ranks() {
+    if (is_on_one_node()) return make_part(ranks_->with_own_devices(make_single_rank()), {});
+    DET_TRY_ASSIGN(auto part, ranks_->make_cross_group());
+    Topology const topology{.cross_rank = part->rank().value, .cross_size = part->size()};
+    return make_part(std::move(part), topology);
+}
+
+void DistributedContext::wrap_ranks(
+    std::function<std::unique_ptr<RankGroup>(std::shared_ptr<RankGroup>)> const& make) {
+    ranks_ = make(std::move(ranks_));
+}
+
+Status DistributedContext::refuse(std::string message) {
+    begin(Kind::allreduce);
+    return ranks_->run({}, Error{codes::misuse, std::move(message)});
+}
+
 void DistributedContext::record_operations(std::shared_ptr<liveness::WaitRecorder> recorder) {
     recorder_ = std::move(recorder);
 }

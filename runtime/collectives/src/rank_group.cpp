@@ -58,6 +58,11 @@ Status RankGroup::use_stream(void*) {
     return Error{codes::misuse, "these ranks have no devices, and so no streams"};
 }
 
+Result<std::unique_ptr<RankGroup>> RankGroup::make_cross_group() {
+    return Error{codes::misuse,
+                 "the ranks of a node do not share memory, so they have no group of their own"};
+}
+
 std::unique_ptr<RankGroup> make_single_rank() { return std::make_unique<SingleRank>(); }
 
 Result<Buffer> RankGroup::allocate(std::size_t size_bytes) { return allocate_private(size_bytes); }

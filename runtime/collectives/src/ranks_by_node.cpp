@@ -48,7 +48,10 @@ bool Nodes::have_equal_sizes() const {
 
 std::vector<Rank> Nodes::cross_ranks(int local_rank) const {
     std::vector<Rank> ranks;
-    for (auto const& on_node : ranks_) ranks.push_back(on_node.at(static_cast<std::size_t>(local_rank)));
+    for (auto const& on_node : ranks_) {
+        auto const index = static_cast<std::size_t>(local_rank);
+        if (index < on_node.size()) ranks.push_back(on_node[index]);
+    }
     return ranks;
 }
 

@@ -18,7 +18,7 @@ public:
     int local_rank_of(Rank rank) const { return locations_[static_cast<std::size_t>(rank.value)].local_rank; }
     /// Whether all nodes have the same number of ranks.
     bool have_equal_sizes() const;
-    /// The ranks with this local rank on all nodes. Each node must have one.
+    /// The ranks with this local rank, on the nodes that have one.
     std::vector<Rank> cross_ranks(int local_rank) const;
 
 private:

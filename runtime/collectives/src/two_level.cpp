@@ -90,9 +90,7 @@ public:
           tuning_(tuning),
           has_equal_nodes_(nodes_.have_equal_sizes()) {
         if (has_equal_nodes_ || is_leader()) {
-            auto const members = nodes_.cross_ranks(local_->rank().value);
-            cross_.emplace(transport::make_subgroup(*transport_, members), tuning);
-            cross_->set_global_ranks(members);
+            cross_ = make_cross();
         }
         local_->set_global_ranks(nodes_.on(own_node()));
     }
@@ -168,8 +166,23 @@ public:
         DET_TRY(local_->check_ranks());
         return transport_->check_ranks();
     }
+    Result<std::unique_ptr<RankGroup>> make_cross_group() override {
+        // Two ranks may share only one subgroup of a transport, so the program's operations use that of the
+        // steps between nodes. On uneven nodes ranks other than leaders have none.
+        if (!cross_ && !cross_of_program_) cross_of_program_ = make_cross();
+        return make_shared_group(cross_ ? cross_ : cross_of_program_);
+    }
 
 private:
+    std::shared_ptr<Communicator> make_cross() {
+        auto const members = nodes_.cross_ranks(local_->rank().value);
+        auto cross = std::shared_ptr<Communicator>(
+            new Communicator(transport::make_subgroup(*transport_, members), tuning_),
+            [keeps = transport_](Communicator* made) { delete made; });  // a context may outlive this group
+        cross->set_global_ranks(members);
+        return cross;
+    }
+
     bool is_leader() const { return local_->rank() == leader; }
     int own_node() const { return nodes_.node_of(rank()); }
 
@@ -338,7 +351,8 @@ private:
     Nodes nodes_;
     Tuning tuning_;
     bool has_equal_nodes_;
-    std::optional<Communicator> cross_;  // none: the nodes are uneven and this rank is not a leader
+    std::shared_ptr<Communicator> cross_;  // null: the nodes are uneven and this rank is not a leader
+    std::shared_ptr<Communicator> cross_of_program_;  // made instead of cross_ if the program asks for it
     std::uint64_t sequence_ = 0;
 };
 

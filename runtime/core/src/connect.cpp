@@ -135,23 +135,29 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
 using Backend = std::shared_ptr<collectives::device::DeviceBackend>;
 
 #ifdef DET_WITH_NCCL
-Result<Backend> open_devices() { return collectives::nccl::open_nccl(); }
+Result<Backend> open_backend() { return collectives::nccl::open_nccl(); }
 #else
-Result<Backend> open_devices() {
+Result<Backend> open_backend() {
     return Error{codes::transport, "this program was built without NCCL",
                  "install CUDA and NCCL and build again"};
 }
 #endif
 
-Ranks add_devices(std::unique_ptr<collectives::RankGroup> host, Backend backend,
-                  liveness::WaitPolicy const& waits) {
+Result<WithDevices> open_devices(Backend backend, liveness::WaitPolicy const& waits) {
     if (backend == nullptr) {
-        DET_TRY_ASSIGN(backend, open_devices());
+        DET_TRY_ASSIGN(backend, open_backend());
     }
-    return collectives::device::make_device_group(std::move(host), std::move(backend), waits);
+    return WithDevices([=](std::shared_ptr<collectives::RankGroup> host) {
+        return collectives::device::make_device_group(std::move(host), backend, waits);
+    });
 }
 
 }  // namespace
+
+Result<WithDevices> open_devices(ContextOptions const& options) {
+    DET_TRY_ASSIGN(auto const waits, find_wait_policy(options));
+    return open_devices(options.device_backend, waits);
+}
 
 std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment) {
     auto const name = environment.find_non_empty(variables::lost_peer_file);
@@ -185,8 +191,8 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     start_recording_lost_peers(find_lost_peer_file(info, options.environment));
     DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
     if (options.devices == Devices::nccl) {
-        DET_TRY_ASSIGN(connected.ranks,
-                       add_devices(std::move(connected.ranks), options.device_backend, waits));
+        DET_TRY_ASSIGN(auto const with_devices, open_devices(options.device_backend, waits));
+        connected.ranks = with_devices(std::move(connected.ranks));
     }
     DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(connected.ranks), identity.topology,
                                                           std::move(connected.local)));

@@ -4,6 +4,8 @@
 #include <det/liveness/wait_policy.hpp>
 #include <det/transport/transport.hpp>
 
+#include <functional>
+
 namespace det::core {
 
 /// Returns the handler of the options; if the options have none, a handler that writes to stderr.
@@ -36,5 +38,10 @@ void stop_recording_lost_peers(std::filesystem::path const& file);
 /// transport of open_transport() between nodes. Collective; blocks until all ranks have called it.
 Result<collectives::DistributedContext> connect(RankNumbers const& numbers, std::optional<Info> const& info,
                                                 ContextOptions const& options);
+
+/// Opens the devices of this rank. The result puts them around a group of ranks.
+using WithDevices =
+    std::function<std::unique_ptr<collectives::RankGroup>(std::shared_ptr<collectives::RankGroup>)>;
+Result<WithDevices> open_devices(ContextOptions const& options);
 
 }  // namespace det::core

@@ -147,7 +147,9 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
 }  // namespace
 
 struct Context::Parts {
-    Parts(ContextData opened, PreemptMode mode) : data(std::move(opened)) { begin(mode); }
+    Parts(ContextData made, ContextOptions given) : data(std::move(made)), options(std::move(given)) {
+        begin(options.preempt_mode);
+    }
     ~Parts() {
         if (!is_closed) data.distributed.abandon();
     }
@@ -161,6 +163,7 @@ struct Context::Parts {
     }
 
     ContextData data;
+    ContextOptions options;  // with which the ranks were connected
     Train train{data};
     Checkpoint checkpoint{data};
     std::optional<Preempt> preempt;    // made again by join_run()
@@ -185,7 +188,7 @@ Result<Context> Context::init(ContextOptions options) {
     DET_TRY_ASSIGN(auto distributed, core::connect({identity, "", ""}, run.info, options));
     auto data = make_context_data(std::move(distributed), options);
     set_run(data, std::move(run), options);
-    auto parts = std::make_unique<Parts>(std::move(data), options.preempt_mode);
+    auto parts = std::make_unique<Parts>(std::move(data), std::move(options));
     parts->lost_peer_file = std::move(lost_peer_file);
     parts->has_joined_run = true;
     return Context(std::move(parts));
@@ -199,8 +202,7 @@ Result<Context> Context::connect(RankNumbers const& numbers, ContextOptions cons
     }
     DET_TRY_ASSIGN(auto const info, load_info(options.environment));
     DET_TRY_ASSIGN(auto distributed, core::connect(numbers, info, options));
-    auto parts =
-        std::make_unique<Parts>(make_context_data(std::move(distributed), options), options.preempt_mode);
+    auto parts = std::make_unique<Parts>(make_context_data(std::move(distributed), options), options);
     parts->lost_peer_file = find_lost_peer_file(info, options.environment);
     return Context(std::move(parts));
 }
@@ -218,6 +220,31 @@ Status Context::join_run(ContextOptions const& options) {
     parts_->begin(options.preempt_mode);
     parts_->has_joined_run = true;
     return Ok{};
+}
+
+Status Context::add_devices() {
+    auto& distributed = parts_->data.distributed;
+    if (distributed.device_copies() != nullptr) return Ok{};
+    auto const with_devices = open_devices(parts_->options);
+    CollectivePeers peers(distributed);
+    DET_TRY(checkpoint::agree_on_status(peers, with_devices ? Status(Ok{}) : Status(with_devices.error())));
+    distributed.wrap_ranks(*with_devices);
+    return Ok{};
+}
+
+Context Context::make_part(collectives::DistributedContext ranks) const {
+    auto const& options = parts_->options;
+    return Context(std::make_unique<Parts>(make_context_data(std::move(ranks), options), options));
+}
+
+Result<Context> Context::local_ranks() {
+    DET_TRY_ASSIGN(auto ranks, parts_->data.distributed.local_ranks());
+    return make_part(std::move(ranks));
+}
+
+Result<Context> Context::cross_ranks() {
+    DET_TRY_ASSIGN(auto ranks, parts_->data.distributed.cross_ranks());
+    return make_part(std::move(ranks));
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->data.distributed; }

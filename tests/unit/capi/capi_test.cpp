@@ -92,6 +92,9 @@ BOOST_AUTO_TEST_CASE(ranks_whose_calls_differ_all_get_an_error_that_names_both_c
 BOOST_AUTO_TEST_CASE(an_argument_that_one_rank_refuses_is_an_error_on_all) {
     run_as_ranks(2, case_what_one_rank_refuses);
 }
+BOOST_AUTO_TEST_CASE(some_of_the_ranks_have_a_context_of_their_own) {
+    run_as_ranks(2, case_some_of_the_ranks);
+}
 BOOST_AUTO_TEST_CASE(objects_may_be_freed_after_their_context) {
     run_as_ranks(2, case_objects_outlive_their_context);
 }

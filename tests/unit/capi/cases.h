@@ -25,6 +25,7 @@ const char* case_started_operations(void);
 const char* case_byte_strings(void);
 const char* case_ranks_that_differ(void);
 const char* case_what_one_rank_refuses(void);
+const char* case_some_of_the_ranks(void);
 const char* case_objects_outlive_their_context(void);
 const char* case_a_rank_that_leaves(void);
 const char* case_a_single_rank(void);

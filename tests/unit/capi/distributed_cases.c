@@ -197,6 +197,40 @@ const char* case_what_one_rank_refuses(void) {
     return NULL;
 }
 
+const char* case_some_of_the_ranks(void) {
+    det_context *context = NULL, *local = NULL, *cross = NULL;
+    int32_t sum, rank;
+    CHECK_OK(det_context_open(NULL, &context));
+    rank = det_distributed_rank(context);
+    CHECK(det_context_split(context, 2, &local) == DET_COULD_NOT && local == NULL);
+    CHECK(failed_with("misuse", "no subset 2"));
+    CHECK_OK(det_context_split(context, DET_SUBSET_LOCAL, &local));
+    CHECK_OK(det_context_split(context, DET_SUBSET_CROSS, &cross));
+    CHECK(det_distributed_size(local) == 2 && det_distributed_rank(local) == rank);
+    CHECK(det_distributed_size(cross) == 1 && det_distributed_rank(cross) == 0);
+    sum = rank + 1;
+    CHECK_OK(det_distributed_allreduce(local, &sum, &sum, 1, DET_I32, DET_REDUCE_SUM));
+    CHECK(sum == 3);
+    CHECK_OK(det_distributed_allreduce(cross, &sum, &sum, 1, DET_I32, DET_REDUCE_SUM));
+    CHECK(sum == 3);
+    if (rank == 1) {
+        CHECK(det_distributed_refuse(local, "its tensor is sparse") == DET_COULD_NOT);
+    } else {
+        CHECK(det_distributed_allreduce(local, &sum, &sum, 1, DET_I32, DET_REDUCE_SUM) == DET_COULD_NOT);
+    }
+    CHECK(failed_with("misuse", "rank 1: its tensor is sparse"));
+    det_context_destroy(cross);
+    CHECK_OK(det_distributed_barrier(context));
+    CHECK_OK(det_context_add_devices(context, DET_DEVICES_NONE));
+    CHECK(det_context_add_devices(context, 9) == DET_COULD_NOT && failed_with("misuse", "no devices 9"));
+    CHECK_OK(det_context_close(context));
+    det_context_destroy(context);
+    sum = det_distributed_size(local);
+    det_context_destroy(local);
+    CHECK(sum == 2);
+    return NULL;
+}
+
 const char* case_objects_outlive_their_context(void) {
     det_context* context = NULL;
     det_operation* operation = NULL;

@@ -125,6 +125,18 @@ Status invalid_arguments_of_one_rank_are_an_error_on_all_ranks(DistributedContex
     return Ok{};
 }
 
+Status a_rank_can_refuse_any_call_of_the_others(DistributedContext& context, std::uint32_t) {
+    Rank const last{context.size() - 1};
+    for (auto const& call : calls) {
+        if (context.size() < 2 && &call != &calls[0]) break;
+        auto const result =
+            context.rank() == last ? context.refuse("its tensor is sparse") : call.make(context);
+        auto const by = context.size() == 1 ? std::string() : fmt::format("rank {}: ", last.value);
+        DET_TRY(expect_common_error(context, result, {by + "its tensor is sparse"}));
+    }
+    return Ok{};
+}
+
 Status a_root_without_an_output_is_refused(DistributedContext& context, std::uint32_t) {
     std::vector<std::int32_t> values(4);
     auto const in = Tensor::of(std::span(values));
@@ -163,6 +175,7 @@ std::span<CollectiveCase const> divergence_cases() {
         {"different part sizes give one error", different_part_sizes_give_one_error},
         {"invalid arguments of one rank are an error on all ranks",
          invalid_arguments_of_one_rank_are_an_error_on_all_ranks},
+        {"a rank can refuse any call of the others", a_rank_can_refuse_any_call_of_the_others},
         {"a root without an output is refused", a_root_without_an_output_is_refused},
         {"an invalid root is refused", an_invalid_root_is_refused},
         {"empty tensors can be reduced and broadcast", empty_tensors_can_be_reduced_and_broadcast},

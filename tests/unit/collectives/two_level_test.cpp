@@ -84,6 +84,66 @@ BOOST_AUTO_TEST_CASE(local_operations_stay_on_the_node) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(some_of_the_ranks_have_a_context_of_their_own) {
+    for (auto const& shape : {Shape{2, 2}, Shape{1, 3, 2}, Shape{3}}) {
+        auto const body = [&](DistributedContext& context) -> Status {
+            DET_TRY_ASSIGN(auto local, context.local_ranks());
+            DET_TRY_ASSIGN(auto cross, context.cross_ranks());
+            int first = 0, of_node = 0, of_cross = 0, nodes = 0;
+            for (int node = 0; node < static_cast<int>(shape.size()); ++node) {
+                int const ranks = shape[static_cast<std::size_t>(node)];
+                for (int rank = 0; node == context.cross_rank() && rank < ranks; ++rank)
+                    of_node += first + rank;
+                if (shape.size() > 1 && context.local_rank() < ranks) {
+                    of_cross += first + context.local_rank();
+                    ++nodes;
+                }
+                first += ranks;
+            }
+            if (shape.size() == 1) {
+                nodes = 1;
+                of_cross = context.rank().value;
+            }
+            DET_TRY(expect(local.size() == context.local_size() && cross.size() == nodes, "their sizes"));
+            for (std::size_t const count : {1u, 200'000u}) {
+                std::vector<int> all(count, 1), here(count, context.rank().value), there = here;
+                DET_TRY(local.allreduce(std::span(here), ReduceOp::sum));
+                DET_TRY(context.allreduce(std::span(all), ReduceOp::sum));
+                DET_TRY(cross.allreduce(std::span(there), ReduceOp::sum));
+                DET_TRY(expect(all.back() == context.size(), "the sum of all ranks"));
+                DET_TRY(expect(here.back() == of_node, fmt::format("{} of the node", here.back())));
+                DET_TRY(expect(there.back() == of_cross, fmt::format("{} of the nodes", there.back())));
+            }
+            DET_TRY_ASSIGN(auto const numbers, local.allgather(std::to_string(context.rank().value)));
+            return expect(
+                numbers[static_cast<std::size_t>(local.rank().value)] == std::to_string(context.rank().value),
+                "the order of the local ranks");
+        };
+        BOOST_TEST_CONTEXT(fmt::format("nodes of {} ranks", fmt::join(shape, ", "))) {
+            transport::check_ranks(run_nodes(shape, {}, by_messages, body));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(errors_among_the_ranks_of_a_node_name_their_numbers_among_all_ranks) {
+    transport::check_ranks(run_nodes({2, 2}, {}, by_messages, [](DistributedContext& context) -> Status {
+        for (auto const part : {&DistributedContext::local_ranks, &DistributedContext::cross_ranks}) {
+            DET_TRY_ASSIGN(auto ranks, (context.*part)());
+            DET_TRY(context.barrier());  // leaves its own call as the scope of both groups
+            std::vector<float> values(8);
+            auto const result =
+                ranks.rank() == Rank{0} ? ranks.barrier() : ranks.allreduce(std::span(values), ReduceOp::sum);
+            DET_TRY_ASSIGN(auto const members, ranks.allgather(std::to_string(context.rank().value)));
+            auto const expected =
+                fmt::format("rank {} called barrier() and rank {} called allreduce(sum of 8 float32)",
+                            members[0], members[1]);
+            DET_TRY(expect(!result && result.error().message.starts_with(expected),
+                           result ? "no error" : result.error().message));
+        }
+        return context.barrier();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(a_context_names_the_algorithm_of_an_operation) {
     transport::check_ranks(run_nodes({2, 2}, {}, by_messages, [](DistributedContext& context) -> Status {
         std::vector<float> values(1 << 20);

@@ -169,6 +169,36 @@ DET_API det_status det_context_connect(const det_ranks* ranks, const det_context
  * \param options NULL for the defaults; preempt_mode, checkpoint_path and checkpoint_storage are used
  * \return "misuse" if the context has joined its run already, as one of det_context_open() has */
 DET_API det_status det_context_join_run(det_context* context, const det_context_options* options);
+/** Makes the context accept device memory as det_context_options.devices does, for a program that does not
+ * know before whether it needs that. Collective: an error of one rank is an error of all. Does nothing if the
+ * context has such devices. No operation may be in progress, and contexts of det_context_split() that were
+ * made before do not get the devices.
+ * \param devices DET_DEVICES_NONE does nothing
+ * \return "transport" if the device library can't be loaded */
+DET_API det_status det_context_add_devices(det_context* context, det_devices devices);
+
+/** Some of the ranks. */
+typedef int32_t det_subset;
+enum {
+    DET_SUBSET_LOCAL = 0, /**< the ranks of this node, in the order of their local ranks; if there is one
+                           * node, in the order of their ranks */
+    DET_SUBSET_CROSS = 1  /**< the ranks that have this rank's local rank, one of each node that has one, in
+                           * the order of the nodes */
+};
+
+/** Makes a context of some of the ranks, for collectives among them. det_distributed_rank() and
+ * det_distributed_size() give their numbers in it; messages of errors name them by their numbers among all
+ * ranks. It behaves as outside of a run, and shares the connections of `context`: the calls of both belong to
+ * one order, which is the same on all ranks. If some ranks make a call of all ranks while others make one of
+ * a subset, on several nodes the ranks can wait for each other without an error. Not collective.
+ *
+ *     det_context *node = NULL;
+ *     det_context_split(context, DET_SUBSET_LOCAL, &node);
+ *     det_distributed_allreduce(node, values, values, count, DET_F32, DET_REDUCE_SUM);
+ *     det_context_destroy(node);
+ * \param part set to the new context, which the caller owns, and destroys without closing it
+ * \return "misuse" for ranks of several nodes that are connected by MPI */
+DET_API det_status det_context_split(det_context* context, det_subset subset, det_context** part);
 /** Leaves the run. Collective, and the last call: waits for the end of all saves, and returns when all ranks
  * have entered, or after an error. The caller then calls det_context_destroy().
  * \return the error of a save that failed and was not returned yet, of the journal, or of the connection */
@@ -270,6 +300,11 @@ DET_API det_status det_distributed_broadcast(det_context* context, void* data, s
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
 /** Returns when all ranks have entered. Collective. */
 DET_API det_status det_distributed_barrier(det_context* context);
+/** Takes part in a collective call that the other ranks make, and makes it fail on all ranks: for a rank that
+ * finds, before the call, that its own arguments are wrong. Collective.
+ * \param message what is wrong. The error is "rank R: " and this text
+ * \return the error that all ranks get: "misuse" */
+DET_API det_status det_distributed_refuse(det_context* context, const char* message);
 
 /** An operation that has been started. If all ranks communicate through shared memory (on one node),
  * operations in host memory progress, in the order in which they were started, inside test and wait of any

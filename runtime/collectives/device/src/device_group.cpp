@@ -18,12 +18,14 @@ Status const no_refusal = Ok{};
 
 class DeviceGroup final : public RankGroup {
 public:
-    DeviceGroup(std::unique_ptr<RankGroup> host, std::shared_ptr<DeviceBackend> devices,
+    DeviceGroup(std::shared_ptr<RankGroup> host, std::shared_ptr<DeviceBackend> devices,
                 liveness::WaitPolicy waits)
         : RankGroup(host->rank(), host->size()),
           host_(std::move(host)),
           devices_(std::move(devices)),
-          waits_(std::move(waits)) {}
+          waits_(std::move(waits)) {
+        set_global_ranks(host_->global_ranks());
+    }
     ~DeviceGroup() override { finish(); }
 
     Status barrier() override {
@@ -71,6 +73,13 @@ public:
     }
     collectives::ControlChannel control_channel() override { return host_->control_channel(); }
     Status check_ranks() override { return host_->check_ranks(); }
+    Result<std::unique_ptr<RankGroup>> make_cross_group() override {
+        DET_TRY_ASSIGN(auto part, host_->make_cross_group());
+        return with_own_devices(std::move(part));
+    }
+    std::unique_ptr<RankGroup> with_own_devices(std::unique_ptr<RankGroup> part) override {
+        return make_device_group(std::move(part), devices_, waits_);
+    }
     void abandon() noexcept override {
         end_devices({codes::misuse, fmt::format("rank {} has left the others", rank().value)});
         host_->abandon();
@@ -200,7 +209,7 @@ private:
         if (!is_finished) communicator_->abort();
     }
 
-    std::unique_ptr<RankGroup> host_;
+    std::shared_ptr<RankGroup> host_;
     std::shared_ptr<DeviceBackend> devices_;
     liveness::WaitPolicy waits_;
     std::unique_ptr<DeviceCommunicator> communicator_;  // null: not connected yet, or failed
@@ -239,7 +248,7 @@ Handle DeviceGroup::begin(TensorCall const& call, Location location, Status cons
 
 }  // namespace
 
-std::unique_ptr<RankGroup> make_device_group(std::unique_ptr<RankGroup> host,
+std::unique_ptr<RankGroup> make_device_group(std::shared_ptr<RankGroup> host,
                                              std::shared_ptr<DeviceBackend> devices,
                                              liveness::WaitPolicy waits) {
     return std::make_unique<DeviceGroup>(std::move(host), std::move(devices), std::move(waits));

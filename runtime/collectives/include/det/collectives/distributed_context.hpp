@@ -6,6 +6,7 @@
 #include <det/collectives/topology.hpp>
 #include <det/collectives/tuning.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -150,6 +151,23 @@ public:
     ///     memory.
     Result<Buffer> allocate(std::size_t size_bytes);
 
+    /// The ranks of this node as a context of their own, in the order of their local ranks; if there is one
+    /// node, in the order of their ranks. The context shares the connections of this one: all ranks make the
+    /// calls of both in the same order. abandon() of it does nothing. Does not communicate. Fails with
+    /// codes::misuse if there are several nodes and make() got no group of this node's ranks.
+    Result<DistributedContext> local_ranks();
+    /// The ranks with this rank's local rank, one of each node that has one, in the order of the nodes. Like
+    /// local_ranks() otherwise.
+    Result<DistributedContext> cross_ranks();
+    /// Replaces the group of all ranks by the one that `make` returns. Not collective; no operation may be in
+    /// progress.
+    void wrap_ranks(std::function<std::unique_ptr<RankGroup>(std::shared_ptr<RankGroup>)> const& make);
+
+    /// Takes part in the operation that the other ranks make next, and makes it fail on all ranks with
+    /// codes::misuse and this message, behind the number of this rank. For a rank that has no valid
+    /// arguments.
+    Status refuse(std::string message);
+
     // For other modules that need the connection between the ranks. A pointer is null if the context lacks
     // the facility. All pointers are valid as long as the context lives.
 
@@ -166,6 +184,7 @@ public:
 
 private:
     DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::shared_ptr<RankGroup> local);
+    DistributedContext make_part(std::unique_ptr<RankGroup> part, Topology topology);
 
     /// The arguments are scalars, which are passed in registers: structures in memory would add a tenth to
     /// the time of a tiny operation.
@@ -181,7 +200,7 @@ private:
     Result<std::vector<std::string>> allgather_on_node(std::string value, Status const& refused);
 
     std::shared_ptr<liveness::WaitRecorder> recorder_;  // null: nothing is recorded
-    std::unique_ptr<RankGroup> ranks_;
+    std::shared_ptr<RankGroup> ranks_;
     Topology topology_;
     std::shared_ptr<RankGroup> local_;  // null: one node, or local operations use all ranks
 };

@@ -71,6 +71,8 @@ public:
     void set_global_ranks(std::vector<Rank> global_ranks) {
         error_scope_.global_ranks = std::move(global_ranks);
     }
+    /// The rank numbers in the larger group; empty: the group's own numbers.
+    std::vector<Rank> const& global_ranks() const { return error_scope_.global_ranks; }
     /// Sets the enclosing call for the following operations; nullopt: none.
     void set_scope(std::optional<Call> const& call) { error_scope_.enclosing_call = call; }
 
@@ -98,6 +100,13 @@ public:
     /// nullptr if the group has no devices.
     virtual tensor::DeviceCopies* device_copies() { return nullptr; }
 
+    /// Makes the group of the ranks that have this rank's local rank, one of each node that has one, in the
+    /// order of the nodes. Its operations are ordered with those of this group. Does not communicate. Fails
+    /// with codes::misuse if this group is not made of nodes.
+    virtual Result<std::unique_ptr<RankGroup>> make_cross_group();
+    /// Makes `part`, some of these ranks, accept the memory that this group accepts.
+    virtual std::unique_ptr<RankGroup> with_own_devices(std::unique_ptr<RankGroup> part) { return part; }
+
 protected:
     RankGroup(Rank rank, int size) : rank_(rank), size_(size) {}
 
@@ -116,6 +125,10 @@ Result<std::unique_ptr<RankGroup>> make_transport_group(std::unique_ptr<transpor
 
 /// A group with one rank, for example the only rank of a node.
 std::unique_ptr<RankGroup> make_single_rank();
+
+/// A group that makes its calls in `group`, for a context of a part of the ranks. abandon() does nothing,
+/// because the context of all ranks uses the group too; it has no control channel for the same reason.
+std::unique_ptr<RankGroup> make_shared_group(std::shared_ptr<RankGroup> group);
 
 /// Allocates memory that is private to this process. Fails with codes::misuse if there is not enough memory.
 Result<Buffer> allocate_private(std::size_t size_bytes);

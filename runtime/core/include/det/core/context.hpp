@@ -81,6 +81,16 @@ public:
     Context& operator=(Context&&) noexcept;
     ~Context();
 
+    /// Makes collectives and checkpoints accept the memory of this rank's CUDA device, as `devices` of the
+    /// options does. Collective; an error of one rank is an error on all ranks. Does nothing if the context
+    /// has devices already. No operation may be in progress.
+    Status add_devices();
+    /// A context of the ranks of this node, or of one rank of each node: DistributedContext::local_ranks()
+    /// and cross_ranks(). It behaves as outside of a run. Not collective. Several contexts of the same ranks
+    /// share one order of calls.
+    Result<Context> local_ranks();
+    Result<Context> cross_ranks();
+
     collectives::DistributedContext& distributed();
     Train& train();
     Checkpoint& checkpoint();
@@ -102,6 +112,7 @@ public:
 private:
     struct Parts;
     explicit Context(std::unique_ptr<Parts> parts);
+    Context make_part(collectives::DistributedContext ranks) const;
     std::unique_ptr<Parts> parts_;
 };
 

@@ -13,7 +13,7 @@ namespace det::collectives::device {
 /// later call on device memory returns the same Error. Not collective.
 /// \param waits limits waits for devices. Without a time limit, a rank waits until the work is done or a rank
 ///     is lost.
-std::unique_ptr<collectives::RankGroup> make_device_group(std::unique_ptr<collectives::RankGroup> host,
+std::unique_ptr<collectives::RankGroup> make_device_group(std::shared_ptr<collectives::RankGroup> host,
                                                           std::shared_ptr<DeviceBackend> devices,
                                                           liveness::WaitPolicy waits = {});
 
