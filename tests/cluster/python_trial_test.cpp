@@ -102,6 +102,24 @@ BOOST_AUTO_TEST_CASE(metrics_of_all_ranks_are_recorded_with_their_rank) {
     BOOST_TEST(split_lines(exported).size() == 111u, exported);  // with the header
 }
 
+BOOST_AUTO_TEST_CASE(arrays_are_reduced_among_all_ranks_those_of_a_node_and_one_of_each) {
+    add_program("tensor_collectives.py");
+    auto const id = create("--config 'entrypoint=python3 tensor_collectives.py' --config slurm.launch=rank");
+    wait_for_state(id, "COMPLETED");
+    auto const log = logs(id);
+    for (int rank = 0; rank < 4; ++rank) {
+        auto const label = fmt::format("[rank={}]", rank);
+        auto const totals = fmt::format("[6, {}, {}]", rank < 2 ? 1 : 5, rank % 2 == 0 ? 2 : 4);
+        BOOST_TEST(has_line(log, label, fmt::format("totals of rank {} {}", rank, totals)), log);
+        auto const mistake =
+            "rank 3: all_reduce(): the tensor of shape (2,) with strides (16,) is not contiguous";
+        BOOST_TEST(has_line(log, label, fmt::format("rank {} sees {}", rank, mistake)), log);
+    }
+    auto const validations = ask(fmt::format("trial metrics {} --group validation", id));
+    BOOST_REQUIRE(validations.size() == 1u);
+    BOOST_TEST(validations[0].at("metrics").at("x") == 60);
+}
+
 BOOST_AUTO_TEST_CASE(each_node_of_a_profiled_trial_is_sampled) {
     auto const id = create("--config profiling.enabled=true");
     wait_for_state(id, "COMPLETED");

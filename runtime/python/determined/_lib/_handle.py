@@ -5,6 +5,7 @@ import os
 from ctypes import byref, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from determined._lib import _collectives
 from determined._lib._library import (
     SELECT_FUNCTION,
     UUID_SIZE,
@@ -147,6 +148,22 @@ class Handle:
             self._library.check(self._library.det_context_close(pointer))
         finally:
             self._library.det_context_destroy(pointer)
+
+    # Collectives on memory.
+
+    def group(self) -> _collectives.Group:
+        """All ranks."""
+        return _collectives.Group(self._library, self._pointer, owns=False)
+
+    def split(self, subset: int) -> _collectives.Group:
+        """The ranks of this node (LOCAL), or those with this local rank, one of each node (CROSS)."""
+        pointer = c_void_p()
+        self._library.check(self._library.det_context_split(self._pointer, subset, byref(pointer)))
+        return _collectives.Group(self._library, pointer, owns=True)
+
+    def add_devices(self) -> None:
+        """Makes the groups that are made afterwards accept memory of the current CUDA device. Collective."""
+        self._library.check(self._library.det_context_add_devices(self._pointer, _collectives.DEVICES_NCCL))
 
     # Collectives on bytes. The output arguments are kept between calls, because making them takes as long as a
     # small exchange.

@@ -17,6 +17,7 @@ from determined.core._distributed import DistributedContext
 from determined.core._preempt import PreemptContext, PreemptMode
 from determined.core._profiler import ProfilerContext
 from determined.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
+from determined.core._tensor_collectives import Work
 from determined.core._train import EarlyExitReason, TrainContext
 
 # Off the cluster the same classes are used.
@@ -55,5 +56,6 @@ __all__ = [
     "TensorboardMode",
     "TrainContext",
     "Unit",
+    "Work",
     "init",
 ]

@@ -1,4 +1,4 @@
-"""The ranks of a program, and objects that they exchange."""
+"""The ranks of a program, and objects and tensors that they exchange."""
 
 import json
 import os
@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, List, Optional, Tuple, Type
 
 from determined import _lib
+from determined.core._tensor_collectives import TensorCollectives
 
 
 _PROTOCOL = pickle.HIGHEST_PROTOCOL
@@ -25,8 +26,8 @@ def _environment_name(*names: str) -> str:
     return ""
 
 
-class DistributedContext:
-    """The number of this rank, and collective operations on picklable objects.
+class DistributedContext(TensorCollectives):
+    """The number of this rank, and collective operations on picklable objects and on tensors.
 
     A program may make one before `core.init()`, and also without it, on a cluster and off. With several ranks the
     constructor is collective: it returns when all ranks have connected. All ranks call the same operations in
@@ -219,6 +220,7 @@ class DistributedContext:
         if self._is_closed:
             return
         self._is_closed = True
+        self._destroy_groups()
         handle, self._handle_of_ranks = self._handle_of_ranks, None
         if handle is not None:
             handle.close()
