@@ -75,7 +75,6 @@ def run_rank():
                 loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
-                loss.item()
             return seconds / (STEPS - 1)
 
         pairs = interleave(train_trial, train_bare)

@@ -5,7 +5,7 @@ from typing import Any, Iterator, Optional
 
 from determined.pytorch._bucket_tuning import BucketTuning
 from determined.pytorch._gradient_sizes import gradient_bytes, write_gradient_sizes
-from determined.pytorch._metrics import Metrics, read_batch_metrics
+from determined.pytorch._metrics import Metrics, hold_batch_metrics
 
 
 class BatchTraining:
@@ -72,7 +72,7 @@ class BatchTraining:
             self._iterator = iter(self._loader)
 
     def train(self, batch_idx: int) -> Metrics:
-        """Trains the next batch. Returns its metrics."""
+        """Trains the next batch. Returns its metrics as hold_batch_metrics() does."""
         context, span = self._context, self._span
         context._current_batch_idx = batch_idx
         with span("dataloader_next"):
@@ -91,8 +91,7 @@ class BatchTraining:
         if context.lr_schedulers:
             with span("step_lr_schedulers"):
                 self._step_schedulers(batch_idx)
-        with span("from_device"):
-            metrics = read_batch_metrics(result)
+        metrics = hold_batch_metrics(result)
         if context._torch_profiler is not None:
             context._torch_profiler.step()
         return metrics

@@ -6,7 +6,7 @@ import torch
 
 from determined import errors, util
 from determined.pytorch._data import to_numpy
-from determined.pytorch._metrics import as_scalar
+from determined.pytorch._metrics import as_scalar, hold, to_host
 from determined.pytorch._reducer import Reducer, reduce_values
 
 # The result of a rank's batches: the value of each metric, and the number of batches.
@@ -44,8 +44,8 @@ def evaluate_batches(trial: Any, context: Any, loader: Any, max_batches: Optiona
             result = trial.evaluate_batch(batch, batch_idx) if takes_number else trial.evaluate_batch(batch)
         if not isinstance(result, dict):
             raise TypeError(f"evaluate_batch() must return a dict of metrics, not {type(result).__name__}")
-        outputs.append({name: to_numpy(value) for name, value in result.items()})
-    return outputs
+        outputs.append({name: hold(value) for name, value in result.items()})
+    return to_host(outputs)
 
 
 def reduce_outputs(outputs: List[Dict[str, Any]], reducers: Any) -> RankResult:

@@ -10,9 +10,13 @@ from determined.pytorch._data import to_numpy
 Metrics = Dict[str, Any]
 
 
-def read_batch_metrics(result: Any) -> Metrics:
-    """The metrics that train_batch() has returned, with arrays in place of tensors. A tensor is the metric
-    "loss".
+# A metric of up to so many elements stays on its device until it is reported.
+_SMALL_ELEMENTS = 1024
+
+
+def hold_batch_metrics(result: Any) -> Metrics:
+    """Copies the metrics that train_batch() has returned, without waiting for the device: a later step may
+    write to the same tensors. A tensor is the metric "loss". Pass the batches to to_host() before they are read.
 
     Raises:
         TypeError: the result is neither a tensor nor a map
@@ -21,7 +25,55 @@ def read_batch_metrics(result: Any) -> Metrics:
         result = {"loss": result}
     if not isinstance(result, dict):
         raise TypeError(f"train_batch() must return a tensor or a dict of metrics, not {type(result).__name__}")
-    return {name: to_numpy(value) for name, value in result.items()}
+    return {name: hold(value) for name, value in result.items()}
+
+
+def hold(value: Any) -> Any:
+    """Copies tensors, in maps, lists and tuples too, without waiting for the device. Small tensors are copied on
+    it; large ones would fill its memory, and are copied to host memory while it works on. Large tensors on the
+    CPU are not copied."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach()
+        if value.numel() <= _SMALL_ELEMENTS:
+            return value.clone()
+        return value.to("cpu", non_blocking=True)
+    if isinstance(value, dict):
+        return {key: hold(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [hold(each) for each in value]
+    return value
+
+
+def to_host(batches: List[Metrics]) -> List[Metrics]:
+    """Converts what hold() has copied to arrays. Waits once for all values of a metric that have the same shape."""
+    _finish_copies()
+    arrays: List[Metrics] = [dict.fromkeys(each) for each in batches]
+    for name in dict.fromkeys(name for each in batches for name in each):
+        holders = [index for index, each in enumerate(batches) if name in each]
+        for index, array in zip(holders, _to_arrays([batches[index][name] for index in holders])):
+            arrays[index][name] = array
+    return arrays
+
+
+def _to_arrays(values: List[Any]) -> List[Any]:
+    first = values[0]
+    if not all(_is_like(first, value) for value in values):
+        return [to_numpy(value) for value in values]
+    stacked = to_numpy(torch.stack(values))
+    return [stacked[index : index + 1].reshape(first.shape) for index in range(len(values))]
+
+
+def _is_like(first: Any, value: Any) -> bool:
+    """Whether two values are small tensors that can be stacked."""
+    if not isinstance(first, torch.Tensor) or not isinstance(value, torch.Tensor) or value.numel() > _SMALL_ELEMENTS:
+        return False
+    return value.shape == first.shape and value.dtype == first.dtype and value.device == first.device
+
+
+def _finish_copies() -> None:
+    """Waits for the copies of large tensors, which are in pinned memory."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        torch.cuda.current_stream().synchronize()
 
 
 def as_scalar(value: Any) -> Any:

@@ -14,7 +14,7 @@ from determined.pytorch._callback import Callbacks
 from determined.pytorch._checkpoint import Checkpoints
 from determined.pytorch._evaluation import evaluates_batches, validate
 from determined.pytorch._loaders import build_training_loader, build_validation_loader
-from determined.pytorch._metrics import Metrics, as_scalar, mean_of_batches, mean_of_ranks
+from determined.pytorch._metrics import Metrics, as_scalar, mean_of_batches, mean_of_ranks, to_host
 from determined.pytorch._search_rungs import SearchRungs
 from determined.pytorch._tensorboard_metrics import TensorboardMetrics
 from determined.pytorch._units import read_length
@@ -184,6 +184,8 @@ class TrainingLoop:
     def _report_training(self, window: List[Metrics]) -> None:
         context, distributed = self._context, self._context.distributed
         self._progress.step_id += 1
+        with context.profiler.span("from_device"):  # the first wait for the device since the last report
+            window = to_host(window)
         with context.profiler.span("reduce_metrics"):
             batch_metrics = window
             if context._optimizations.average_training_metrics and distributed.size > 1:
