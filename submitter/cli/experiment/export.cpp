@@ -28,7 +28,7 @@ public:
     /// \param parameters that the page does not name, because the file has one answer for all of their values
     Result<Json> add(std::string const& address, std::string const& parameters = {}) {
         DET_TRY_ASSIGN(auto const text, get_("/v1/" + address + parameters));
-        auto json = Json::parse(text, nullptr, false);
+        auto json = try_parse_json(text);
         if (json.is_discarded()) return Error{codes::transport, "the tracker's answer is not JSON"};
         answers_[address] = json;
         return Result<Json>(std::move(json));

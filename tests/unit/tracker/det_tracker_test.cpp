@@ -41,7 +41,7 @@ struct Fixture {
         words.insert(words.begin(), program.string());
         return must(runner.run({std::move(words), environment, 60s}));
     }
-    Json status() { return Json::parse(run({"status", "--json"}).out); }
+    Json status() { return parse_json(run({"status", "--json"}).out); }
     client::TrackerPaths paths() { return must(client::make_tracker_paths(environment, root)); }
     /// Waits until no tracker holds the lock.
     bool ends() {
@@ -69,8 +69,8 @@ BOOST_AUTO_TEST_CASE(a_tracker_is_started_asked_and_stopped) {
     BOOST_TEST(status()["running"] == false);
     auto const started = run({"start", "--json"});
     BOOST_REQUIRE_MESSAGE(started.exit_code == 0, started.err);
-    BOOST_TEST(Json::parse(started.out)["started"] == true);
-    BOOST_TEST(Json::parse(run({"start", "--json"}).out)["started"] == false);
+    BOOST_TEST(parse_json(started.out)["started"] == true);
+    BOOST_TEST(parse_json(run({"start", "--json"}).out)["started"] == false);
     auto const shown = status();
     BOOST_TEST(shown["running"] == true);
     BOOST_TEST(shown["root"] == root.path().string());
@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(a_tracker_is_started_asked_and_stopped) {
     auto const second = run({"serve"});
     BOOST_TEST(second.exit_code == 1);
     BOOST_TEST(second.err.find("runs on this host already") != std::string::npos, second.err);
-    BOOST_TEST(Json::parse(run({"stop", "--json"}).out)["stopped"] == true);
-    BOOST_TEST(Json::parse(run({"stop", "--json"}).out)["stopped"] == false);
+    BOOST_TEST(parse_json(run({"stop", "--json"}).out)["stopped"] == true);
+    BOOST_TEST(parse_json(run({"stop", "--json"}).out)["stopped"] == false);
     BOOST_TEST(!path_exists(paths().socket()));
     BOOST_TEST(!path_exists(paths().state()));
 }
@@ -104,8 +104,8 @@ BOOST_AUTO_TEST_CASE(commands_start_a_tracker_when_they_need_one) {
         must(client::find_or_start_tracker(environment, root, {test::built_path("bin/det-submit")}, runner));
     auto const second =
         must(client::find_or_start_tracker(environment, root, {test::built_path("bin/det-submit")}, runner));
-    BOOST_TEST(Json::parse(must(first->get("/v1/tracker")))["pid"] ==
-               Json::parse(must(second->get("/v1/tracker")))["pid"]);
+    BOOST_TEST(parse_json(must(first->get("/v1/tracker")))["pid"] ==
+               parse_json(must(second->get("/v1/tracker")))["pid"]);
 }
 
 BOOST_AUTO_TEST_CASE(several_commands_at_the_same_time_start_one_tracker) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(det_submit_web_starts_a_tracker_and_says_where_its_page_is)
     };
     auto const first = web({"--json", "--laptop-port", "9000"});
     BOOST_REQUIRE_MESSAGE(first.exit_code == 0, first.err);
-    auto const shown = Json::parse(first.out);
+    auto const shown = parse_json(first.out);
     auto const state = must(client::find_state(paths())).value();
     BOOST_TEST(state.port != 0);
     BOOST_TEST(shown["address"] ==
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(det_submit_web_starts_a_tracker_and_says_where_its_page_is)
     BOOST_TEST(shown["address_through_ssh"] == "http://localhost:9000/#token=" + state.token);
     BOOST_TEST(shown["ssh"] ==
                "ssh -N -L 127.0.0.1:9000:127.0.0.1:" + std::to_string(state.port) + " " + state.host);
-    BOOST_TEST(Json::parse(web({"--json"}).out)["address"] == shown["address"]);  // the same tracker
+    BOOST_TEST(parse_json(web({"--json"}).out)["address"] == shown["address"]);  // the same tracker
     BOOST_REQUIRE(run({"stop"}).exit_code == 0);
     BOOST_REQUIRE(run({"start"}).exit_code == 0);
     auto const without_port = web({});
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(det_submit_web_starts_another_tracker_after_one_was_killed)
     BOOST_REQUIRE_MESSAGE(second.exit_code == 0, second.err);
     auto const state = must(client::find_state(paths())).value();
     BOOST_TEST(state.pid != killed.pid);
-    BOOST_TEST(Json::parse(second.out)["address"] ==
+    BOOST_TEST(parse_json(second.out)["address"] ==
                "http://localhost:" + std::to_string(state.port) + "/#token=" + state.token);
     BOOST_TEST(state.token != killed.token);
 }
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_browser_is_opened_by_a_file_that_only_its_user_reads) {
     auto const output =
         must(runner.run({{test::built_path("bin/det-submit"), "web", "--json"}, with_screen, 60s}));
     BOOST_REQUIRE_MESSAGE(output.exit_code == 0, output.err);
-    auto const shown = Json::parse(output.out);
+    auto const shown = parse_json(output.out);
     BOOST_TEST(shown["browser"] == true);
     auto const entry = paths().entry_page();
     struct stat found {};
@@ -261,9 +261,9 @@ BOOST_AUTO_TEST_CASE(the_page_of_an_experiment_is_exported_as_one_file) {
     auto const done = export_page("1", file);
     BOOST_REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     auto const html = must(read_file(file));
-    BOOST_TEST(Json::parse(done.out)["size_bytes"] == html.size());
+    BOOST_TEST(parse_json(done.out)["size_bytes"] == html.size());
     auto const begin = html.find("id=\"snapshot\">") + std::string("id=\"snapshot\">").size();
-    auto const data = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+    auto const data = parse_json(html.substr(begin, html.find("</script>", begin) - begin));
     BOOST_TEST(data["experiment"] == 1);
     auto const& answers = data["answers"];
     for (auto const* address :
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(the_page_of_an_experiment_is_exported_as_one_file) {
     BOOST_TEST(export_page("1", file).exit_code == 0);
     auto const of_tracker = must(read_file(file));
     auto const answers_of_tracker =
-        Json::parse(of_tracker.substr(begin, of_tracker.find("</script>", begin) - begin))["answers"];
+        parse_json(of_tracker.substr(begin, of_tracker.find("</script>", begin) - begin))["answers"];
     BOOST_TEST(answers_of_tracker == answers);
 }
 
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(any_name_of_a_metric_is_exported_as_a_page) {
     BOOST_REQUIRE_MESSAGE(done.exit_code == 0, done.err);
     auto const html = must(read_file(file));
     auto const begin = html.find("id=\"snapshot\">") + std::string("id=\"snapshot\">").size();
-    auto const answers = Json::parse(html.substr(begin, html.find("</script>", begin) - begin))["answers"];
+    auto const answers = parse_json(html.substr(begin, html.find("</script>", begin) - begin))["answers"];
     auto const address =
         "experiments/1/series?group=a%09group&metric=" + http::percent_encode(name) + "&axis=";
     for (auto const* axis : {"steps", "time"}) {
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(an_index_is_rebuilt_and_checked) {
     must(index.run("UPDATE trials SET best_value = 77, best_steps = 1"));
     auto const differs = run({"check", "--json"});
     BOOST_TEST(differs.exit_code == 1);
-    BOOST_TEST(Json::parse(differs.out)["different"] == Json::array({1}));
+    BOOST_TEST(parse_json(differs.out)["different"] == Json::array({1}));
     BOOST_TEST(run({"rebuild"}).exit_code == 0);
     BOOST_TEST(run({"check"}).exit_code == 0);
 }
