@@ -21,17 +21,20 @@ struct Fixture {
     SystemProcessRunner runner;
     std::string before = run("", 0).out;  // a checkpoint that was saved without a fault
 
+    enum class Writes { once, repeated };
+
     /// Runs checkpoint_worker with a fault at call number `at`; 0: without a fault.
-    ProcessOutput run(std::string const& fault, long at) {
+    ProcessOutput run(std::string const& fault, long at, Writes writes = Writes::once) {
         auto environment = Environment::of_this_process();
         environment.set("LD_PRELOAD", DET_FAULT_INJECTOR);
         environment.set("DET_FAULT_BELOW", directory.path().string());
         environment.set("DET_FAULT_COUNT", at == 0 ? (directory / "count").string() : "");
         environment.set("DET_FAULT", fault);
         environment.set("DET_FAULT_AT", std::to_string(at));
-        return must(
-            runner.run({{DET_CHECKPOINT_WORKER, (directory / "checkpoints").string(), std::to_string(at + 1)},
-                        environment}));
+        std::vector<std::string> argv{DET_CHECKPOINT_WORKER, (directory / "checkpoints").string(),
+                                      std::to_string(at + 1)};
+        if (writes == Writes::repeated) argv.emplace_back("repeat");
+        return must(runner.run({argv, environment}));
     }
     /// The number of calls of a run without a fault.
     long count_calls() const { return *parse_integer<long>(must(read_file(directory / "count"))); }
@@ -79,6 +82,16 @@ struct Fixture {
         // failure.
         BOOST_TEST((fault == "short" ? failures == 0 : failures > calls / 2), failures << " of " << calls);
     }
+
+    void check_that_saves_are_repeated(std::string const& fault) {
+        auto const calls = count_calls();
+        for (long at = 1; at <= calls; ++at) {
+            auto const output = run(fault, at, Writes::repeated);
+            auto const what = fault + " at call " + std::to_string(at);
+            BOOST_TEST(output.exit_code == 0, what << ": " << output.err);
+            check_after(output, what, at + 1);
+        }
+    }
 };
 
 }  // namespace checkpoint_faults_test
@@ -90,6 +103,9 @@ BOOST_AUTO_TEST_CASE(a_kill_at_any_call_leaves_no_incomplete_checkpoint_with_a_m
 }
 BOOST_AUTO_TEST_CASE(a_failing_call_is_an_error_or_has_no_effect) { check_at_every_call("EIO"); }
 BOOST_AUTO_TEST_CASE(a_full_disk_at_any_call_is_an_error) { check_at_every_call("ENOSPC"); }
+BOOST_AUTO_TEST_CASE(a_save_is_repeated_after_a_failure_at_any_call) {
+    for (auto const* fault : {"ENOSPC", "EDQUOT", "EIO"}) check_that_saves_are_repeated(fault);
+}
 BOOST_AUTO_TEST_CASE(a_short_write_is_continued) { check_at_every_call("short"); }
 
 BOOST_AUTO_TEST_SUITE_END()

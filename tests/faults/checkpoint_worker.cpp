@@ -1,5 +1,5 @@
-// checkpoint_worker STORE SEED: saves one checkpoint with two ranks and prints its UUID. Exit code 0: it is
-// committed.
+// checkpoint_worker STORE SEED [repeat]: saves one checkpoint with two ranks and prints its UUID. With
+// `repeat`, writes that fail are repeated. Exit code 0: it is committed.
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/protocol/json.hpp>
@@ -11,8 +11,9 @@
 
 int main(int argc, char** argv) {
     using namespace det::checkpoint;
-    if (argc != 3) return 2;
+    if (argc < 3) return 2;
     SharedFsStore store(argv[1]);
+    if (argc > 3) store.set_write_retry({std::chrono::minutes(1), std::chrono::milliseconds(1)});
     std::atomic<bool> failed = false;
     as_ranks(2, [&](ThreadPeers& peers) {
         auto options = options_for_cores(2);

@@ -98,7 +98,7 @@ public:
             if (is_short != nullptr) *is_short = true;
             return false;
         }
-        errno = fault_ == "ENOSPC" ? ENOSPC : EIO;
+        errno = fault_ == "ENOSPC" ? ENOSPC : fault_ == "EDQUOT" ? EDQUOT : EIO;
         return true;
     }
     ~Injector() {

@@ -49,7 +49,9 @@ Result<BlockFile> BlockFile::create(fs::path path, std::uint64_t size_bytes) {
     if (!file) return os_error(fmt::format("create '{}'", path.string()), errno);
     if (size_bytes != 0 && ::fallocate(file.get(), 0, 0, static_cast<off_t>(size_bytes)) != 0 &&
         !cannot_reserve(errno)) {
-        return os_error(fmt::format("reserve {} bytes for '{}'", size_bytes, path.string()), errno);
+        auto error = os_error(fmt::format("reserve {} bytes for '{}'", size_bytes, path.string()), errno);
+        ::unlink(path.c_str());  // frees what was reserved
+        return error;
     }
     return BlockFile(std::move(file), std::move(path));
 }

@@ -14,6 +14,7 @@ namespace det::checkpoint {
 class BlockFile {
 public:
     /// Creates a file and reserves its space if the file system can, so that a full disk is known early.
+    /// Leaves no file if it fails.
     static Result<BlockFile> create(std::filesystem::path path, std::uint64_t size_bytes);
     /// With page_cache_or_disk, reads through the page cache if the first page of the file is in it.
     static Result<BlockFile> open(std::filesystem::path path, ReadFrom from = ReadFrom::disk);

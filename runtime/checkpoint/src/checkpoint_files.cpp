@@ -131,14 +131,19 @@ Error clean_up_after(Error error, Store& store, std::string const& uuid) {
 }
 
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
-                                        MayCommit const& may_commit) {
-    auto const published = [&]() -> Status {
+                                        MayCommit const& may_commit, WriteRetry const& retry) {
+    SystemClock clock;
+    auto const put_metadata = [&]() -> Result<CheckpointFile> {
         DET_TRY_ASSIGN(auto const directory, store.create_directory(manifest.uuid));
         DET_TRY_ASSIGN(auto metadata, write_metadata(directory, *manifest.metadata));
         DET_TRY(store.put_files(manifest.uuid, {&metadata, 1}));
+        return metadata;
+    };
+    auto const published = [&]() -> Status {
+        DET_TRY_ASSIGN(auto metadata, repeat_write(clock, retry, put_metadata));
         manifest.files.push_back(std::move(metadata));
         std::ranges::sort(manifest.files, {}, &CheckpointFile::path);
-        return store.publish(manifest, may_commit);
+        return repeat_write(clock, retry, [&] { return store.publish(manifest, may_commit); });
     }();
     if (published) return manifest;
     return clean_up_after(published.error(), store, manifest.uuid);

@@ -61,9 +61,10 @@ Status check_name(std::string const& path);
 Status check_metadata(Json const& metadata);
 
 /// Called by the chief when all ranks have put their files into the store: writes metadata.json, adds it to
-/// the manifest and publishes the manifest. After an error the files of the checkpoint are removed.
+/// the manifest and publishes the manifest. Repeats what the file system can't take now. After an error the
+/// files of the checkpoint are removed.
 Result<CheckpointManifest> commit_files(Store& store, CheckpointManifest manifest,
-                                        MayCommit const& may_commit);
+                                        MayCommit const& may_commit, WriteRetry const& retry);
 
 /// Removes the files of a checkpoint that failed, so that failed saves do not fill the disk.
 /// \return the error, with a note if the files could not be removed

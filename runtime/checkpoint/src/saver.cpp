@@ -3,6 +3,7 @@
 #include <det/protocol/steps_completed.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <fmt/format.h>
 #include <future>
@@ -88,6 +89,7 @@ public:
           memory_(options_.in_flight_max),
           pool_(thread_name, options_.writer_threads) {}
     ~Engine() {
+        is_ending_ = true;
         for (auto& save : in_flight_) {
             if (save.write) save.write->give_up();
         }
@@ -211,6 +213,7 @@ private:
                 return store_.put_files(uuid, {&file, 1});
             },
             shard.file, memory.memory().data(), shard.size_bytes, options_.block_size_bytes);
+        save.write->set_retry(store_.write_retry());
         if (before.write) {
             save.write->share_if_equal(
                 {before.write, before.uuid, [this, from = before.uuid, uuid = save.uuid, file = shard.file] {
@@ -251,7 +254,9 @@ private:
         auto manifest = save.make_manifest(peers_.size(), *std::move(files));
         pool_.submit([this, manifest = std::move(manifest),
                       promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
-            promise->set_value(commit_files(store_, std::move(manifest), options_.may_commit));
+            auto retry = store_.write_retry();
+            retry.is_given_up = [this] { return is_ending_.load(); };
+            promise->set_value(commit_files(store_, std::move(manifest), options_.may_commit, retry));
         });
         return Ok{};
     }
@@ -310,6 +315,7 @@ private:
     std::deque<SaveInFlight> in_flight_;  // oldest first
     std::vector<SaveOutcome> ended_;      // not returned yet; kept if a call fails
     bool has_warned_ = false;
+    std::atomic<bool> is_ending_ = false;  // the destructor waits for no further attempt to write
     // Numbers of saves since the beginning:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;

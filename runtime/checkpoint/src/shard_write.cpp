@@ -33,6 +33,10 @@ void ShardWrite::on_available(std::uint64_t size_bytes) {
 }
 
 void ShardWrite::on_missing(Error error) {
+    {
+        std::lock_guard const lock(mutex_);
+        is_last_attempt_ = true;
+    }
     fail(std::move(error));
     changed_.notify_all();
 }
@@ -47,6 +51,7 @@ void ShardWrite::give_up() {
     {
         std::lock_guard const lock(mutex_);
         failed_ = true;
+        is_last_attempt_ = true;
     }
     changed_.notify_all();
 }
@@ -78,17 +83,50 @@ Result<bool> ShardWrite::share_with_previous() {
 }
 
 void ShardWrite::open(ThreadPool& pool) {
-    auto const shared = share_with_previous();
+    bool const is_shared = share_with_previous().value_or(false);  // after an error the file is written
     forget_previous();
-    if (!shared) fail(shared.error());
-    if (!shared || *shared || failed_) return end();
+    if (is_shared) return end();
+    begin_attempt(pool);
+}
+
+void ShardWrite::begin_attempt(ThreadPool& pool) {
+    if (failed_) return end_attempt(pool);
     if (auto created = create(); !created) {
         fail(std::move(created).error());
-        return end();
+        return end_attempt(pool);
     }
+    next_block_ = 0;
     running_threads_ = std::max(1, std::min<int>(pool.count(), static_cast<int>(file_.block_crc32c.size())));
     for (int thread = running_threads_; thread > 0; --thread)
-        pool.submit([self = shared_from_this()] { self->write_blocks(); });
+        pool.submit([self = shared_from_this(), &pool] { self->write_blocks(pool); });
+}
+
+void ShardWrite::end_attempt(ThreadPool& pool) {
+    if (!failed_ || !wait_for_next_attempt()) return end();
+    pool.submit([self = shared_from_this(), &pool] { self->begin_attempt(pool); });
+}
+
+/// \return false if the write is not repeated
+bool ShardWrite::wait_for_next_attempt() {
+    bool const is_open = output_.has_value();
+    output_.reset();
+    std::unique_lock lock(mutex_);
+    if (is_last_attempt_ || !error_ || !may_succeed_later(*error_)) return false;
+    auto const now = std::chrono::steady_clock::now();
+    bool const is_first = !give_up_at_;
+    if (is_first) give_up_at_ = now + retry_.timeout;
+    if (now >= *give_up_at_) return false;
+    auto const until = std::min(now + retry_.pause, *give_up_at_);
+    auto const error = *error_;
+    lock.unlock();
+    if (is_open) ::unlink((directory_ / (file_.path + ".tmp")).c_str());
+    if (is_first && retry_.on_first) retry_.on_first(error);
+    lock.lock();
+    changed_.wait_until(lock, until, [this] { return is_last_attempt_; });
+    if (is_last_attempt_) return false;
+    error_.reset();
+    failed_ = false;
+    return true;
 }
 
 Status ShardWrite::create() {
@@ -98,13 +136,17 @@ Status ShardWrite::create() {
     return Ok{};
 }
 
-void ShardWrite::write_blocks() {
+void ShardWrite::write_blocks(ThreadPool& pool) {
     while (!failed_) {
         auto const block = next_block_++;
         if (block >= file_.block_crc32c.size()) break;
         if (auto written = write_block(block); !written) fail(std::move(written).error());
     }
-    if (--running_threads_ == 0) close();
+    if (--running_threads_ > 0) return;
+    if (!failed_) {
+        if (auto moved = move_to_final_name(); !moved) fail(std::move(moved).error());
+    }
+    end_attempt(pool);
 }
 
 Status ShardWrite::write_block(std::size_t block) {
@@ -113,13 +155,6 @@ Status ShardWrite::write_block(std::size_t block) {
     if (!wait_until_available(offset + size)) return Ok{};
     file_.block_crc32c[block] = crc32c(std::span(bytes_ + offset, size));
     return output_->write(bytes_ + offset, size, offset);
-}
-
-void ShardWrite::close() {
-    if (!failed_) {
-        if (auto moved = move_to_final_name(); !moved) fail(std::move(moved).error());
-    }
-    end();
 }
 
 Status ShardWrite::move_to_final_name() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/repeat_write.hpp>
 #include <det/foundation/result.hpp>
 #include <det/foundation/thread_pool.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
@@ -35,6 +36,9 @@ public:
         std::string uuid;
         std::function<Result<bool>()> share;  // calls Store::share_file
     };
+    /// If the file system can't take the file, the whole file is written again: after a failed sync the bytes
+    /// of earlier writes may be lost, and a partial file would take space from others. Called before start().
+    void set_retry(WriteRetry retry) { retry_ = std::move(retry); }
     /// Compares the bytes with those of the previous write: if they are equal and that write has succeeded,
     /// the file is shared and not written. Called before start(). The bytes of the previous write must stay
     /// valid until wait_until_compared() returns.
@@ -61,6 +65,9 @@ public:
 
 private:
     void open(ThreadPool& pool);
+    void begin_attempt(ThreadPool& pool);
+    void end_attempt(ThreadPool& pool);
+    bool wait_for_next_attempt();
     /// Blocks until the first size_bytes are available.
     /// \return false if the write has failed
     bool wait_until_available(std::uint64_t size_bytes);
@@ -70,9 +77,8 @@ private:
     bool is_equal_to_previous() const;
     void forget_previous();
     Status create();
-    void write_blocks();
+    void write_blocks(ThreadPool& pool);
     Status write_block(std::size_t block);
-    void close();
     Status move_to_final_name();
     void fail(Error error);
     void end();
@@ -85,13 +91,16 @@ private:
     std::optional<BlockFile> output_;
     std::atomic<std::size_t> next_block_ = 0;
     std::atomic<int> running_threads_ = 0;
-    std::atomic<bool> failed_ = false;
+    std::atomic<bool> failed_ = false;  // this attempt
+    WriteRetry retry_;
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::uint64_t available_bytes_ = 0;
     std::optional<PreviousWrite> previous_;  // empty after the comparison
     std::optional<Error> error_;
+    std::optional<std::chrono::steady_clock::time_point> give_up_at_;  // since the first failed attempt
+    bool is_last_attempt_ = false;                                     // given up, or its bytes are missing
     bool is_done_ = false;
 };
 

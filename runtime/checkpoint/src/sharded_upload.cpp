@@ -92,14 +92,16 @@ Result<std::string> digest_of(fs::path const& path) {
     return sum.finish();
 }
 
-/// Copies files and directories into another directory.
-Status copy_sources(fs::path const& from, std::vector<std::string> const& paths, fs::path const& to) {
-    for (auto const& path : paths) {
-        auto const target = to / path;  // of "a/b/" the parent is "a/b"
-        DET_TRY(make_directories(target.parent_path()));
-        if (!path.ends_with('/')) DET_TRY(copy_whole(from / path, target));
-    }
-    return Ok{};
+/// Copies a file or a directory without its contents into another directory. Replaces what an earlier attempt
+/// has left.
+Status copy_source(fs::path const& from, std::string const& path, fs::path const& to) {
+    auto const target = to / path;  // of "a/b/" the parent is "a/b"
+    DET_TRY(make_directories(target.parent_path()));
+    if (path.ends_with('/')) return Ok{};
+    ::unlink(target.c_str());
+    auto copied = copy_whole(from / path, target);
+    if (!copied) ::unlink(target.c_str());
+    return copied;
 }
 
 }  // namespace
@@ -127,7 +129,9 @@ public:
     }
 
     Result<Json> list() {
-        DET_TRY_ASSIGN(target_, store_.create_directory(uuid_));
+        SystemClock clock;
+        DET_TRY_ASSIGN(target_, repeat_write(clock, store_.write_retry(),
+                                             [this] { return store_.create_directory(uuid_); }));
         Json message{{"uploads", Uploads()},
                      {"metadata", upload_.metadata},
                      {"brings", upload_.directory.has_value()},
@@ -160,13 +164,13 @@ public:
 
     /// Copies, syncs and puts the files that this rank uploads.
     Result<std::vector<CheckpointFile>> write(std::vector<std::string> const& paths) const {
-        if (!is_in_place_ && upload_.directory) DET_TRY(copy_sources(*upload_.directory, paths, target_));
+        for (auto const& path : paths) DET_TRY(copy_in(path));
         std::vector<CheckpointFile> files;
         std::set<fs::path> directories;
         for (auto const& path : paths) {
             directories.insert((target_ / path).parent_path());
             if (path.ends_with('/')) continue;
-            DET_TRY_ASSIGN(auto file, sync_and_sum(target_, path));
+            DET_TRY_ASSIGN(auto file, sync(path));
             files.push_back(std::move(file));
         }
         for (auto const& directory : directories) {
@@ -186,6 +190,25 @@ public:
     }
 
 private:
+    /// Copies a file into the checkpoint's directory, unless the program has written it there.
+    Status copy_in(std::string const& path) const {
+        if (is_in_place_ || !upload_.directory) return Ok{};
+        SystemClock clock;
+        return repeat_write(clock, store_.write_retry(),
+                            [&] { return copy_source(*upload_.directory, path, target_); });
+    }
+    /// Syncs a file. If that fails, its bytes may be lost, and it is copied again; a file that the program
+    /// has written into the checkpoint's directory can't be.
+    Result<CheckpointFile> sync(std::string const& path) const {
+        auto synced = sync_and_sum(target_, path);
+        if (synced || is_in_place_ || !may_succeed_later(synced.error())) return synced;
+        SystemClock clock;
+        return repeat_write(clock, store_.write_retry(), [&]() -> Result<CheckpointFile> {
+            DET_TRY(copy_source(*upload_.directory, path, target_));
+            return sync_and_sum(target_, path);
+        });
+    }
+
     Peers& peers_;
     Store& store_;
     Upload const& upload_;
@@ -254,7 +277,7 @@ Uploaded upload_part(Peers& peers, Store& store, RankUpload& own, Store::Descrip
         CheckpointManifest whole{description.uuid,     description.run,        description.steps_completed,
                                  description.time,     description.world_size, std::move(files),
                                  directories_in(plan), std::move(metadata)};
-        DET_TRY_ASSIGN(manifest, commit_files(store, std::move(whole), may_commit));
+        DET_TRY_ASSIGN(manifest, commit_files(store, std::move(whole), may_commit, store.write_retry()));
         return Ok{};
     }();
     DET_TRY(agree_on_status(peers, committed));

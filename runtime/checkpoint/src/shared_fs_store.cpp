@@ -17,6 +17,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t manifest_limit_bytes = std::size_t{256} << 20;
 
+bool is_file_with(fs::path const& path, std::string const& text) {
+    auto const found = read_file(path, text.size());
+    return found && *found == text;
+}
+
 Error absent(std::string const& uuid, fs::path const& root) {
     return {codes::no_such_checkpoint, fmt::format("there is no checkpoint {} in '{}'", uuid, root.string())};
 }
@@ -41,7 +46,9 @@ Result<bool> SharedFsStore::share_file(std::string const& from, std::string cons
 Status SharedFsStore::write_manifest(CheckpointManifest const& manifest, std::string const& text,
                                      MayCommit const& may_commit) {
     auto const directory = path_of(manifest.uuid);
-    if (path_exists(directory / manifest_name)) return manifest_name_taken();
+    // A first attempt may have written the manifest and failed to sync it.
+    if (path_exists(directory / manifest_name) && !is_file_with(directory / manifest_name, text))
+        return manifest_name_taken();
     DET_TRY(keep_from_others(directory));
     DET_TRY(sync_directory(directory));
     DET_TRY(may_commit());

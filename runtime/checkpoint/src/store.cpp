@@ -107,8 +107,13 @@ std::optional<uid_t> Store::trusted_owner(std::string const& uuid) const {
 }
 
 Result<CheckpointManifest> Store::commit(Description const& description, MayCommit const& may_commit) {
-    DET_TRY_ASSIGN(auto const directory, create_directory(description.uuid));
-    DET_TRY(write_metadata(directory, *description.metadata));
+    SystemClock clock;
+    auto const begin = [&]() -> Result<fs::path> {
+        DET_TRY_ASSIGN(auto made, create_directory(description.uuid));
+        DET_TRY(write_metadata(made, *description.metadata));
+        return made;
+    };
+    DET_TRY_ASSIGN(auto const directory, repeat_write(clock, write_retry_, begin));
     CheckpointManifest manifest{description.uuid,
                                 description.run,
                                 description.steps_completed,
@@ -119,7 +124,7 @@ Result<CheckpointManifest> Store::commit(Description const& description, MayComm
                                 description.metadata};
     DET_TRY(collect(directory, "", manifest));
     DET_TRY(put_files(description.uuid, manifest.files));
-    DET_TRY(publish(manifest, may_commit));
+    DET_TRY(repeat_write(clock, write_retry_, [&] { return publish(manifest, may_commit); }));
     return manifest;
 }
 

@@ -20,7 +20,8 @@ Result<Checkpoint::Draft> Checkpoint::begin(std::uint64_t steps_completed, nlohm
     metadata["steps_completed"] = steps_completed;
     auto const uuid = make_uuid();
     DET_TRY(announce(uuid, steps_completed));
-    DET_TRY_ASSIGN(auto directory, data_.store->create_directory(uuid));
+    DET_TRY_ASSIGN(auto directory, repeat_write(data_.clock, data_.store->write_retry(),
+                                                [&] { return data_.store->create_directory(uuid); }));
     return Draft{uuid, std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};
 }
 
@@ -101,7 +102,8 @@ Result<std::string> Checkpoint::upload(std::uint64_t steps_completed, checkpoint
 Result<Checkpoint::Draft> Checkpoint::begin_sharded(std::uint64_t steps_completed, nlohmann::json metadata) {
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     DET_TRY_ASSIGN(auto const uuid, begin_upload(steps_completed));
-    auto directory = data_.store->create_directory(uuid);
+    auto directory = repeat_write(data_.clock, data_.store->write_retry(),
+                                  [&] { return data_.store->create_directory(uuid); });
     CollectivePeers peers(data_.distributed);
     DET_TRY(checkpoint::agree_on_status(peers, directory ? Status(Ok{}) : Status(directory.error())));
     return Draft{uuid, *std::move(directory), steps_completed, std::move(metadata), data_.clock.steady_now()};

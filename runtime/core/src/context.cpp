@@ -69,7 +69,7 @@ Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& optio
     OpenedRun run;
     DET_TRY_ASSIGN(run.storage_timeout, find_storage_timeout(options.environment));
     if (info && info->trial && is_chief) {
-        DET_TRY_ASSIGN(auto writer, repeat_on_storage_error(clock_of(options), run.storage_timeout, [&] {
+        DET_TRY_ASSIGN(auto writer, repeat_write(clock_of(options), {run.storage_timeout}, [&] {
                            return journal::JournalWriter::open(RunLayout(info->run_path).chief_journal());
                        }));
         run.journal.emplace(std::move(writer));
@@ -122,10 +122,23 @@ std::optional<telemetry::EventFile> make_event_file(ContextData const& data) {
     return std::nullopt;
 }
 
+/// A save that meets a full disk goes on in the background when the disk has room again.
+void repeat_writes_of_checkpoints(ContextData& data) {
+    WriteRetry retry{data.storage_timeout};
+    retry.on_first = [warn = data.warn, timeout = data.storage_timeout](Error const& error) {
+        if (warn)
+            warn(fmt::format("the checkpoint can't be written now, and is tried again for {} s: {}",
+                             std::chrono::duration_cast<std::chrono::seconds>(timeout).count(),
+                             error.message));
+    };
+    data.store->set_write_retry(std::move(retry));
+}
+
 void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     data.info = std::move(run.info);
     data.store = std::move(run.store);
     data.storage_timeout = run.storage_timeout;
+    repeat_writes_of_checkpoints(data);
     if (run.journal) {
         telemetry::ReporterOptions reporting;
         reporting.warn = data.warn;

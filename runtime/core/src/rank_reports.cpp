@@ -1,8 +1,8 @@
 #include "rank_reports.hpp"
 
-#include <unistd.h>
+#include <det/foundation/repeat_write.hpp>
 
-#include "storage_timeout.hpp"
+#include <unistd.h>
 
 namespace det::core {
 
@@ -22,8 +22,8 @@ Result<telemetry::Reporter*> RankReports::require() {
     std::scoped_lock const lock(mutex_);
     if (error_) return *error_;
     if (!reporter_) {
-        auto journal = repeat_on_storage_error(clock_, retry_timeout_,
-                                               [this] { return journal::JournalWriter::open(path_); });
+        auto journal =
+            repeat_write(clock_, {retry_timeout_}, [this] { return journal::JournalWriter::open(path_); });
         if (!journal) {
             error_ = std::move(journal).error();
             return *error_;

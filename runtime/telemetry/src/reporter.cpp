@@ -1,3 +1,4 @@
+#include <det/foundation/repeat_write.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/journal/frame.hpp>
 #include <det/protocol/json.hpp>
@@ -110,16 +111,10 @@ Status Reporter::report(EncodedRecord const& record) {
 /// has passed. Another thread may write between two calls.
 template <class Write>
 Status Reporter::write_repeatedly(std::chrono::milliseconds retry_timeout, Write const& write) {
-    auto const give_up_at = clock_.steady_now() + retry_timeout;
-    for (;;) {
-        auto const written = [&]() -> Status {
-            std::scoped_lock const lock(file_mutex_);
-            return write();
-        }();
-        bool const may_succeed_later = !written && written.error().code == codes::file_system;
-        if (!may_succeed_later || clock_.steady_now() >= give_up_at) return written;
-        clock_.sleep_for(between_retries);
-    }
+    return repeat_write(clock_, {retry_timeout, between_retries}, [&]() -> Status {
+        std::scoped_lock const lock(file_mutex_);
+        return write();
+    });
 }
 
 Status Reporter::append(Record const& record, Durability durability) {

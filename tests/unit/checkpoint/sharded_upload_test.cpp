@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
+#include "file_size_limit.hpp"
 #include "temporary_directory.hpp"
 #include "thread_peers.hpp"
 #include "upload_plan.hpp"
@@ -153,6 +154,22 @@ BOOST_AUTO_TEST_CASE(an_error_of_one_rank_is_the_error_of_all_ranks_and_leaves_n
     });
     BOOST_TEST(failed == 2);
     BOOST_TEST(must(store.list()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_file_is_copied_again_when_the_storage_has_space) {
+    WriteRetry retry{std::chrono::minutes(1), std::chrono::milliseconds(10)};
+    std::optional<FileSizeLimit> full;
+    retry.on_first = [&](Error const&) { full.reset(); };
+    store.set_write_retry(retry);
+    as_ranks(1, [&](ThreadPeers& peers) {
+        Upload own;
+        own.directory = source(0);
+        must(write_file(*own.directory / "weights", std::string(100'000, 'w')));
+        full.emplace(50'000);
+        must(upload(peers, own));
+    });
+    BOOST_TEST(!full.has_value());
+    BOOST_TEST(must(store.fetch_and_verify(uuid)).manifest.files.size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

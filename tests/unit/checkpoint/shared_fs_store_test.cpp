@@ -102,6 +102,14 @@ BOOST_AUTO_TEST_CASE(a_manifest_that_points_outside_is_refused) {
     BOOST_TEST((must_fail(store.load_manifest("../escape")).code == codes::no_such_checkpoint));
 }
 
+BOOST_AUTO_TEST_CASE(the_same_manifest_may_be_published_again_and_no_other) {
+    must(store.create_directory(uuid));
+    auto manifest = must(store.commit(description(), yes));
+    must(store.publish(manifest, yes));  // as after a failed sync of its directory
+    manifest.steps_completed += 1;
+    BOOST_TEST((must_fail(store.publish(manifest, yes)).code == codes::bad_value));
+}
+
 BOOST_AUTO_TEST_CASE(a_link_in_a_checkpoint_is_refused) {
     auto const path = must(store.create_directory(uuid));
     std::filesystem::create_symlink("/etc/passwd", path / "link");

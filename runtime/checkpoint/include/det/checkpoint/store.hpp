@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/repeat_write.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/checkpoint_manifest.hpp>
 
@@ -43,7 +44,8 @@ bool is_unusable(Error const& error);
 /// codes::checkpoint_not_yours.
 ///
 /// No call is collective. All calls block until the storage has answered. Thread safety: calls for different
-/// files or checkpoints may run at once, except set_recorded_sums(), expect_sum() and trust_owner().
+/// files or checkpoints may run at once, except set_recorded_sums(), expect_sum(), set_write_retry() and
+/// trust_owner().
 /// Errors of all calls:
 /// codes::no_such_checkpoint, codes::checkpoint_damaged, codes::checkpoint_replaced,
 /// codes::checkpoint_not_yours, codes::newer_format, the codes of os_error() for files, and codes::transport
@@ -150,6 +152,10 @@ public:
     void expect_sum(std::string const& uuid, std::string manifest_sha256) {
         expected_[uuid] = std::move(manifest_sha256);
     }
+    /// From now on a save whose files can't be written because of the file system is repeated: the calls that
+    /// commit, Saver and upload_sharded(). Files that the program has written itself are not written again.
+    void set_write_retry(WriteRetry retry) { write_retry_ = std::move(retry); }
+    WriteRetry const& write_retry() const { return write_retry_; }
     /// From now on this checkpoint may belong to the other user, too.
     void trust_owner(std::string const& uuid, uid_t owner) { trusted_owners_[uuid] = owner; }
 
@@ -166,6 +172,7 @@ private:
     /// Removes a file. Succeeds if the file does not exist.
     virtual Status remove_file(std::string const& uuid, std::string const& path) = 0;
 
+    WriteRetry write_retry_;
     RecordedSums recorded_;
     std::map<std::string, std::string> expected_;  // sums of manifests, by checkpoint
     std::map<std::string, uid_t> trusted_owners_;  // by checkpoint

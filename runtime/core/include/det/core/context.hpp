@@ -32,8 +32,8 @@ struct ContextOptions {
     Clock* clock = nullptr;
     /// Called with a warning if this rank has waited a minute for other ranks or its device (once per wait),
     /// or if copies of device tensors use a slow path; on the chief also if reports are dropped, or if
-    /// reports or metrics for TensorBoard can't be written. A warning about reports may come from the thread
-    /// that writes the journal. Empty: warnings go to stderr.
+    /// reports or metrics for TensorBoard can't be written. The first failure of a save that is repeated is a
+    /// warning too. Warnings about reports and saves may come from threads of this library. Empty: warnings go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
