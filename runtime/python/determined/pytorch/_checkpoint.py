@@ -53,7 +53,9 @@ class Checkpoints:
         with self._context._core.checkpoint.store_path(metadata, shard=is_shared) as (path, storage_id):
             if self._is_chief():
                 self._write_shared_files(path, progress)
-            torch.save(self._state_of_rank(progress), path / _rank_file(self._context.distributed.rank))
+            state_of_rank = self._state_of_rank(progress)
+            rank_file = path / _rank_file(self._context.distributed.rank)
+            files.save(state_of_rank, rank_file)
         self._callbacks.call("on_checkpoint_upload_end", storage_id)
         return str(storage_id)
 
@@ -61,9 +63,11 @@ class Checkpoints:
         context = self._context
         state = self._state()
         self._callbacks.call("on_checkpoint_save_start", state)
-        torch.save(state, path / files.STATE_FILE)
-        files.write_progress(path, progress)
-        files.write_load_data(path, type(self._trial), context._hparams, context._exp_conf)
+        files.save(state, path / files.STATE_FILE)
+        files.repeat_write(lambda: files.write_progress(path, progress))
+        files.repeat_write(
+            lambda: files.write_load_data(path, type(self._trial), context._hparams, context._exp_conf)
+        )
         if self._code is None:
             self._code = files.list_code(self._code_directory) if context._core.info else []
         files.copy_code(self._code_directory, self._code, path)

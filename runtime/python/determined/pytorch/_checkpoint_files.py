@@ -1,13 +1,15 @@
 """The files of a checkpoint of a trial."""
 
 import dataclasses
+import errno
 import json
 import logging
 import os
 import pathlib
 import pickle
 import shutil
-from typing import Any, Dict, Iterator, List, Optional
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 
@@ -23,6 +25,8 @@ CODE_DIRECTORY = "code"
 _CODE_SUFFIXES = (".py", ".yaml", ".yml", ".json", ".toml")
 _CODE_FILE_BYTES_MAX = 1 << 20
 _FILES_MAX = 10_000
+_SECONDS_BETWEEN_ATTEMPTS = 0.5
+_ERRORS_THAT_MAY_PASS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 @dataclasses.dataclass
@@ -80,6 +84,59 @@ def load_progress(directory: pathlib.Path) -> Progress:
             values["batches_trained"] = saved["steps_completed"]
         return Progress(**values)
     return Progress()
+
+
+def repeat_write(write: Callable[[], Any]) -> Any:
+    """Calls `write` until it succeeds, while the file system can't take its bytes: for DET_STORAGE_TIMEOUT_S seconds
+    (300) at most. `write` replaces what an earlier call has written. Returns what it returns."""
+    give_up_at = time.monotonic() + int(os.environ.get("DET_STORAGE_TIMEOUT_S") or 300)
+    is_first = True
+    while True:
+        try:
+            return write()
+        except OSError as problem:
+            if problem.errno not in _ERRORS_THAT_MAY_PASS or time.monotonic() >= give_up_at:
+                raise
+            if is_first:
+                logger.warning("the checkpoint can't be written now, and is tried again: %s", problem)
+            is_first = False
+        time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
+
+
+def save(state: Any, path: pathlib.Path) -> None:
+    """Calls torch.save(). Repeats writes that the file system can't take now."""
+    file = _RepeatingFile(path)
+    try:
+        torch.save(state, file)
+    finally:
+        file.close()
+
+
+class _RepeatingFile:
+    """A file for torch.save(), whose C++ part may abort the process after a write that fails. So an error that
+    remains is raised by close(), and bytes after it are discarded."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._file: int = repeat_write(lambda: os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666))
+        self._problem: Optional[OSError] = None
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data).cast("B")
+        size = len(left)
+        try:
+            while left and self._problem is None:
+                left = left[repeat_write(lambda: os.write(self._file, left)) :]
+        except OSError as problem:
+            self._problem = problem
+        return size
+
+    def flush(self) -> None:
+        """torch.save() calls it. Nothing is buffered here."""
+
+    def close(self) -> None:
+        os.close(self._file)
+        if self._problem is not None:
+            raise self._problem
 
 
 def write_progress(directory: pathlib.Path, progress: Progress) -> None:
