@@ -64,6 +64,15 @@ det_status det_state_add(det_state* state, det_tensor const* tensor) {
     });
 }
 
+det_status det_state_add_directory(det_state* state, char const* directory) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(state, "state", directory, "directory"));
+        if (!state->directory.empty()) return Error{codes::misuse, "the state has a directory already"};
+        state->directory = directory;
+        return Ok{};
+    });
+}
+
 void det_state_destroy(det_state* state) { delete state; }
 
 det_status det_checkpoint_prepare(det_context* context, det_state const* state) {
@@ -78,8 +87,9 @@ det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, c
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state"));
         if (saved != nullptr) DET_TRY(capi::check_size(saved->struct_size, "det_save_started"));
-        DET_TRY_ASSIGN(auto begun, context->core->checkpoint().save(
-                                       steps_completed, capi::metadata_of(metadata), state->tensors));
+        DET_TRY_ASSIGN(auto begun,
+                       context->core->checkpoint().save(steps_completed, capi::metadata_of(metadata),
+                                                        state->tensors, state->directory));
         for (auto& outcome : begun.ended) context->ended.push_back(std::move(outcome));
         if (saved == nullptr) return Ok{};
         det_save_started told{};
@@ -112,8 +122,9 @@ det_status det_checkpoint_save_before_preemption(det_context* context, uint64_t 
                                                  det_outcomes** outcomes) {
     return guarded([&]() -> Status {
         DET_TRY(require(context, "context", state, "state"));
-        DET_TRY_ASSIGN(auto ended, context->core->checkpoint().save_before_preemption(
-                                       steps_completed, capi::metadata_of(metadata), state->tensors));
+        DET_TRY_ASSIGN(auto ended,
+                       context->core->checkpoint().save_before_preemption(
+                           steps_completed, capi::metadata_of(metadata), state->tensors, state->directory));
         return tell(*context, std::move(ended), outcomes);
     });
 }
@@ -133,6 +144,30 @@ det_status det_checkpoint_load(det_context* context, det_state const* state, det
             told.passed_over = found->passed_over.size();
         }
         capi::write(loaded, told);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_load_from(det_context* context, char const* uuid, det_state const* state,
+                                    det_loaded* loaded) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuid, "uuid", state, "state", loaded, "loaded"));
+        DET_TRY(capi::check_size(loaded->struct_size, "det_loaded"));
+        DET_TRY_ASSIGN(auto const found, context->core->checkpoint().load_from(uuid, state->tensors));
+        det_loaded told{};
+        capi::write_uuid(told.uuid, found.manifest.uuid);
+        told.steps_completed = found.manifest.steps_completed;
+        told.is_own = found.is_own ? 1 : 0;
+        capi::write(loaded, told);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_list(det_context* context, det_strings** uuids) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", uuids, "uuids"));
+        DET_TRY_ASSIGN(auto listed, context->core->checkpoint().loadable());
+        *uuids = new det_strings{std::move(listed)};
         return Ok{};
     });
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/core/context.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct det_checkpoint_draft {
 
 struct det_state {
     det::checkpoint::State tensors;
+    std::filesystem::path directory;  // its files become files of the checkpoint; empty: none
 };
 
 struct det_outcomes {

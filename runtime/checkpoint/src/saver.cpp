@@ -14,6 +14,7 @@
 #include "parallel.hpp"
 #include "shard_write.hpp"
 #include "snapshot.hpp"
+#include "source_files.hpp"
 #include "write_plan.hpp"
 
 namespace det::checkpoint {
@@ -252,13 +253,21 @@ private:
             return Ok{};
         }
         auto manifest = save.make_manifest(peers_.size(), *std::move(files));
-        pool_.submit([this, manifest = std::move(manifest),
+        pool_.submit([this, manifest = std::move(manifest), directory = save.description.directory,
                       promise = std::make_shared<decltype(promise)>(std::move(promise))]() mutable {
-            auto retry = store_.write_retry();
-            retry.is_given_up = [this] { return is_ending_.load(); };
-            promise->set_value(commit_files(store_, std::move(manifest), options_.may_commit, retry));
+            promise->set_value(commit(std::move(manifest), directory));
         });
         return Ok{};
+    }
+
+    Result<CheckpointManifest> commit(CheckpointManifest manifest, std::filesystem::path const& directory) {
+        if (!directory.empty()) {
+            auto const added = add_directory(store_, directory, manifest);
+            if (!added) return clean_up_after(added.error(), store_, manifest.uuid);
+        }
+        auto retry = store_.write_retry();
+        retry.is_given_up = [this] { return is_ending_.load(); };
+        return commit_files(store_, std::move(manifest), options_.may_commit, retry);
     }
 
     /// Ends the oldest save after its commit has succeeded or failed: the chief shares the result.

@@ -1,69 +1,22 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/sharded_upload.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/sha256.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <set>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "checkpoint_files.hpp"
+#include "source_files.hpp"
 #include "upload_plan.hpp"
 
 namespace det::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t copy_size_bytes = std::size_t{1} << 20;
-
-/// Passes the contents of a file to `take`, piece by piece.
-Status read_through(fs::path const& path, std::function<Status(std::string_view)> const& take) {
-    UniqueFd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return os_error(fmt::format("read '{}'", path.string()), errno);
-    std::string piece(copy_size_bytes, '\0');
-    for (;;) {
-        auto const count = ::read(file.get(), piece.data(), piece.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
-        if (count == 0) return Ok{};
-        DET_TRY(take(std::string_view(piece).substr(0, static_cast<std::size_t>(count))));
-    }
-}
-
-Status copy_whole(fs::path const& from, fs::path const& to) {
-    UniqueFd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) return os_error(fmt::format("create '{}'", to.string()), errno);
-    DET_TRY(read_through(from,
-                         [&](std::string_view piece) { return write_all(file.get(), piece, to.string()); }));
-    if (::close(file.release()) != 0) return os_error(fmt::format("write '{}'", to.string()), errno);
-    return Ok{};
-}
-
-/// Lists the selected files and directories below `prefix`. The paths of directories end with "/".
-Status list_below(fs::path const& root, std::string const& prefix, Selector const& selector,
-                  Uploads& uploads) {
-    DET_TRY_ASSIGN(auto const names, list_directory(root / prefix));
-    for (auto const& name : names) {
-        auto const path = prefix + name;
-        if (path == metadata_name) continue;
-        DET_TRY(check_name(path));
-        struct stat info {};
-        if (::stat((root / path).c_str(), &info) != 0)
-            return os_error(fmt::format("read '{}'", (root / path).string()), errno);
-        bool const is_directory = S_ISDIR(info.st_mode);
-        auto const upload = is_directory ? path + "/" : path;
-        if (!selector || selector(upload)) uploads.emplace(upload, "");
-        if (is_directory) DET_TRY(list_below(root, upload, selector, uploads));
-    }
-    return Ok{};
-}
 
 /// An identifier of a directory. It is equal on ranks that refer to the same directory on the same node.
 /// Empty if unknown.
@@ -73,35 +26,6 @@ std::string identify(fs::path const& directory) {
     struct stat info {};
     if (!machine || ::stat(directory.c_str(), &info) != 0) return "";
     return fmt::format("{} {} {}", trim(*machine), info.st_dev, info.st_ino);
-}
-
-/// Lists the selected files, without digests. Omits metadata.json, which the commit writes itself.
-/// \return codes::bad_value if a name is not UTF-8, because a manifest cannot contain it
-Result<Uploads> list_sources(fs::path const& directory, Selector const& selector) {
-    Uploads uploads;
-    DET_TRY(list_below(directory, "", selector, uploads));
-    return uploads;
-}
-
-Result<std::string> digest_of(fs::path const& path) {
-    Sha256 sum;
-    DET_TRY(read_through(path, [&](std::string_view piece) {
-        sum.update(piece);
-        return Status(Ok{});
-    }));
-    return sum.finish();
-}
-
-/// Copies a file or a directory without its contents into another directory. Replaces what an earlier attempt
-/// has left.
-Status copy_source(fs::path const& from, std::string const& path, fs::path const& to) {
-    auto const target = to / path;  // of "a/b/" the parent is "a/b"
-    DET_TRY(make_directories(target.parent_path()));
-    if (path.ends_with('/')) return Ok{};
-    ::unlink(target.c_str());
-    auto copied = copy_whole(from / path, target);
-    if (!copied) ::unlink(target.c_str());
-    return copied;
 }
 
 }  // namespace
@@ -164,22 +88,10 @@ public:
 
     /// Copies, syncs and puts the files that this rank uploads.
     Result<std::vector<CheckpointFile>> write(std::vector<std::string> const& paths) const {
-        for (auto const& path : paths) DET_TRY(copy_in(path));
-        std::vector<CheckpointFile> files;
-        std::set<fs::path> directories;
-        for (auto const& path : paths) {
-            directories.insert((target_ / path).parent_path());
-            if (path.ends_with('/')) continue;
-            DET_TRY_ASSIGN(auto file, sync(path));
-            files.push_back(std::move(file));
-        }
-        for (auto const& directory : directories) {
-            // Ranks may share the checkpoint's own directory: publish() restricts it when all have written.
-            if (directory != target_) DET_TRY(keep_from_others(directory));
-            DET_TRY(sync_directory(directory));
-        }
-        DET_TRY(store_.put_files(uuid_, files));
-        return files;
+        if (is_in_place_ || !upload_.directory)
+            return put_sources(store_, uuid_, target_, paths, std::nullopt);
+        DET_TRY(copy_sources(*upload_.directory, paths, target_, store_.write_retry()));
+        return put_sources(store_, uuid_, target_, paths, upload_.directory);
     }
 
     /// Removes the checkpoint. If the ranks have a common directory, only the chief does so; else each rank
@@ -190,25 +102,6 @@ public:
     }
 
 private:
-    /// Copies a file into the checkpoint's directory, unless the program has written it there.
-    Status copy_in(std::string const& path) const {
-        if (is_in_place_ || !upload_.directory) return Ok{};
-        SystemClock clock;
-        return repeat_write(clock, store_.write_retry(),
-                            [&] { return copy_source(*upload_.directory, path, target_); });
-    }
-    /// Syncs a file. If that fails, its bytes may be lost, and it is copied again; a file that the program
-    /// has written into the checkpoint's directory can't be.
-    Result<CheckpointFile> sync(std::string const& path) const {
-        auto synced = sync_and_sum(target_, path);
-        if (synced || is_in_place_ || !may_succeed_later(synced.error())) return synced;
-        SystemClock clock;
-        return repeat_write(clock, store_.write_retry(), [&]() -> Result<CheckpointFile> {
-            DET_TRY(copy_source(*upload_.directory, path, target_));
-            return sync_and_sum(target_, path);
-        });
-    }
-
     Peers& peers_;
     Store& store_;
     Upload const& upload_;
@@ -238,14 +131,9 @@ Result<Json> metadata_of(std::vector<Json> const& lists) {
 
 /// The directories of the checkpoint, for its manifest.
 std::vector<std::string> directories_in(std::vector<std::vector<std::string>> const& plan) {
-    std::set<std::string> directories;
-    for (auto const& paths : plan) {
-        for (auto const& path : paths) {
-            for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
-                directories.insert(path.substr(0, slash));
-        }
-    }
-    return {directories.begin(), directories.end()};
+    std::vector<std::string> all;
+    for (auto const& paths : plan) all.insert(all.end(), paths.begin(), paths.end());
+    return directories_of(all);
 }
 
 Result<std::vector<std::vector<std::string>>> agree_on_files(Peers& peers, RankUpload const& own,

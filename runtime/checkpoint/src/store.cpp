@@ -101,6 +101,12 @@ Result<std::vector<std::string>> Store::recorded_sums(std::string const& uuid, s
     return recorded_(uuid, run);
 }
 
+Result<bool> Store::is_own(CheckpointManifest const& manifest) const {
+    if (checks_owners()) return true;
+    DET_TRY_ASSIGN(auto const recorded, recorded_sums(manifest.uuid, manifest.run));
+    return std::ranges::find(recorded, manifest.sha256) != recorded.end();
+}
+
 std::optional<uid_t> Store::trusted_owner(std::string const& uuid) const {
     auto const found = trusted_owners_.find(uuid);
     return found == trusted_owners_.end() ? std::nullopt : std::optional(found->second);

@@ -135,18 +135,21 @@ Status Checkpoint::report(Outcomes const& outcomes, Duration blocked) {
 Status Checkpoint::prepare(checkpoint::State const& state) { return tensors().saver.prepare(state); }
 
 Result<checkpoint::SaveStarted> Checkpoint::save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                                 checkpoint::State const& state) {
-    return begin_save(steps_completed, std::move(metadata), state, checkpoint::TrainingAfterSave::continues);
+                                                 checkpoint::State const& state,
+                                                 std::filesystem::path const& directory) {
+    return begin_save(steps_completed, std::move(metadata), state, directory,
+                      checkpoint::TrainingAfterSave::continues);
 }
 
 Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                        checkpoint::State const& state,
+                                                       std::filesystem::path const& directory,
                                                        checkpoint::TrainingAfterSave after) {
     // The saver refuses metadata that is not an object, on all ranks.
     if (metadata.is_object()) metadata["steps_completed"] = steps_completed;
     auto const begin = data_.clock.steady_now();
     DET_TRY_ASSIGN(auto begun, tensors().saver.save({data_.run_name(), steps_completed, data_.clock.now(),
-                                                     std::move(metadata)},
+                                                     std::move(metadata), directory},
                                                     state, after));
     tensors().in_flight[begun.uuid] = {begin, data_.clock.steady_now() - begin};
     DET_TRY(announce(begun.uuid, steps_completed));
@@ -156,11 +159,12 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
 
 Result<Checkpoint::Outcomes> Checkpoint::save_before_preemption(std::uint64_t steps_completed,
                                                                 nlohmann::json metadata,
-                                                                checkpoint::State const& state) {
+                                                                checkpoint::State const& state,
+                                                                std::filesystem::path const& directory) {
     DET_TRY_ASSIGN(bool const saves, has_time_to_save());
     Outcomes all;
     if (saves) {
-        DET_TRY_ASSIGN(auto begun, begin_save(steps_completed, std::move(metadata), state,
+        DET_TRY_ASSIGN(auto begun, begin_save(steps_completed, std::move(metadata), state, directory,
                                               checkpoint::TrainingAfterSave::ends));
         all = std::move(begun.ended);
     }
@@ -196,6 +200,19 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
     if (data_.distributed.is_chief()) report_unusable(*newest_first, loaded);
     return loaded;
 }
+
+Result<Checkpoint::Loaded> Checkpoint::load_from(std::string const& uuid, checkpoint::State const& state) {
+    auto loaded = checkpoint::load(
+        tensors().peers, *data_.store, {uuid}, state, checkpoint::OnDamage::fail,
+        {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
+    if (data_.distributed.is_chief()) report_unusable({uuid}, loaded);
+    if (!loaded) return std::move(loaded).error();
+    auto const is_own = data_.store->is_own((*loaded)->manifest);
+    DET_TRY(checkpoint::agree_on_status(tensors().peers, is_own ? Status(Ok{}) : Status(is_own.error())));
+    return Loaded{std::move((*loaded)->manifest), *is_own};
+}
+
+Result<std::vector<std::string>> Checkpoint::loadable() const { return list_loadable(data_, latest()); }
 
 /// Reports the checkpoints of a list that load() could not use.
 void Checkpoint::report_unusable(std::vector<std::string> const& newest_first,

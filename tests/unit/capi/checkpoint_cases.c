@@ -249,6 +249,8 @@ const char* case_tensors_are_saved_and_loaded(void) {
     det_save_started saved = DET_SAVE_STARTED_INIT;
     det_loaded loaded = DET_LOADED_INIT;
     det_tensor weights = DET_TENSOR_INIT, step = DET_TENSOR_INIT;
+    det_checkpoint_draft* scratch = NULL;
+    det_strings* uuids = NULL;
     float values[OWN];
     int64_t steps = 0;
     uint64_t shape[1], begin[1];
@@ -296,6 +298,33 @@ const char* case_tensors_are_saved_and_loaded(void) {
     CHECK_OK(det_checkpoint_load(context, state, DET_ON_DAMAGE_TAKE_OLDER, &loaded));
     CHECK(strcmp(loaded.uuid, outcome.uuid) == 0 && loaded.steps_completed == 3 && loaded.passed_over == 0);
     CHECK(values[0] == (float)(20 + rank) && values[OWN - 1] == values[0] && steps == 3);
+
+    /* `saved` is the save of step 2. */
+    CHECK_OK(det_checkpoint_load_from(context, saved.uuid, state, &loaded));
+    CHECK(strcmp(loaded.uuid, saved.uuid) == 0 && loaded.steps_completed == 2 && loaded.is_own == 1);
+    CHECK(values[0] == (float)(20 + rank) && steps == 2);
+    CHECK(det_checkpoint_load_from(context, "00000000-0000-4000-8000-000000000009", state, &loaded) ==
+          DET_ABSENT);
+    CHECK_OK(det_checkpoint_list(context, &uuids));
+    CHECK(det_strings_count(uuids) == 3 && strcmp(det_strings_get(uuids, 0, NULL), outcome.uuid) == 0 &&
+          strcmp(det_strings_get(uuids, 1, NULL), saved.uuid) == 0);
+    det_strings_destroy(uuids);
+
+    /* Files of the chief in the same checkpoint. */
+    if (rank == 0) {
+        CHECK_OK(det_checkpoint_draft_open(context, 1, NULL, &scratch)); /* a directory to bring files from */
+        CHECK(write_text(det_checkpoint_draft_directory(scratch), "note", "of the chief"));
+        CHECK_OK(det_state_add_directory(state, det_checkpoint_draft_directory(scratch)));
+        CHECK(det_state_add_directory(state, ".") == DET_COULD_NOT && failed_with("misuse", "already"));
+    }
+    CHECK_OK(det_checkpoint_save(context, 4, NULL, state, &saved));
+    CHECK_OK(det_checkpoint_finish(context, NULL));
+    CHECK_OK(det_checkpoint_restore_path(context, saved.uuid, &uuids));
+    CHECK(has_text(det_strings_get(uuids, 0, NULL), "note", "of the chief"));
+    det_strings_destroy(uuids);
+    CHECK_OK(det_checkpoint_load_from(context, saved.uuid, state, &loaded));
+    CHECK(loaded.steps_completed == 4 && steps == 2);
+    det_checkpoint_draft_destroy(scratch);
     det_state_destroy(state);
     CHECK_OK(det_context_close(context));
     det_context_destroy(context);

@@ -745,6 +745,11 @@ DET_API det_status det_state_create(det_state** state);
  * \return "misuse" if the element type is unknown, if a required pointer is NULL, or if only one of begin and
  * part_shape is given */
 DET_API det_status det_state_add(det_state* state, const det_tensor* tensor);
+/** Makes the files of a directory files of the checkpoint too. For the chief; other ranks' directories are
+ * ignored, and loading ignores it.
+ * \param directory must stay until the save has ended; its files are copied by a thread of this library
+ * \return "misuse" if the state has a directory already */
+DET_API det_status det_state_add_directory(det_state* state, const char* directory);
 DET_API void det_state_destroy(det_state* state);
 
 /** How a save ended. */
@@ -819,9 +824,13 @@ typedef struct det_loaded {
     char uuid[DET_UUID_SIZE]; /**< "": there is no checkpoint, the trial starts from the beginning */
     uint64_t steps_completed;
     uint64_t passed_over; /**< number of newer checkpoints that are damaged or absent */
+    /** 1: only programs of this user (or root, or the owner that --trust-owner names) can have written the
+     * checkpoint, by the owners of its files or by the SHA-256 in a journal. 0: that is not known, for
+     * example in a bucket outside of an experiment. Only det_checkpoint_load_from() sets it. */
+    int32_t is_own;
 } det_loaded;
 #define DET_LOADED_INIT \
-    { sizeof(det_loaded), "", 0, 0 }
+    { sizeof(det_loaded), "", 0, 0, 0 }
 
 /** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(); if there is none, from the
  * newest one that a run of this trial has committed. Outside of an experiment fills them from the newest
@@ -834,6 +843,14 @@ typedef struct det_loaded {
  * or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
+/** Fills the parts of all ranks from a checkpoint that is named. Collective. Otherwise as
+ * det_checkpoint_load() with DET_ON_DAMAGE_FAIL.
+ * \param uuid the same on all ranks; that of rank 0 is taken */
+DET_API det_status det_checkpoint_load_from(det_context* context, const char* uuid, const det_state* state,
+                                            det_loaded* loaded);
+/** Lists the checkpoints that det_checkpoint_load() tries. Not collective.
+ * \param uuids set to a list of UUIDs, newest first */
+DET_API det_status det_checkpoint_list(det_context* context, det_strings** uuids);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,9 @@ struct SaveDescription {
     std::uint64_t steps_completed = 0;
     UtcTime time;
     JsonValue metadata;
+    /// A directory whose files become files of the checkpoint too, on the chief; empty: none. They are copied
+    /// when all ranks have written, so it must stay until the save has ended.
+    std::filesystem::path directory = {};
 };
 
 /// Whether the training continues after save() returns.

@@ -27,6 +27,7 @@ public:
     std::filesystem::path path_of(std::string const& uuid) const { return root_ / uuid; }
 
 private:
+    bool checks_owners() const override { return true; }
     Status replace_manifest(std::string const& uuid, std::string const& text) override;
     Status remove_file(std::string const& uuid, std::string const& path) override;
 

@@ -82,6 +82,9 @@ public:
     /// Reads the manifest, but none of the files.
     /// \return codes::no_such_checkpoint if none was committed
     Result<CheckpointManifest> load_manifest(std::string const& uuid) const;
+    /// Whether this user's programs wrote a checkpoint whose manifest load_manifest() has accepted: only this
+    /// user, root and the user of trust_owner() could write it, or a journal of this user has recorded it.
+    Result<bool> is_own(CheckpointManifest const& manifest) const;
     /// Reads the text of a manifest. In a file system, checks the owner and mode of the directory.
     virtual Result<std::string> read_manifest_text(std::string const& uuid) const = 0;
     /// Checks what can be known about the files of a checkpoint without reading them: in a file system that
@@ -164,6 +167,8 @@ protected:
     std::optional<uid_t> trusted_owner(std::string const& uuid) const;
 
 private:
+    /// Whether read_manifest_text() and check_files() check who owns a checkpoint.
+    virtual bool checks_owners() const { return false; }
     Result<Whole> fetch_checked(std::string const& uuid, Selector const& selector, ReadFrom from) const;
     /// The sums that journals have recorded for a manifest; empty: not known.
     Result<std::vector<std::string>> recorded_sums(std::string const& uuid, std::string const& run) const;

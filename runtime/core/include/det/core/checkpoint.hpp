@@ -117,8 +117,11 @@ public:
 
     /// Saves a state. Blocks until the state has been copied, after which the program may change it. The save
     /// becomes a checkpoint, or fails, later: `ended` of the result and the results of later calls report it.
+    /// \param directory if not empty: its files become files of the checkpoint too. For the chief; must stay
+    ///     until the save has ended
     Result<checkpoint::SaveStarted> save(std::uint64_t steps_completed, nlohmann::json metadata,
-                                         checkpoint::State const& state);
+                                         checkpoint::State const& state,
+                                         std::filesystem::path const& directory = {});
     /// Makes the last save before a preemption, and calls finish(). If the time left is less than one and a
     /// half times what the last checkpoint took, this state is not saved: saves that have been copied are
     /// committed, and the trial continues from the last of them. The time left ends at the earliest of: the
@@ -128,7 +131,8 @@ public:
     /// saved. The chief decides for all ranks.
     /// \return the saves that have ended since the last call
     Result<Outcomes> save_before_preemption(std::uint64_t steps_completed, nlohmann::json metadata,
-                                            checkpoint::State const& state);
+                                            checkpoint::State const& state,
+                                            std::filesystem::path const& directory = {});
     /// Allocates the memory for copies of such a state, and pins it if tensors are in device memory, so that
     /// the first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);
@@ -140,6 +144,11 @@ public:
     /// Blocks until every save has ended.
     /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
+    /// A checkpoint that has been loaded.
+    struct Loaded {
+        CheckpointManifest manifest;
+        bool is_own = false;  ///< checkpoint::Store::is_own(): objects in it may be trusted
+    };
     /// Fills each rank's parts of the state from the checkpoint latest(); if there is none, from the newest
     /// one that a run of this trial has committed. Outside of an experiment fills them from the newest
     /// checkpoint that a program outside of an experiment has committed to the same storage. With
@@ -151,8 +160,14 @@ public:
     Result<std::optional<checkpoint::Loaded>> load(
         checkpoint::State const& state, checkpoint::OnDamage on_damage = checkpoint::OnDamage::fail);
 
+    /// Fills each rank's parts of the state from the checkpoint `uuid` as load() does. Collective.
+    Result<Loaded> load_from(std::string const& uuid, checkpoint::State const& state);
+
     // The calls below are not collective.
 
+    /// Lists the checkpoints that load() tries.
+    /// \return UUIDs, newest first
+    Result<std::vector<std::string>> loadable() const;
     /// \return the UUID of the checkpoint from which this run continues, possibly one of another trial;
     ///     nullopt if the run starts from the beginning, and outside of a run
     std::optional<std::string> latest() const;
@@ -182,6 +197,7 @@ private:
     Tensors& tensors();
     Result<checkpoint::SaveStarted> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                checkpoint::State const& state,
+                                               std::filesystem::path const& directory,
                                                checkpoint::TrainingAfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
     Error report_unusable(std::string const& uuid, Error error) const;
