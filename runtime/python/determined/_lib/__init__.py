@@ -3,19 +3,24 @@
 from determined._lib._collectives import CROSS, DTYPES, LOCAL, REDUCE_OPS, SIZES, Group, Operation, writable_address
 from determined._lib._handle import Draft, Handle, Ranks, check_steps
 from determined._lib._library import LibraryError, find_library, load
+from determined._lib._tensor_saves import Ended, LoadedFrom, Memory, TensorSaves
 
 __all__ = [
     "CROSS",
     "DTYPES",
     "Draft",
+    "Ended",
     "Group",
     "Handle",
     "LOCAL",
     "LibraryError",
+    "LoadedFrom",
+    "Memory",
     "Operation",
     "REDUCE_OPS",
     "Ranks",
     "SIZES",
+    "TensorSaves",
     "check_steps",
     "find_library",
     "load",

@@ -6,7 +6,7 @@ import pathlib
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from determined._lib import _collectives
+from determined._lib import _collectives, _state_calls
 from determined._version import __version__
 
 SONAME = "libdet.so.0"
@@ -147,12 +147,13 @@ class Library:
     def __init__(self, path: str) -> None:
         blocking = ctypes.CDLL(path)
         short = ctypes.PyDLL(path)
-        for name, arguments in {**_CALLS, **_collectives.CALLS}.items():
+        for name, arguments in {**_CALLS, **_collectives.CALLS, **_state_calls.CALLS}.items():
             function = getattr(blocking, name)
             function.restype, function.argtypes = c_int32, arguments
             setattr(self, name, function)
         slow = {**_SLOW_CALLS, **_collectives.SLOW_CALLS}
-        for library, calls in ((blocking, slow), (short, {**_SHORT_CALLS, **_collectives.SHORT_CALLS})):
+        quick = {**_SHORT_CALLS, **_collectives.SHORT_CALLS, **_state_calls.SHORT_CALLS}
+        for library, calls in ((blocking, slow), (short, quick)):
             for name, (result, *parameters) in calls.items():
                 function = getattr(library, name)
                 function.restype, function.argtypes = result, parameters

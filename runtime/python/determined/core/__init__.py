@@ -17,6 +17,8 @@ from determined.core._distributed import DistributedContext
 from determined.core._preempt import PreemptContext, PreemptMode
 from determined.core._profiler import ProfilerContext
 from determined.core._searcher import SearcherContext, SearcherMode, SearcherOperation, Unit
+from determined.core._state import LoadedState
+from determined.core._state_pack import PerRank
 from determined.core._tensor_collectives import Work
 from determined.core._train import EarlyExitReason, TrainContext
 
@@ -47,6 +49,8 @@ __all__ = [
     "DummySearcherContext",
     "DummyTrainContext",
     "EarlyExitReason",
+    "LoadedState",
+    "PerRank",
     "PreemptContext",
     "PreemptMode",
     "ProfilerContext",

@@ -1,4 +1,4 @@
-"""Checkpoints that consist of files."""
+"""Context.checkpoint. This file has the checkpoints that consist of files."""
 
 import contextlib
 import enum
@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Un
 
 from determined import _lib
 from determined.core._distributed import DistributedContext
+from determined.core._state import StateCheckpoints
 
 logger = logging.getLogger("determined.core")
 
@@ -27,15 +28,12 @@ class DownloadMode(enum.Enum):
     NoSharedDownload = "NO_SHARED_DOWNLOAD"
 
 
-class CheckpointContext:
+class CheckpointContext(StateCheckpoints):
     """Obtained from `Context.checkpoint`.
 
     Metadata is a map that holds at least "steps_completed", the number of batches since the beginning of the trial.
     A selector gets paths relative to the checkpoint; those of directories end with a slash.
     """
-
-    def __init__(self, distributed: DistributedContext) -> None:
-        self._distributed = distributed
 
     def upload(
         self,

@@ -93,7 +93,10 @@ class Context:
         self.preempt.close()
         self.profiler._close()
         self.train._report_timings()
-        self.distributed.close()
+        try:
+            self.checkpoint.wait()
+        finally:
+            self.distributed.close()
 
     def alert(
         self, title: Optional[str] = None, description: Optional[str] = None, level: str = "info"

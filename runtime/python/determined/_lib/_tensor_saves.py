@@ -1,0 +1,146 @@
+"""Saves and loads of named tensors, with the calls of det.h."""
+
+import contextlib
+import ctypes
+import os
+from ctypes import byref, c_uint64, c_void_p
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from determined._lib._handle import Handle, check_steps
+from determined._lib._library import Library, LibraryError
+from determined._lib._state_calls import DTYPES, Loaded, Outcome, SaveStarted, TensorArguments
+
+
+class Memory(NamedTuple):
+    """A tensor that lies row by row in memory, which the caller keeps.
+
+    Attributes:
+        name: of the tensor in the checkpoint
+        address: of its first byte
+        dtype: a key of DTYPES
+    """
+
+    name: str
+    address: int
+    dtype: str
+    shape: Tuple[int, ...]
+
+
+class Ended(NamedTuple):
+    """A save that has ended. problem: None if it has become a checkpoint."""
+
+    uuid: str
+    steps_completed: int
+    problem: Optional[LibraryError]
+
+
+class LoadedFrom(NamedTuple):
+    """A checkpoint that was loaded. is_own: only programs of this user can have written it."""
+
+    uuid: str
+    steps_completed: int
+    is_own: bool
+
+
+class TensorSaves:
+    """The tensor checkpoints of one context. All calls are collective, except list_loadable()."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._library: Library = handle._library
+
+    def prepare(self, tensors: Sequence[Memory]) -> None:
+        """Allocates the memory for copies of such tensors."""
+        with self._state(tensors, None) as state:
+            self._library.check(self._library.det_checkpoint_prepare(self._handle._pointer, state))
+
+    def save(
+        self, steps_completed: int, metadata: str, tensors: Sequence[Memory], directory: Optional[str] = None
+    ) -> str:
+        """Copies the tensors and begins to write them. Returns the UUID of the future checkpoint.
+
+        Args:
+            directory: its files become files of the checkpoint; must stay until the save has ended
+        """
+        started = SaveStarted(struct_size=ctypes.sizeof(SaveStarted))
+        with self._state(tensors, directory) as state:
+            self._library.check(
+                self._library.det_checkpoint_save(
+                    self._handle._pointer, check_steps(steps_completed), metadata.encode(), state, byref(started)
+                )
+            )
+        return started.uuid.decode()
+
+    def save_before_preemption(
+        self, steps_completed: int, metadata: str, tensors: Sequence[Memory], directory: Optional[str] = None
+    ) -> List[Ended]:
+        """Makes the last save if there is time for it, and waits for the end of all saves."""
+        outcomes = c_void_p()
+        with self._state(tensors, directory) as state:
+            self._library.check(
+                self._library.det_checkpoint_save_before_preemption(
+                    self._handle._pointer, check_steps(steps_completed), metadata.encode(), state, byref(outcomes)
+                )
+            )
+        return self._take(outcomes)
+
+    def poll(self) -> List[Ended]:
+        """The saves that have ended since the last call. Does not wait for a disk."""
+        outcomes = c_void_p()
+        self._library.check(self._library.det_checkpoint_poll(self._handle._pointer, byref(outcomes)))
+        return self._take(outcomes)
+
+    def finish(self) -> List[Ended]:
+        """poll() after all saves have ended."""
+        outcomes = c_void_p()
+        self._library.check(self._library.det_checkpoint_finish(self._handle._pointer, byref(outcomes)))
+        return self._take(outcomes)
+
+    def load_from(self, uuid: str, tensors: Sequence[Memory]) -> LoadedFrom:
+        """Fills the tensors from a checkpoint."""
+        loaded = Loaded(struct_size=ctypes.sizeof(Loaded))
+        with self._state(tensors, None) as state:
+            self._library.check(
+                self._library.det_checkpoint_load_from(self._handle._pointer, uuid.encode(), state, byref(loaded))
+            )
+        return LoadedFrom(loaded.uuid.decode(), loaded.steps_completed, loaded.is_own != 0)
+
+    def list_loadable(self) -> List[str]:
+        """The UUIDs of the checkpoints from which this program may continue, newest first."""
+        return [uuid.decode() for uuid in self._handle._strings_of(self._library.det_checkpoint_list)]
+
+    @contextlib.contextmanager
+    def _state(self, tensors: Sequence[Memory], directory: Optional[str]) -> Iterator[c_void_p]:
+        """A det_state of the tensors."""
+        library = self._library
+        state = c_void_p()
+        library.check(library.det_state_create(byref(state)))
+        try:
+            arguments = TensorArguments(struct_size=ctypes.sizeof(TensorArguments))
+            pointer = byref(arguments)
+            for name, address, dtype, shape in tensors:
+                arguments.name, arguments.data, arguments.dtype = name.encode(), address or None, DTYPES[dtype]
+                arguments.dimensions = len(shape)
+                arguments.shape = (c_uint64 * len(shape))(*shape)
+                library.check(library.det_state_add(state, pointer))
+            if directory is not None:
+                library.check(library.det_state_add_directory(state, os.fsencode(directory)))
+            yield state
+        finally:
+            library.det_state_destroy(state)
+
+    def _take(self, outcomes: c_void_p) -> List[Ended]:
+        library = self._library
+        ended = []
+        try:
+            for index in range(library.det_outcomes_count(outcomes)):
+                outcome = Outcome(struct_size=ctypes.sizeof(Outcome))
+                library.check(library.det_outcomes_get(outcomes, index, byref(outcome)))
+                problem = None
+                if outcome.status != 0:
+                    message = (outcome.message or b"").decode("utf-8", errors="replace")
+                    problem = LibraryError((outcome.code or b"").decode(), message, status=outcome.status)
+                ended.append(Ended(outcome.uuid.decode(), outcome.steps_completed, problem))
+        finally:
+            library.det_outcomes_destroy(outcomes)
+        return ended

@@ -1,0 +1,305 @@
+"""Tensors of torch and arrays of numpy as memory: how they lie, how they are named in safetensors files, and how
+memory becomes one again. Imports neither library unless the program or a checkpoint has brought it."""
+
+import importlib
+import sys
+from typing import Any, NamedTuple, Optional, Tuple
+
+# The type in safetensors files and the number of such elements in one of ours, by the name in torch.
+_TORCH_TYPES = {
+    "bool": ("BOOL", 1),
+    "uint8": ("U8", 1),
+    "int8": ("I8", 1),
+    "uint16": ("U16", 1),
+    "int16": ("I16", 1),
+    "uint32": ("U32", 1),
+    "int32": ("I32", 1),
+    "uint64": ("U64", 1),
+    "int64": ("I64", 1),
+    "float8_e4m3fn": ("F8_E4M3", 1),
+    "float8_e5m2": ("F8_E5M2", 1),
+    "float16": ("F16", 1),
+    "bfloat16": ("BF16", 1),
+    "float32": ("F32", 1),
+    "float64": ("F64", 1),
+    "complex32": ("F16", 2),
+    "complex64": ("F32", 2),
+    "complex128": ("F64", 2),
+}
+# The same by the kind and the size of numpy's.
+_NUMPY_TYPES = {
+    "b1": ("BOOL", 1),
+    "u1": ("U8", 1),
+    "i1": ("I8", 1),
+    "u2": ("U16", 1),
+    "i2": ("I16", 1),
+    "u4": ("U32", 1),
+    "i4": ("I32", 1),
+    "u8": ("U64", 1),
+    "i8": ("I64", 1),
+    "f2": ("F16", 1),
+    "f4": ("F32", 1),
+    "f8": ("F64", 1),
+    "c8": ("F32", 2),
+    "c16": ("F64", 2),
+}
+ITEM_BYTES = {
+    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
+    "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8,
+}  # fmt: skip
+
+
+class Array(NamedTuple):
+    """A tensor or array as memory.
+
+    Attributes:
+        value: the object that keeps the memory; its elements are those of the original
+        kind: "torch" or "numpy"
+        dtype: its type in that library
+        strides: in elements; None if it lies row by row without gaps
+        address, span_bytes: the range of memory in which its elements lie
+        stored: its type in a safetensors file
+        components: the number of such elements in one of its elements
+        device: "cpu", or another name of torch
+    """
+
+    value: Any
+    kind: str
+    dtype: str
+    shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]]
+    address: int
+    span_bytes: int
+    stored: str
+    components: int
+    device: str = "cpu"
+
+    def stored_shape(self) -> Tuple[int, ...]:
+        return self.shape if self.components == 1 else (*self.shape, self.components)
+
+    def size_bytes(self) -> int:
+        return count(self.stored_shape()) * ITEM_BYTES[self.stored]
+
+
+def count(shape: Any) -> int:
+    """The number of elements of a shape."""
+    number = 1
+    for length in shape:
+        number *= length
+    return number
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch or an array of numpy, of any type."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    return (torch is not None and isinstance(value, torch.Tensor)) or (
+        numpy is not None and isinstance(value, numpy.ndarray)
+    )
+
+
+def describe(value: Any) -> Optional[Array]:
+    """The value as memory; None if it is no tensor or array, or one whose elements do not lie in memory one beside
+    the other (sparse, quantized, of Python objects), which is to be pickled.
+
+    Raises:
+        TypeError: it has no elements here: a tensor on the device `meta`, or part of a DTensor
+    """
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _describe_torch(torch, value)
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return _describe_numpy(numpy, value)
+    return None
+
+
+def _describe_torch(torch: Any, value: Any) -> Optional[Array]:
+    if type(value).__name__ == "DTensor":
+        raise TypeError("a DTensor can't be saved by save_state(): use torch.distributed.checkpoint in store_path(shard=True)")
+    if value.device.type == "meta":
+        raise TypeError("a tensor on the device 'meta' has no elements to save")
+    is_plain = type(value) is torch.Tensor or type(value) is torch.nn.Parameter
+    if not is_plain or value.layout is not torch.strided or value.is_quantized:
+        return None
+    dtype = str(value.dtype)[len("torch.") :]
+    stored, components = _TORCH_TYPES.get(dtype, ("", 0))
+    if not stored:
+        return None
+    plain = value.detach()
+    if plain.is_conj() or plain.is_neg():
+        plain = plain.resolve_conj().resolve_neg()
+    shape = tuple(plain.shape)
+    strides = None if plain.is_contiguous() else tuple(plain.stride())
+    item = plain.element_size()
+    span = item * (1 + sum((length - 1) * stride for length, stride in zip(shape, plain.stride()))) if plain.numel() else 0
+    return Array(
+        plain, "torch", dtype, shape, strides, plain.data_ptr(), span, stored, components, plain.device.type
+    )
+
+
+def _describe_numpy(numpy: Any, value: Any) -> Optional[Array]:
+    if type(value) not in (numpy.ndarray, numpy.memmap) or value.dtype.hasobject or value.dtype.names is not None:
+        return None
+    dtype = value.dtype.str
+    stored, components = _stored_numpy(value.dtype)
+    if components == 0:
+        return None
+    shape = tuple(value.shape)
+    if value.flags.c_contiguous:
+        strides, address, span = None, value.__array_interface__["data"][0], value.nbytes
+    else:
+        item = value.dtype.itemsize
+        if any(stride < 0 or stride % item for stride in value.strides):
+            value = numpy.ascontiguousarray(value)
+            return _describe_numpy(numpy, value)
+        strides, address = tuple(stride // item for stride in value.strides), value.__array_interface__["data"][0]
+        span = item * (1 + sum((n - 1) * stride for n, stride in zip(shape, strides))) if value.size else 0
+    return Array(value, "numpy", dtype, shape, strides, address, span, stored, components)
+
+
+def _stored_numpy(dtype: Any) -> Tuple[str, int]:
+    """Like an entry of _NUMPY_TYPES. Dates, texts and numbers in the other byte order are stored as bytes."""
+    known = _NUMPY_TYPES.get(dtype.str[1:]) if dtype.isnative else None
+    return known or ("U8", int(dtype.itemsize))
+
+
+def row_by_row(array: Array) -> Array:
+    """The same elements in memory of their own, row by row."""
+    if array.kind == "torch":
+        torch = sys.modules["torch"]
+        copied = _describe_torch(torch, array.value.clone(memory_format=torch.contiguous_format))
+    else:
+        numpy = sys.modules["numpy"]
+        copied = _describe_numpy(numpy, numpy.array(array.value, order="C"))
+    assert copied is not None
+    return copied
+
+
+def new_bytes(kind: str, size_bytes: int) -> Any:
+    """Memory for elements: a tensor or an array of bytes."""
+    if kind == "torch":
+        torch = importlib.import_module("torch")
+        return torch.empty(size_bytes, dtype=torch.uint8)
+    return importlib.import_module("numpy").empty(size_bytes, dtype="u1")
+
+
+def as_kind(memory: Any, kind: str) -> Any:
+    """The same bytes as a tensor or as an array."""
+    is_torch = not hasattr(memory, "__array_interface__") and hasattr(memory, "data_ptr")
+    if is_torch == (kind == "torch"):
+        return memory
+    return importlib.import_module("torch").from_numpy(memory) if kind == "torch" else memory.numpy()
+
+
+def bytes_of(array: Array) -> Any:
+    """The memory of an array that lies row by row, as a tensor or array of bytes."""
+    if array.kind == "torch":
+        torch = sys.modules["torch"]
+        flat = array.value.reshape(-1)
+        if flat.is_complex():
+            flat = torch.view_as_real(flat).reshape(-1)
+        return flat.view(torch.uint8)
+    return array.value.reshape(-1).view("u1")
+
+
+class Form(NamedTuple):
+    """How elements are made of bytes: the part of Array that a checkpoint records."""
+
+    kind: str
+    dtype: str
+    shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]]
+
+
+def element_bytes(form: Form) -> int:
+    if form.kind == "torch":
+        stored, components = _TORCH_TYPES[form.dtype]
+        return ITEM_BYTES[stored] * components
+    return int(numpy_dtype(form.dtype).itemsize)
+
+
+def numpy_dtype(name: str) -> Any:
+    """The type of numpy with this name.
+
+    Raises:
+        ValueError: its elements are Python objects, which bytes must not become
+    """
+    dtype = importlib.import_module("numpy").dtype(str(name))
+    if dtype.hasobject:
+        raise ValueError(f"the type '{name}' has objects")
+    return dtype
+
+
+def stored_type(form: Form) -> str:
+    if form.kind == "torch":
+        return _TORCH_TYPES[form.dtype][0]
+    return _stored_numpy(numpy_dtype(form.dtype))[0]
+
+
+def make(memory: Any, offset_bytes: int, form: Form) -> Any:
+    """A tensor or array of elements that lie row by row from an offset of the bytes on.
+
+    Raises:
+        ValueError: there are not so many bytes
+    """
+    size = element_bytes(form) * count(form.shape)
+    return _typed(_part(memory, form.kind, offset_bytes, size), form).reshape(form.shape)
+
+
+def make_view(memory: Any, offset_bytes: int, form: Form) -> Any:
+    """A tensor or array with strides whose elements are among the bytes.
+
+    Raises:
+        ValueError: there are not so many bytes
+    """
+    strides = form.strides or ()
+    if min(form.shape, default=1) < 0 or min(strides, default=0) < 0 or len(strides) != len(form.shape):
+        raise ValueError("its strides do not fit its shape")
+    elements = 1 + sum((length - 1) * stride for length, stride in zip(form.shape, strides)) if count(form.shape) else 0
+    typed = _typed(_part(memory, form.kind, offset_bytes, element_bytes(form) * elements), form)
+    if form.kind == "torch":
+        return typed.as_strided(form.shape, strides)
+    numpy = importlib.import_module("numpy")
+    in_bytes = tuple(stride * typed.dtype.itemsize for stride in strides)
+    return numpy.lib.stride_tricks.as_strided(typed, form.shape, in_bytes)
+
+
+def _part(memory: Any, kind: str, offset_bytes: int, size_bytes: int) -> Any:
+    memory = as_kind(memory, kind)
+    if offset_bytes < 0 or size_bytes < 0 or offset_bytes + size_bytes > memory.shape[0]:
+        raise ValueError("it is larger than what is stored")
+    return memory[offset_bytes : offset_bytes + size_bytes]
+
+
+def _typed(part: Any, form: Form) -> Any:
+    if form.kind == "numpy":
+        return part.view(numpy_dtype(form.dtype))
+    torch = importlib.import_module("torch")
+    dtype = getattr(torch, form.dtype)
+    if part.storage_offset() % max(element_bytes(form), 1) != 0:
+        part = part.clone()
+    if dtype.is_complex:
+        real = {"complex32": torch.float16, "complex64": torch.float32, "complex128": torch.float64}[form.dtype]
+        return torch.view_as_complex(part.view(real).reshape(-1, 2))
+    return part.view(dtype)
+
+
+def new_strided(form: Form) -> Any:
+    """A new tensor or array of this shape. A tensor also gets the strides."""
+    if form.kind == "torch":
+        torch = importlib.import_module("torch")
+        return torch.empty_strided(form.shape, form.strides, dtype=getattr(torch, form.dtype))
+    return importlib.import_module("numpy").empty(form.shape, form.dtype)
+
+
+def copy_elements(source: Any, target: Any) -> None:
+    """Fills a tensor or array with the elements of another one of the same shape."""
+    if hasattr(target, "data_ptr"):
+        torch = sys.modules["torch"]
+        source = source if hasattr(source, "data_ptr") else torch.from_numpy(source)
+        for dimension, stride in enumerate(target.stride()):
+            if stride == 0 and target.shape[dimension] > 1:  # expanded: its elements are one
+                source, target = source.narrow(dimension, 0, 1), target.narrow(dimension, 0, 1)
+        with torch.no_grad():
+            target.copy_(source)
+        return
+    target[...] = source.numpy() if hasattr(source, "data_ptr") else source

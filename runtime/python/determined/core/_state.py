@@ -1,0 +1,363 @@
+"""Checkpoints of a program's state that are written while it goes on."""
+
+import ctypes
+import json
+import logging
+import shutil
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from determined import _lib, errors
+from determined.core import _arrays
+from determined.core._distributed import DistributedContext
+from determined.core._state_fill import Filler, Stored, parse_tree, tree_of_tensors
+from determined.core._state_pack import OBJECTS, TREE, Packed, pack
+
+logger = logging.getLogger("determined.core")
+
+
+class LoadedState(NamedTuple):
+    """The checkpoint from which load_state() has filled a state."""
+
+    uuid: str
+    steps_completed: int
+    metadata: Dict[str, Any]
+
+
+class StateCheckpoints:
+    """The part of `Context.checkpoint` that saves a state instead of files.
+
+    A state is a nest of dicts, lists and tuples. In it are tensors of torch, arrays of numpy, numbers, texts, and objects
+    with state_dict() and load_state_dict(), of which the result of state_dict() is saved. Other objects are pickled.
+    With several ranks, every rank calls each method. The chief's state is saved, and all ranks load it; so it is with
+    DistributedDataParallel, where only the chief's buffers count too. What each rank has for itself is marked by PerRank.
+    The save may have had another number of ranks than the load.
+    """
+
+    def __init__(self, distributed: DistributedContext) -> None:
+        self._distributed = distributed
+        self._tensor_saves: Optional[_lib.TensorSaves] = None
+        self._in_flight: Dict[str, Optional[str]] = {}  # UUIDs of saves; their directories of further files
+        self._ended: List[str] = []  # checkpoints that no call has returned yet
+        self._staging = _Staging()
+
+    def save_state(self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None) -> str:
+        """Saves a state while the program goes on. Returns when it has been copied; it may change then.
+
+            core_context.checkpoint.save_state({"model": model, "optimizer": optimizer, "epoch": epoch}, steps)
+
+        The copy is written in the background. It becomes a checkpoint in a later call of a method for states, or when
+        the Context is closed. An error of the writing is raised there.
+
+        Returns:
+            the UUID of the future checkpoint
+
+        Raises:
+            TypeError: a value can't be saved
+            RuntimeError: an earlier save has failed; the states of the ranks do not fit together
+            ValueError: steps_completed is no number from 0 to 2**63 - 1
+        """
+        return self._save(state, steps_completed, metadata, None)
+
+    def save_state_before_preemption(
+        self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None
+    ) -> Optional[str]:
+        """Saves the state when should_preempt() has returned True, and waits until it is written. If the time left is
+        too short for another save, it completes the saves that have begun instead.
+
+        Returns:
+            the UUID of the checkpoint; None if there was too little time
+
+        Raises:
+            as save_state()
+        """
+        return self._save_before_preemption(state, steps_completed, metadata, None)
+
+    def load_state(self, state: Any, uuid: Optional[str] = None) -> Optional[LoadedState]:
+        """Fills a state in place: tensors and arrays get the elements that were saved, dicts and lists their other
+        values, and objects with load_state_dict() are called with what their state_dict() had returned. What a dict
+        lacks is added.
+
+            state = {"model": model, "optimizer": optimizer, "epoch": 0}
+            if core_context.checkpoint.load_state(state):
+                first_epoch = state["epoch"]
+
+        Names are compared without the prefixes of DistributedDataParallel (module.) and torch.compile (_orig_mod.).
+        Objects that were pickled are used only if no other user can have written the checkpoint.
+
+        Args:
+            state: a dict, a list, or an object with load_state_dict()
+            uuid: the checkpoint; None: the one from which this run continues. Off the cluster: the newest that a program
+                off the cluster has saved in the same storage
+
+        Returns:
+            the checkpoint; None if uuid is None and there is none
+
+        Raises:
+            CheckpointNotFound: there is no checkpoint with this UUID
+            ValueError, TypeError: the state does not fit to the checkpoint
+            InvalidCheckpointException: it has no state, or objects that must not be unpickled here
+            RuntimeError: it is damaged, or another user has written it
+        """
+        chosen = self._choose(uuid)
+        if chosen is None:
+            return None
+        return _Load(self._saves(), self._distributed, chosen).fill(state)
+
+    def poll(self) -> List[str]:
+        """Completes the saves that all ranks have written by now. Does not wait for a disk. It may be called after each
+        step.
+
+        Returns:
+            the UUIDs of the checkpoints that were completed since the last call
+
+        Raises:
+            RuntimeError: a save has failed
+        """
+        if self._in_flight:
+            self._take(self._saves().poll())
+        return self._take_ended()
+
+    def wait(self) -> List[str]:
+        """Waits until every save is a checkpoint.
+
+        Returns, raises:
+            as poll()
+        """
+        if self._in_flight:
+            self._take(self._saves().finish())
+        return self._take_ended()
+
+    def prepare_state(self, state: Any) -> None:
+        """Allocates the memory for copies of such a state, so that the first save is as fast as later ones."""
+        self._saves().prepare(self._pack(state).tensors)
+
+    # For PyTorchTrial too.
+
+    def _save(
+        self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]], directory: Optional[str]
+    ) -> str:
+        """save_state(). directory: on the chief, its files become files of the checkpoint; it is removed afterwards."""
+        if self._in_flight:
+            self._take(self._saves().poll())
+        packed = self._pack(state)
+        uuid = self._saves().save(steps_completed, json.dumps(metadata or {}), packed.tensors, directory)
+        self._in_flight[uuid] = directory
+        return uuid
+
+    def _save_before_preemption(
+        self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]], directory: Optional[str]
+    ) -> Optional[str]:
+        packed = self._pack(state)
+        before = set(self._in_flight)
+        ended = self._saves().save_before_preemption(
+            steps_completed, json.dumps(metadata or {}), packed.tensors, directory
+        )
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+        self._take(ended)
+        new = [each.uuid for each in ended if each.uuid not in before]
+        return new[-1] if new else None
+
+    def _saves(self) -> _lib.TensorSaves:
+        if self._tensor_saves is None:
+            self._tensor_saves = _lib.TensorSaves(self._distributed._handle())
+        return self._tensor_saves
+
+    def _pack(self, state: Any) -> Packed:
+        """Packs the state. With several ranks, all of them raise the same error."""
+        ranks = self._distributed
+        if ranks.size == 1:
+            packed = pack(state, 0, 1, self._staging.stage)
+            self._staging.wait()
+            return packed
+        mine, problem = None, None
+        try:
+            mine = pack(state, ranks.rank, ranks.size, self._staging.stage)
+            self._staging.wait()
+        except (TypeError, ValueError) as caught:
+            problem = caught
+        told = None if mine is None else mine.rank_paths
+        of_ranks = ranks.allgather((told, None if problem is None else f"rank {ranks.rank}: {problem}"))
+        if problem is not None:
+            raise problem
+        for rank, (paths, text) in enumerate(of_ranks):
+            if text is not None:
+                raise RuntimeError(text)
+            if paths != of_ranks[0][0]:
+                raise RuntimeError(f"rank 0 has PerRank at {of_ranks[0][0]}, and rank {rank} at {paths}")
+        assert mine is not None
+        return mine
+
+    def _take(self, ended: List[_lib.Ended]) -> None:
+        """Notes the saves that have ended. Raises the error of the first one that failed."""
+        failed = []
+        for each in ended:
+            directory = self._in_flight.pop(each.uuid, None)
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+            if each.problem is None:
+                self._ended.append(each.uuid)
+                if self._distributed.rank == 0:
+                    logger.info("saved checkpoint %s", each.uuid)
+            else:
+                failed.append(each)
+        if failed:
+            first, problem = failed[0], failed[0].problem
+            assert problem is not None
+            raise _lib.LibraryError(
+                problem.code,
+                f"checkpoint {first.uuid} of step {first.steps_completed} was not saved: {problem}",
+                status=problem.status,
+            )
+
+    def _take_ended(self) -> List[str]:
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _choose(self, uuid: Optional[str]) -> Optional[Tuple[str, Dict[str, Any]]]:
+        """The UUID of the checkpoint to load, and its manifest. Collective."""
+
+        def find() -> Optional[str]:
+            if uuid is not None:
+                return uuid
+            listed = self._saves().list_loadable()
+            if not listed or self._is_in_trial():
+                return listed[0] if listed else None
+            # The user's directory also has checkpoints of other programs, which may consist of files.
+            return next((each for each in listed if _load_manifest(self._distributed, each).get("tensors")), None)
+
+        ranks = self._distributed
+        found = _result_of_ranks(ranks, lambda: find() if ranks.rank == 0 else None)
+        found = ranks.broadcast(found)
+        if found is None:
+            return None
+        return found, _result_of_ranks(ranks, lambda: _load_manifest(ranks, found))
+
+    def _is_in_trial(self) -> bool:
+        import determined
+
+        info = determined.get_cluster_info()
+        return info is not None and info.task_type == "TRIAL"
+
+
+class _Load:
+    """The load of one checkpoint."""
+
+    def __init__(
+        self, saves: _lib.TensorSaves, ranks: DistributedContext, chosen: Tuple[str, Dict[str, Any]]
+    ) -> None:
+        self._saves = saves
+        self._ranks = ranks
+        self._uuid, self._manifest = chosen
+        self._stored: Stored = {
+            tensor["name"]: (tensor["dtype"], tuple(tensor["shape"])) for tensor in self._manifest.get("tensors", [])
+        }
+        self._objects: Dict[str, List[Any]] = {}
+        self._texts: Dict[str, Any] = {}
+        self._is_own = False
+
+    def fill(self, state: Any) -> LoadedState:
+        self._load_texts()
+        filler, memories = _result_of_ranks(self._ranks, lambda: self._plan(state))
+        self._saves.load_from(self._uuid, memories)
+        filler.finish()
+        return LoadedState(
+            self._uuid, int(self._manifest.get("steps_completed", 0)), self._manifest.get("metadata") or {}
+        )
+
+    def _load_texts(self) -> None:
+        """Loads the texts and the pickles, which are not unpickled yet."""
+        names = [TREE, OBJECTS, self._of_rank(TREE), self._of_rank(OBJECTS)]
+        self._texts = {
+            name: (ctypes.c_char * self._stored[name][1][0])() for name in names if name in self._stored
+        }
+        memories = [
+            _lib.Memory(name, ctypes.addressof(text), "U8", (len(text),)) for name, text in self._texts.items()
+        ]
+        self._is_own = self._saves.load_from(self._uuid, memories).is_own
+
+    def _of_rank(self, name: str) -> str:
+        return f"{name}.rank-{self._ranks.rank}"
+
+    def _plan(self, state: Any) -> Tuple[Filler, List[_lib.Memory]]:
+        if not self._stored:
+            raise errors.InvalidCheckpointException(
+                f"checkpoint {self._uuid} consists of files: load it by restore_path() or download()"
+            )
+        tree = parse_tree(self._texts[TREE].raw) if TREE in self._texts else tree_of_tensors(self._stored)
+        own = self._texts.get(self._of_rank(TREE))
+        filler = Filler(
+            tree,
+            None if own is None else parse_tree(own.raw).get("values"),
+            self._stored,
+            lambda: self._unpickle(OBJECTS),
+            lambda: self._unpickle(self._of_rank(OBJECTS)),
+        )
+        return filler, filler.plan(state)
+
+    def _unpickle(self, name: str) -> List[Any]:
+        if not self._is_own:
+            raise errors.InvalidCheckpointException(
+                f"checkpoint {self._uuid} has pickled objects, which can run code, and it is not known who wrote it\n"
+                "  hint: load it in the experiment that saved it, or save states without such objects"
+            )
+        if name not in self._objects:
+            import pickle
+
+            self._objects[name] = pickle.loads(self._texts[name].raw)
+        return self._objects[name]
+
+
+class _Staging:
+    """Copies of tensors on devices in pinned memory of the host, which is kept for the next save."""
+
+    def __init__(self) -> None:
+        self._copies: Dict[str, Any] = {}
+        self._pending: List[Any] = []
+
+    def stage(self, name: str, array: _arrays.Array) -> _arrays.Array:
+        """Starts the copy of a tensor. wait() ends all."""
+        torch = sys.modules["torch"]
+        value = array.value
+        if array.device != "cuda":
+            copied = _arrays.describe(value.cpu())
+        else:
+            host = self._copies.get(name)
+            if host is None or host.shape != value.shape or host.dtype != value.dtype:
+                host = self._copies[name] = torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
+            host.copy_(value, non_blocking=True)
+            self._pending.append(value.device)
+            copied = _arrays.describe(host)
+        assert copied is not None
+        return copied
+
+    def wait(self) -> None:
+        for device in set(self._pending):
+            sys.modules["torch"].cuda.current_stream(device).synchronize()
+        self._pending.clear()
+
+
+def _load_manifest(ranks: DistributedContext, uuid: str) -> Dict[str, Any]:
+    from determined.core._checkpoint import _fetch
+
+    manifest: Dict[str, Any] = json.loads(_fetch(lambda: ranks._handle().manifest(uuid)))["body"]
+    return manifest
+
+
+def _result_of_ranks(ranks: DistributedContext, call: Callable[[], Any]) -> Any:
+    """The result of a call on this rank, or on all ranks the error of the lowest rank that has one. Collective."""
+    if ranks.size == 1:
+        return call()
+    result, problem = None, None
+    try:
+        result = call()
+    except Exception as caught:
+        problem = caught
+    texts = ranks.allgather(None if problem is None else f"{type(problem).__name__}: {problem}")
+    if problem is not None:
+        raise problem
+    for rank, text in enumerate(texts):
+        if text is not None:
+            raise RuntimeError(f"rank {rank}: {text}")
+    return result
