@@ -20,7 +20,7 @@ void add_values(std::vector<ValidationValue>& values, std::vector<MetricsReporte
     LowestRanks const lowest(reports);
     for (auto const& report : reports) {
         auto const found = report.metrics->find(metric);
-        auto const value = found == report.metrics->end() ? std::nullopt : number_of(*found);
+        auto const value = found == report.metrics->end() ? std::nullopt : number_from_json(*found);
         if (!value) continue;
         bool const is_superseded = cut_off.supersedes(validation_group, report.steps_completed);
         if (!is_superseded && lowest.counts(report, metric))

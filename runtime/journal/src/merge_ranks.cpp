@@ -19,7 +19,7 @@ LowestRanks::LowestRanks(std::vector<MetricsReported> const& reports) {
     for (auto const& report : reports) {
         if (!report.metrics->is_object()) continue;
         for (auto const& [name, value] : report.metrics->items()) {
-            if (!number_of(value)) continue;
+            if (!number_from_json(value)) continue;
             auto& rank =
                 ranks_[{report.group, name}].try_emplace(report.steps_completed, report.rank).first->second;
             rank = std::min(rank, report.rank);

@@ -24,7 +24,7 @@ Json number_to_json(double value) {
     return name.empty() ? Json(value) : Json(name);
 }
 
-std::optional<double> number_of(Json const& value) {
+std::optional<double> number_from_json(Json const& value) {
     if (value.is_number()) return value.get<double>();
     if (!value.is_string()) return std::nullopt;
     return find_non_finite(value.get_ref<std::string const&>());

@@ -19,7 +19,7 @@ std::string list_names(Json const& metrics) {
 
 /// The number of a reported value. Programs of older releases have written null for NaN.
 std::optional<double> find_number(Json const& value) {
-    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : number_of(value);
+    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : number_from_json(value);
 }
 
 /// The number of a metric. `key` is the configuration key that names the metric.

@@ -73,7 +73,7 @@ Result<Json> load_validation(tracker::history::History& history, TrialId trial, 
             if (report.group != "validation" || report.steps_completed != step || run.is_superseded(report))
                 continue;
             for (auto const& [name, value] : report.metrics->items()) {
-                if (number_of(value) && lowest.counts(report, name)) metrics[name] = value;
+                if (number_from_json(value) && lowest.counts(report, name)) metrics[name] = value;
             }
         }
     }

@@ -8,7 +8,7 @@
 namespace det::cli {
 
 std::string value_text(Json const& value) {
-    if (value.is_number_integer() || !number_of(value)) return to_line(value);
+    if (value.is_number_integer() || !number_from_json(value)) return to_line(value);
     return value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>());
 }
 

@@ -227,7 +227,7 @@ private:
         for (auto const& shown : reports) {
             auto const metrics = metrics_of(shown);
             for (auto const& [name, value] : metrics.items()) {
-                if (auto const number = number_of(value))
+                if (auto const number = number_from_json(value))
                     add_point(plots, {shown.report.group, name}, to_string(shown.trial),
                               {static_cast<double>(shown.report.steps_completed), *number});
             }

@@ -14,7 +14,7 @@ namespace {
 
 std::optional<double> to_number(Json const& json) {
     if (json.is_boolean()) return json.get<bool>() ? 1.0 : 0.0;
-    return number_of(json);
+    return number_from_json(json);
 }
 
 /// The name of a metric in an event file, which has no ranks. Each rank has curves of its own.

@@ -23,7 +23,7 @@ Result<std::vector<MetricName>> History::list_metrics(TrialId id) {
     for (auto const& run : runs) {
         for (auto const& report : run.metrics) {
             for (auto const& [name, value] : report.metrics->items())
-                if (number_of(value)) names.insert({report.group, name});
+                if (number_from_json(value)) names.insert({report.group, name});
         }
     }
     return std::vector(names.begin(), names.end());

@@ -40,7 +40,7 @@ RunSeries series_of(RunReports const& run, std::string_view group, std::string_v
     for (auto const& report : run.metrics) {
         if (report.group != group) continue;
         auto const found = report.metrics->find(metric);
-        auto const number = found == report.metrics->end() ? std::nullopt : number_of(*found);
+        auto const number = found == report.metrics->end() ? std::nullopt : number_from_json(*found);
         if (!number || (superseded == SupersededReports::left_out && run.is_superseded(report))) continue;
         if (!lowest.counts(report, metric)) continue;
         series.steps.push_back(report.steps_completed);

@@ -125,7 +125,7 @@ Result<NumberedSeries> load_from_other_reports(Database& index, std::int64_t jou
     DET_TRY(visit_other_reports(index, journal, [&](std::uint64_t number, MetricsReported const& report) {
         if (report.group != name.group || !range.contains(report.steps_completed)) return;
         auto const metric = report.metrics->find(name.name);
-        auto const value = metric == report.metrics->end() ? std::nullopt : number_of(*metric);
+        auto const value = metric == report.metrics->end() ? std::nullopt : number_from_json(*metric);
         if (value) found.add(number, report.steps_completed, report.time, *value);
     }));
     return found;
@@ -178,7 +178,7 @@ Result<std::vector<SeriesName>> list_series(Database& index, std::int64_t journa
     }
     DET_TRY(visit_other_reports(index, journal, [&](std::uint64_t, MetricsReported const& report) {
         for (auto const& [name, value] : report.metrics->items())
-            if (number_of(value)) names.insert({report.group, name});
+            if (number_from_json(value)) names.insert({report.group, name});
     }));
     return std::vector(names.begin(), names.end());
 }

@@ -20,7 +20,7 @@ constexpr std::size_t width_max = 10000;
 void add(history::RunSeries& series, MetricsReported const& report, std::string const& metric) {
     auto const found = report.metrics->find(metric);
     if (found == report.metrics->end()) return;
-    auto const number = number_of(*found);
+    auto const number = number_from_json(*found);
     if (!number) return;
     series.steps.push_back(report.steps_completed);
     series.times.push_back(report.time);
@@ -94,7 +94,7 @@ using Summaries = std::map<std::pair<std::string, std::string>, Summary>;
 
 void add(Summaries& summaries, MetricsReported const& report, journal::LowestRanks const& lowest) {
     for (auto const& [name, value] : report.metrics->items()) {
-        auto const number = number_of(value);
+        auto const number = number_from_json(value);
         if (!number || !lowest.counts(report, name)) continue;
         auto& summary = summaries[{report.group, name}];
         ++summary.points;

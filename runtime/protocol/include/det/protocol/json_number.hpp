@@ -16,6 +16,6 @@ std::optional<double> find_non_finite(std::string_view name);
 /// A number, or the text of one that is not finite.
 Json number_to_json(double value);
 /// The reverse of number_to_json(); nullopt for all other values, booleans and null too.
-std::optional<double> number_of(Json const& value);
+std::optional<double> number_from_json(Json const& value);
 
 }  // namespace det
