@@ -1,6 +1,8 @@
 #include "tracker/api/local_api.hpp"
 
+#include <atomic>
 #include <future>
+#include <memory>
 
 namespace det::tracker::api {
 namespace {
