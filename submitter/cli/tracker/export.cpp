@@ -18,7 +18,7 @@ namespace {
 using namespace tracker;
 
 /// The trials that an id means: "7.0" is one, "7" all of the experiment.
-Result<std::vector<TrialId>> trials_of(history::History& history, std::string const& text) {
+Result<std::vector<TrialId>> trials_named_by(history::History& history, std::string const& text) {
     auto const experiment = parse_experiment_id(text);
     if (!experiment) {
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial_id(text));
@@ -63,7 +63,7 @@ public:
         DET_TRY_ASSIGN(auto const history, open_current_history(tracker, experiments));
         std::vector<TrialId> trials;
         for (auto const& text : ids_) {
-            DET_TRY_ASSIGN(auto const some, trials_of(*history, text));
+            DET_TRY_ASSIGN(auto const some, trials_named_by(*history, text));
             trials.insert(trials.end(), some.begin(), some.end());
         }
         DET_TRY(write(*history, trials, session));

@@ -1,4 +1,3 @@
-
 #include "glob.hpp"
 
 #include <optional>

@@ -1,4 +1,3 @@
-
 #include <det/foundation/count_text.hpp>
 
 #include <fmt/format.h>

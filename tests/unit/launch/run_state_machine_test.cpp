@@ -1,4 +1,3 @@
-
 #include "run_state_machine.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,3 @@
-
 #include "skip_step_ids.hpp"
 
 #include <algorithm>

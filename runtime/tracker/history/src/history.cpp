@@ -7,6 +7,7 @@
 #include <set>
 
 namespace det::tracker::history {
+
 Result<std::vector<Curve>> History::load_trial_curves(ExperimentId id, std::uint32_t count,
                                                       CurveQuery const& query) {
     std::vector<Curve> all;

@@ -1,4 +1,3 @@
-
 #include "run_phases.hpp"
 
 #include <algorithm>

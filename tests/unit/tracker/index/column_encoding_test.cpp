@@ -1,4 +1,3 @@
-
 #include "column_encoding.hpp"
 
 #include <bit>
