@@ -204,7 +204,8 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation cons
                         "held: 'det-submit experiment activate {0}'",
                         experiment.id().value));
     }
-    run_hook_for_submission(next_spec(continuation, continued.revision), continued.arrays, context);
+    run_hook_for_submission(next_spec(continuation, continued.revision, accepted.arrays), continued.arrays,
+                            context);
     return continued;
 }
 
