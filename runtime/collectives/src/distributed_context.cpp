@@ -46,24 +46,24 @@ Result<DistributedContext> DistributedContext::make(std::unique_ptr<RankGroup> r
     return DistributedContext(std::move(ranks), topology, std::move(local));
 }
 
-DistributedContext DistributedContext::make_part(std::unique_ptr<RankGroup> part, Topology topology) {
+DistributedContext DistributedContext::make_subset(std::unique_ptr<RankGroup> part, Topology topology) {
     DistributedContext context(std::move(part), topology, nullptr);
     context.record_operations(recorder_);
     return context;
 }
 
 Result<DistributedContext> DistributedContext::local_ranks() {
-    if (is_on_one_node()) return make_part(make_shared_group(ranks_), topology_);
+    if (is_on_one_node()) return make_subset(make_shared_group(ranks_), topology_);
     if (!local_) return ranks_->make_cross_group().error();
-    return make_part(ranks_->with_own_devices(make_shared_group(local_)),
+    return make_subset(ranks_->with_own_devices(make_shared_group(local_)),
                      {.local_rank = local_rank(), .local_size = local_size()});
 }
 
 Result<DistributedContext> DistributedContext::cross_ranks() {
-    if (is_on_one_node()) return make_part(ranks_->with_own_devices(make_single_rank()), {});
+    if (is_on_one_node()) return make_subset(ranks_->with_own_devices(make_single_rank()), {});
     DET_TRY_ASSIGN(auto part, ranks_->make_cross_group());
     Topology const topology{.cross_rank = part->rank().value, .cross_size = part->size()};
-    return make_part(std::move(part), topology);
+    return make_subset(std::move(part), topology);
 }
 
 void DistributedContext::wrap_ranks(

@@ -245,19 +245,19 @@ Status Context::add_devices() {
     return Ok{};
 }
 
-Context Context::make_part(collectives::DistributedContext ranks) const {
+Context Context::make_subset(collectives::DistributedContext ranks) const {
     auto const& options = parts_->options;
     return Context(std::make_unique<Parts>(make_context_data(std::move(ranks), options), options));
 }
 
 Result<Context> Context::local_ranks() {
     DET_TRY_ASSIGN(auto ranks, parts_->data.distributed.local_ranks());
-    return make_part(std::move(ranks));
+    return make_subset(std::move(ranks));
 }
 
 Result<Context> Context::cross_ranks() {
     DET_TRY_ASSIGN(auto ranks, parts_->data.distributed.cross_ranks());
-    return make_part(std::move(ranks));
+    return make_subset(std::move(ranks));
 }
 
 collectives::DistributedContext& Context::distributed() { return parts_->data.distributed; }

@@ -184,7 +184,7 @@ public:
 
 private:
     DistributedContext(std::unique_ptr<RankGroup> ranks, Topology topology, std::shared_ptr<RankGroup> local);
-    DistributedContext make_part(std::unique_ptr<RankGroup> part, Topology topology);
+    DistributedContext make_subset(std::unique_ptr<RankGroup> part, Topology topology);
 
     /// The arguments are scalars, which are passed in registers: structures in memory would add a tenth to
     /// the time of a tiny operation.

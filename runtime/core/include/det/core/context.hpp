@@ -112,7 +112,7 @@ public:
 private:
     struct Parts;
     explicit Context(std::unique_ptr<Parts> parts);
-    Context make_part(collectives::DistributedContext ranks) const;
+    Context make_subset(collectives::DistributedContext ranks) const;
     std::unique_ptr<Parts> parts_;
 };
 
