@@ -1,5 +1,5 @@
-"""tensors.py DIRECTORY NODE...: the rows of tensors. A NODE is a network namespace with an address on eth0. It starts the ranks,
-which are this program with RANK set."""
+"""tensors.py DIRECTORY NODE...: the rows of tensors. A NODE is a network namespace with an address on eth0. The ranks are
+this program with RANK set."""
 
 import json
 import os

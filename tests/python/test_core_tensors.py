@@ -1,5 +1,7 @@
 """Tests collectives on tensors among several ranks, off the cluster."""
 
+import contextlib
+import ctypes
 import os
 import tempfile
 import unittest
@@ -384,6 +386,9 @@ class Devices(Case):
         )
 
     def test_without_the_library_the_error_names_it(self):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("this machine has a CUDA driver")
         self.variables["LD_LIBRARY_PATH"] = ""
         self.run_ranks(
             """
@@ -394,7 +399,7 @@ class Devices(Case):
                     ranks.all_reduce(DeviceArray())
                     raise SystemExit("there is NCCL")
                 except det._lib.LibraryError as problem:
-                    assert problem.code == "transport" and "libcuda.so.1" in str(problem) or "libnccl" in str(problem), problem
+                    assert problem.code == "transport" and "libcuda.so.1" in str(problem), problem
             """,
         )
 

@@ -146,7 +146,9 @@ class TensorGroup:
     def destroy(self) -> None:
         self._group.destroy()
 
-    def _run(self, tensors: Tuple[Any, ...], device: Optional[Device], async_op: bool, name: str, *arguments: int) -> Optional[Work]:
+    def _run(
+        self, tensors: Tuple[Any, ...], device: Optional[Device], async_op: bool, name: str, *arguments: int
+    ) -> Optional[Work]:
         if device is not None:
             self._use(device)
         if async_op:
@@ -231,9 +233,9 @@ class TensorCollectives:
     `dst` count in this order. All ranks of all nodes call them.
 
     Raises:
-        LibraryError (a RuntimeError): its code is "misuse", on all ranks, if a tensor is not valid on one of them, or if the ranks
-            differ in the call, its type, size or arguments; the message names the ranks. "transport": a rank is
-            lost. "timed-out": DET_COLLECTIVE_TIMEOUT_S has passed.
+        LibraryError (a RuntimeError): its code is "misuse", on all ranks, if a tensor is not valid on one of them, or
+            if the ranks differ in the call, its type, size or arguments; the message names the ranks. "transport": a
+            rank is lost. "timed-out": DET_COLLECTIVE_TIMEOUT_S has passed.
     """
 
     _tensors_all: Optional[TensorGroup] = None

@@ -57,7 +57,8 @@ def _find_reader(tensor: Any) -> Reader:
 
 def _wrong_type(name: str, view: str) -> InvalidTensor:
     return InvalidTensor(
-        f"collectives accept elements of type {', '.join(_lib.DTYPES)}, and not {name}: to move them unchanged, pass {view}"
+        f"collectives accept elements of type {', '.join(_lib.DTYPES)}, and not {name}: "
+        f"to move them unchanged, pass {view}"
     )
 
 
