@@ -70,8 +70,9 @@ def compare_resumption(directory):
         callback.on_checkpoint_upload_end = saved.append
         trial.build_callbacks = lambda: {"saved": callback}
         trainer = pytorch.Trainer(trial, context)
-        trainer.fit(max_length=pytorch.Batch(middle), checkpoint_policy="none")
-        file = f"{directory}/checkpoints/{saved[-1]}/state_dict.pth"
+        for checkpoint_format in ("torch", "state"):
+            trainer.fit(max_length=pytorch.Batch(middle), checkpoint_policy="none", checkpoint_format=checkpoint_format)
+        file = f"{directory}/checkpoints/{saved[-2]}/state_dict.pth"
         trial.stops_at = middle
 
         def resume():

@@ -35,7 +35,7 @@ Program const pytorch_trial{
     "--config 'hyperparameters={global_batch_size: 16, hidden: 8, samples: 100, pause_s: 0.02}' "
     "--config 'searcher={name: single, metric: validation_loss, max_length: {batches: 1000000}}' "
     "--config scheduling_unit=10 --config 'min_checkpoint_period={batches: 20}' ",
-    "state_dict.pth"};
+    "rank-00000.safetensors"};
 
 struct Site : DigitsCluster {
     Site() : DigitsCluster(with_plugin()) {

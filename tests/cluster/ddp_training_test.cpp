@@ -24,11 +24,20 @@ constexpr int slots = 2;  // of a node
 
 /// Prints the largest difference of two final weights.
 constexpr char compare[] =
-    "import os, sys, torch\n"
+    "import json, os, sys, torch\n"
     "def load(name):\n"
     "    if os.path.exists(name + '/state.pth'):\n"
     "        return torch.load(name + '/state.pth')['model']\n"
-    "    return torch.load(name + '/state_dict.pth')['models_state_dict'][0]\n"
+    "    names = {}\n"
+    "    with open(name + '/rank-00000.safetensors', 'rb') as file:\n"
+    "        length = int.from_bytes(file.read(8), 'little')\n"
+    "        header = json.loads(file.read(length))\n"
+    "        for key, tensor in header.items():\n"
+    "            if key.startswith('models_state_dict.0.'):\n"
+    "                begin, end = tensor['data_offsets']\n"
+    "                file.seek(8 + length + begin)\n"
+    "                names[key] = torch.frombuffer(bytearray(file.read(end - begin)), dtype=torch.float32)\n"
+    "    return names\n"
     "a, b = (load(name) for name in sys.argv[1:])\n"
     "print(max(float((a[key] - b[key]).abs().max()) for key in a))\n";
 

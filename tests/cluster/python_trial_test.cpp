@@ -89,6 +89,30 @@ BOOST_AUTO_TEST_CASE(a_core_api_trial_is_paused_resumed_and_completes) {
     BOOST_TEST(trained.size() == static_cast<std::size_t>(steps));
 }
 
+BOOST_AUTO_TEST_CASE(
+    a_training_that_saves_its_state_is_preempted_and_ends_with_the_bits_of_one_that_was_not) {
+    add_program("saving_state.py");
+    auto const begin = [&](double pause_s) {
+        return create(
+            fmt::format("--config 'entrypoint=python3 saving_state.py' --config slurm.mpi=none --config "
+                        "resources.slots_per_trial=1 --config hyperparameters.pause_s={}",
+                        pause_s));
+    };
+    auto const whole = begin(0), interrupted = begin(0.05);
+    wait_until([&] { return !ask(fmt::format("trial metrics {}", interrupted)).empty(); }, 60s, "it trains");
+    shell(fmt::format("det-submit experiment pause {}", interrupted));
+    wait_for_state(interrupted, "PAUSED");
+    BOOST_TEST(!ask(fmt::format("experiment list-checkpoints {}", interrupted)).empty());
+    shell(fmt::format("det-submit experiment activate {}", interrupted));
+    wait_for_state(interrupted, "COMPLETED");
+    wait_for_state(whole, "COMPLETED");
+    BOOST_TEST(logs(interrupted).find("continuing at step") != std::string::npos, logs(interrupted));
+    auto const bits = [&](int id) {
+        return ask(fmt::format("trial metrics {} --group validation", id)).at(0).at("metrics").at("bits");
+    };
+    BOOST_TEST(bits(interrupted) == bits(whole));
+}
+
 BOOST_AUTO_TEST_CASE(metrics_of_all_ranks_are_recorded_with_their_rank) {
     add_program("reports_in_turn.py");
     auto const id = create("--config 'entrypoint=python3 reports_in_turn.py' --config slurm.launch=rank");

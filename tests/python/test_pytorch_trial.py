@@ -14,7 +14,7 @@ import torch
 
 import determined as det
 from determined import errors, pytorch
-from determined.pytorch._checkpoint_files import load_file
+from determined.pytorch._checkpoint_files import load_state
 from support import Case, finish
 from trial_support import LIMIT_S, TrialCase
 
@@ -169,16 +169,21 @@ class Local(LocalCase):
                     setattr(callback, hook, lambda *_: self.context.set_stop_requested(True))
                     return {"stops": callback}
 
+            # A checkpoint is committed while the training goes on, so that its hook is called some batches later.
+            is_later = hook == "on_checkpoint_upload_end"
             with self.subTest(hook), self.reports() as reports:
                 self.fit(
                     Stops,
-                    max_length=pytorch.Batch(100),
+                    max_length=pytorch.Batch(100_000 if is_later else 100),
                     reporting_period=pytorch.Batch(5),
                     validation_period=pytorch.Batch(5),
                     checkpoint_period=pytorch.Batch(5),
                     checkpoint_policy="none",
                 )
-                self.assertEqual({steps for _, steps, _ in reports}, {5})
+                if is_later:
+                    self.assertLess(reports[-1][1], 100_000)
+                else:
+                    self.assertEqual({steps for _, steps, _ in reports}, {5})
 
     def test_test_mode_trains_and_validates_one_batch(self):
         with self.reports() as reports:
@@ -232,17 +237,17 @@ class Local(LocalCase):
         for trained in (Whole, Part, Plain):
             trial = self.fit(trained, aggregation_frequency=2)  # 3 batches: gradients are saved too
             path = f"{self.directory}/determined/{storage_ids[-1]}"
-            saved = load_file(f"{path}/state_dict.pth")["models_state_dict"][0]
+            state = load_state(pathlib.Path(path))
+            saved = state["models_state_dict"][0]
             self.assertEqual(
                 list(saved),
                 ["0.weight", "0.bias", "0.running_mean", "0.running_var", "0.num_batches_tracked", "1.weight", "1.bias"],
             )
             self.assertEqual(saved._metadata["0"], {"version": 2})
-            self.assertEqual(sorted(load_file(f"{path}/rank-0.pth")["gradients"][0]), ["0.bias", "0.weight", "1.bias", "1.weight"])
+            self.assertEqual(sorted(state["rank"]["gradients"][0]), ["0.bias", "0.weight", "1.bias", "1.weight"])
             # As Determined saves it, and det-submit did before.
             former = f"{self.directory}/former"
-            shutil.copytree(path, former)
-            state = load_file(f"{former}/state_dict.pth")
+            shutil.copytree(path, former, ignore=shutil.ignore_patterns("*.safetensors"))
             state["models_state_dict"][0] = {f"_orig_mod.{name}": value for name, value in saved.items()}
             torch.save(state, f"{former}/state_dict.pth")
             for loaded_class in (Plain, Whole, Part):
@@ -675,11 +680,21 @@ class InTrial(TrialCase):
         first, other = self.reports("validation")[0][1], validations[0][1]
         self.assertAlmostEqual(first["validation_loss"], other["validation_loss"], places=5)
 
+    def test_the_configuration_keeps_the_format_of_torch(self):
+        self.new_run(slurm={"checkpoint_format": "torch"})
+        self.add_program("pytorch_trial.py")
+        self.train("pytorch_trial:InterruptedTrial", **self.preempt_at(0))
+        self.assertEqual(self.resume(), 1)
+        files = os.listdir(f"{self.directory}/checkpoints/{self.checkpoints(0)[-1][0]}")
+        self.assertLess({"state_dict.pth", "rank-0.pth", "rank-1.pth", "trial_state.pkl"}, set(files))
+        self.train("pytorch_trial:InterruptedTrial")
+        self.assertEqual([steps for _, steps in self.checkpoints()], [3])
+
     def test_a_damaged_checkpoint_is_an_error(self):
         self.add_program("pytorch_trial.py")
         self.train("pytorch_trial:InterruptedTrial", **self.preempt_at(0))
         self.resume()
-        file = f"{self.directory}/checkpoints/{self.checkpoints(0)[-1][0]}/state_dict.pth"
+        file = f"{self.directory}/checkpoints/{self.checkpoints(0)[-1][0]}/rank-00000.safetensors"
         for damage in (b"?", b""):  # a changed byte, which torch may not notice; a cut file, which it does
             with open(file, "r+b") as opened:
                 opened.seek(os.path.getsize(file) // 2)
@@ -687,7 +702,7 @@ class InTrial(TrialCase):
                 if not damage:
                     opened.truncate()
             outputs = self.train_to_failure("pytorch_trial:InterruptedTrial")
-            self.assertTrue(any("state_dict.pth" in output for output in outputs), outputs)
+            self.assertTrue(any("rank-00000.safetensors" in output for output in outputs), outputs)
             self.assertIn("checkpoint", outputs[0])
 
     def test_a_metric_that_the_searcher_lacks_is_an_error(self):

@@ -92,6 +92,7 @@ class Values(StateCase):
                     "keys": {1: "a", "1": "b", None: "c", (1, "x"): "d", 2.5: "e", True and 7: "f", "": "g"},
                     "nest": [[], {}, (), ((1,), [torch.ones(2), {"x": (torch.zeros(1), 5)}])],
                     "ordered": collections.OrderedDict(b=1, a=2),
+                    "": torch.ones(2), "__metadata__": torch.ones(1), "__det__.tree": torch.zeros(1),
                     "object": {"date": __import__("datetime").date(2026, 1, 1), "set": {1, 2}, "size": torch.Size([2, 3])},
                 }
             with det.core.init() as context:
@@ -303,6 +304,27 @@ class Objects(StateCase):
             """
         )
 
+    def test_tensors_that_a_c_program_has_saved_are_loaded_by_their_names(self):
+        self.run_program(
+            """
+            from determined import _lib
+            from determined.core import _arrays
+            with det.core.init() as context:
+                tensors = {"layer.weight": torch.rand(2, 3), "layer.bias": torch.rand(2), "step": torch.tensor(4)}
+                memory = [_lib.Memory(name, t.data_ptr(), _arrays.describe(t).stored, tuple(t.shape)) for name, t in tensors.items()]
+                saves = _lib.TensorSaves(context.distributed._handle())
+                uuid = saves.save(3, "{}", memory)
+                saves.finish()
+                model = torch.nn.ModuleDict({"layer": torch.nn.Linear(3, 2)})
+                state = {**model.state_dict(), "step": torch.tensor(0)}
+                assert context.checkpoint.load_state(state).steps_completed == 3
+                same({**model.state_dict(), "step": state["step"]}, {name: tensors[name] for name in state})
+                fresh = {}
+                context.checkpoint.load_state(fresh, uuid)
+                same({name: fresh[name] for name in tensors}, tensors)
+            """
+        )
+
     def test_a_state_without_torch_and_numpy(self):
         self.run_ranks(
             """
@@ -357,6 +379,40 @@ class Failures(StateCase):
                 for path in [directory, *directory.iterdir()]:
                     os.chown(path, 65534, 65534)
                 raises(RuntimeError, lambda: context.checkpoint.load_state({}, uuid), "not yours")
+            """
+        )
+
+
+    def test_objects_of_a_checkpoint_of_unknown_origin_are_not_unpickled_but_its_tensors_are_loaded(self):
+        self.run_program(
+            """
+            import pathlib
+            from unittest import mock
+            from determined import _lib
+            from determined.core._state_directory import read_state
+            class Harm:
+                def __reduce__(self):
+                    return (pathlib.Path(os.environ["HOME"], "harm").touch, ())
+            harm = pathlib.Path(os.environ["HOME"], "harm")
+            storage = os.environ["HOME"] + "/storage"
+            with det.core.init(checkpoint_storage=storage) as context:
+                uuid = context.checkpoint.save_state({"object": Harm(), "w": torch.ones(1)}, 1)
+                plain = context.checkpoint.save_state({"w": torch.ones(1)}, 2)
+                context.checkpoint.wait()
+                original = _lib.TensorSaves.load_from
+                as_in_a_bucket = lambda *arguments: original(*arguments)._replace(is_own=False)
+                with mock.patch.object(_lib.TensorSaves, "load_from", as_in_a_bucket):
+                    raises(det.errors.InvalidCheckpointException, lambda: context.checkpoint.load_state({}, uuid), "pickled objects")
+                    state = {"w": torch.zeros(1)}
+                    context.checkpoint.load_state(state, plain)
+                    assert state["w"].item() == 1
+                assert not harm.exists()
+                os.chmod(f"{storage}/{uuid}/rank-00000.safetensors", 0o666)
+                raises(det.errors.InvalidCheckpointException, lambda: read_state(pathlib.Path(storage, uuid)), "another user")
+                assert not harm.exists()
+                os.chmod(f"{storage}/{uuid}/rank-00000.safetensors", 0o600)
+                read_state(pathlib.Path(storage, uuid))
+                assert harm.exists()   # the pickle does what it should not do elsewhere
             """
         )
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from determined.pytorch._checkpoint_files import load_file
+from determined.pytorch._checkpoint_files import load_state
 from support import BUILD, RunCase, environment_of, finish
 
 LIMIT_S = 150  # torch takes long to start on a busy machine
@@ -118,7 +118,7 @@ class TrialCase(RunCase):
 
     def final_state(self):
         uuid, _ = self.checkpoints()[-1]
-        return load_file(f"{self.directory}/checkpoints/{uuid}/state_dict.pth")
+        return load_state(pathlib.Path(self.directory, "checkpoints", uuid))
 
     def reports(self, group):
         """(steps_completed, metrics) of all reports of a group in all runs, oldest first."""

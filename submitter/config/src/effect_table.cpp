@@ -220,6 +220,7 @@ constexpr KeyEffect rows[] = {
     {"slurm.tensorboard", us, "event files of the metrics"},
     {"slurm.log_wandb", us, "PYTHONPATH: a module wandb that reports metrics"},
     {"slurm.log_mlflow", us, "MLFLOW_TRACKING_URI: a store that reports metrics"},
+    {"slurm.checkpoint_format", us, "the files in checkpoints of a PyTorchTrial"},
     {"pbs", nothing, "the scheduler is Slurm"},
     {"checkpoint_storage.type", us, "where checkpoints are"},
     {"checkpoint_storage.save_experiment_best", us, "which checkpoints stay"},

@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(if_there_is_too_little_time_all_ranks_get_the_answer_that_n
 BOOST_AUTO_TEST_CASE(ranks_save_and_load_tensors_together) {
     set_latest_checkpoint({});
     run_as_ranks(2, case_tensors_are_saved_and_loaded);
-    BOOST_TEST(records().size() == 3u);
+    BOOST_TEST(records().size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_states_are_refused) { run_as_ranks(1, case_states_that_are_refused); }

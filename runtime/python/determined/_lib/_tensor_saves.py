@@ -69,7 +69,8 @@ class TensorSaves:
                     self._handle._pointer, check_steps(steps_completed), metadata.encode(), state, byref(started)
                 )
             )
-        return started.uuid.decode()
+        uuid: bytes = started.uuid
+        return uuid.decode()
 
     def save_before_preemption(
         self, steps_completed: int, metadata: str, tensors: Sequence[Memory], directory: Optional[str] = None

@@ -327,11 +327,9 @@ def _readable(name: str) -> str:
 
 def _unused(name: str, *taken: Any) -> str:
     number, unused = 2, name
-    while any(unused in names for names in taken) or unused.startswith("__det__."):
-        unused = f"{name}#{number}"
+    while any(unused in names for names in taken) or unused.startswith("__det__.") or unused == "__metadata__":
+        unused = f"state.{name}#{number}"
         number += 1
-        if unused.startswith("__det__."):
-            unused = f"state.{unused}"
     return unused
 
 

@@ -1,19 +1,24 @@
 """Saves the state of a training, and loads it so that the training continues as if it had not been
 interrupted.
 
-The chief writes state_dict.pth as Determined does. Each rank adds rank-<number>.pth with the state that
+By default the state is saved by core_context.checkpoint.save_state() while the training goes on. With the format
+"torch" the chief writes state_dict.pth as Determined does, and each rank adds rank-<number>.pth. Both have the state that
 differs between ranks: its random state and, in the middle of an aggregation window, its gradients.
 """
 
 import collections
+import dataclasses
 import logging
 import os
 import pathlib
+import shutil
+import tempfile
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import torch
 
 import determined
+from determined import core
 from determined.pytorch import _checkpoint_files as files
 from determined.pytorch._exchange import unwrap
 from determined.pytorch._rng import get_rng_state, set_rng_state
@@ -27,7 +32,8 @@ _COMPILED = "_orig_mod"  # where torch.compile(module) keeps the module
 class Checkpoints:
     """Saves and loads checkpoints of a trial. All ranks call each method."""
 
-    def __init__(self, trial: Any, context: Any, callbacks: Any) -> None:
+    def __init__(self, trial: Any, context: Any, callbacks: Any, format: str) -> None:
+        self._format = format
         self._trial = trial
         self._context = context
         self._callbacks = callbacks
@@ -41,14 +47,58 @@ class Checkpoints:
 
     # Saving.
 
-    def save(self, progress: files.Progress) -> str:
-        """Writes and commits a checkpoint. Returns its storage_id. Collective."""
+    def save(self, progress: files.Progress, is_last: bool) -> None:
+        """Saves a checkpoint. Collective.
+
+        Args:
+            is_last: the trial was preempted, and ends
+        """
         metadata = {
             "determined_version": determined.__version__,
             "steps_completed": progress.batches_trained,
             "framework": f"torch-{torch.__version__}",
-            "format": "pickle",
         }
+        if self._format == "torch":
+            self._save_files(progress, {**metadata, "format": "pickle"})
+        else:
+            self._save_state(progress, {**metadata, "format": "state"}, is_last)
+
+    def poll(self) -> None:
+        """Completes the saves that are written by now. Call it after each batch."""
+        self._tell_ended(self._context._core.checkpoint.poll())
+
+    def finish(self) -> None:
+        """Waits until all saves are written."""
+        self._tell_ended(self._context._core.checkpoint.wait())
+
+    def _tell_ended(self, storage_ids: List[str]) -> None:
+        for storage_id in storage_ids:
+            self._callbacks.call("on_checkpoint_upload_end", storage_id)
+
+    def _save_state(self, progress: files.Progress, metadata: Dict[str, Any], is_last: bool) -> None:
+        checkpoint, steps = self._context._core.checkpoint, progress.batches_trained
+        state: Dict[str, Any] = {}
+        directory: Optional[str] = None
+        if self._is_chief():
+            state = self._state()
+            self._callbacks.call("on_checkpoint_save_start", state)
+            state["progress"] = dataclasses.asdict(progress)
+            directory = tempfile.mkdtemp(prefix="det-checkpoint-")
+        state["rank"] = core.PerRank(self._state_of_rank(progress))
+        try:
+            if directory is not None:
+                self._write_files(pathlib.Path(directory))
+            if not is_last:
+                checkpoint._save(state, steps, metadata, directory)
+            elif checkpoint._save_before_preemption(state, steps, metadata, directory) is None:
+                logger.warning("no checkpoint of batch %d: the time before the end of the job is too short", steps)
+        except BaseException:
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        self.poll()
+
+    def _save_files(self, progress: files.Progress, metadata: Dict[str, Any]) -> None:
         is_shared = self._context.distributed.size > 1
         with self._context._core.checkpoint.store_path(metadata, shard=is_shared) as (path, storage_id):
             if self._is_chief():
@@ -57,14 +107,17 @@ class Checkpoints:
             rank_file = path / _rank_file(self._context.distributed.rank)
             files.save(state_of_rank, rank_file)
         self._callbacks.call("on_checkpoint_upload_end", storage_id)
-        return str(storage_id)
 
     def _write_shared_files(self, path: pathlib.Path, progress: files.Progress) -> None:
-        context = self._context
         state = self._state()
         self._callbacks.call("on_checkpoint_save_start", state)
         files.save(state, path / files.STATE_FILE)
         files.repeat_write(lambda: files.write_progress(path, progress))
+        self._write_files(path)
+
+    def _write_files(self, path: pathlib.Path) -> None:
+        """Writes the files that the checkpoint has in both formats."""
+        context = self._context
         files.repeat_write(
             lambda: files.write_load_data(path, type(self._trial), context._hparams, context._exp_conf)
         )
@@ -101,14 +154,24 @@ class Checkpoints:
     # Loading.
 
     def read(self, storage_id: str) -> files.Progress:
-        """Reads the files of a checkpoint, for load() and restore_rank(). Returns how far its trial had
+        """Reads a checkpoint of either format, for load() and restore_rank(). Returns how far its trial had
         trained. Collective."""
+        checkpoint = self._context._core.checkpoint
+        if checkpoint._manifest(storage_id).get("tensors"):
+            checkpoint.load_state(self._loaded, storage_id)
+            progress = files.Progress(**self._loaded.pop("progress"))
+            self._rank_state = self._loaded.pop("rank", {})
+        else:
+            progress = self._read_files(storage_id)
+        self._rank_state.setdefault("rng_state", self._loaded.get("rng_state"))
+        return progress
+
+    def _read_files(self, storage_id: str) -> files.Progress:
         with self._context._core.checkpoint._restore_path_verified_beside(storage_id) as path:
             progress = files.load_progress(path)
             self._loaded = files.load_state(path)
             rank_file = path / _rank_file(self._context.distributed.rank)
             self._rank_state = files.load_file(rank_file) if rank_file.exists() else {}
-        self._rank_state.setdefault("rng_state", self._loaded.get("rng_state"))
         return progress
 
     def load(self, state_of_trial: bool) -> None:

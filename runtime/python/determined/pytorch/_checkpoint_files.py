@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 import torch
 
 from determined import errors
+from determined.core._state_directory import has_state, read_state
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -59,12 +60,17 @@ def find_state_file(directory: pathlib.Path) -> Optional[pathlib.Path]:
 
 
 def load_state(directory: pathlib.Path, **kwargs: Any) -> Dict[str, Any]:
-    """The state of models, optimizers and so on.
+    """The state of models, optimizers and so on, from a checkpoint of either format.
+
+    Args:
+        kwargs: of torch.load(), for a checkpoint of its format
 
     Raises:
         InvalidCheckpointException: the checkpoint has no file with weights
     """
     path = find_state_file(directory)
+    if path is None and has_state(directory):
+        return read_state(directory)
     if path is None:
         raise errors.InvalidCheckpointException(f"the checkpoint in {directory} has no {STATE_FILE}")
     state: Dict[str, Any] = load_file(path, **kwargs)

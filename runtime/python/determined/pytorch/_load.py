@@ -9,6 +9,7 @@ from typing import Any, Dict, Optional
 
 import determined
 from determined import core
+from determined.core._state_directory import has_state, read_state
 from determined.pytorch import _checkpoint_files as files
 from determined.pytorch._checkpoint import load_models
 from determined.pytorch._context import PyTorchTrialContext
@@ -62,7 +63,7 @@ def load_trial_from_checkpoint_path(
         path: directory of the checkpoint, for instance what Checkpoint.download() returned
         trial_class: the class; None: that of the checkpoint, imported from the code in it
         trial_kwargs: arguments of the class besides the context
-        torch_load_kwargs: arguments of torch.load
+        torch_load_kwargs: arguments of torch.load, for a checkpoint of the format "torch"
         kwargs: deprecated; as torch_load_kwargs
 
     Raises:
@@ -79,7 +80,10 @@ def load_trial_from_checkpoint_path(
     if "hparams" in inspect.signature(trial_class.__init__).parameters and "hparams" not in arguments:
         arguments["hparams"] = saved.get("hparams")
     trial = trial_class(context, **arguments)
-    state = files.load_state(directory, **(torch_load_kwargs or {}), **kwargs)
+    if has_state(directory):
+        state = read_state(directory, ["models_state_dict"])
+    else:
+        state = files.load_state(directory, **(torch_load_kwargs or {}), **kwargs)
     load_models(context.models, state)
     return trial
 

@@ -7,6 +7,7 @@ from typing import Any, Optional
 from determined.pytorch._units import Batch, Epoch, TrainUnit
 
 CHECKPOINT_POLICIES = ("best", "all", "none")
+CHECKPOINT_FORMATS = ("state", "torch")
 
 
 @dataclasses.dataclass
@@ -18,6 +19,7 @@ class TrainingPlan:
     validation_period: Optional[TrainUnit] = None
     checkpoint_period: Optional[TrainUnit] = None
     checkpoint_policy: str = "best"
+    checkpoint_format: str = "state"
     latest_checkpoint: Optional[str] = None
     step_zero_validation: bool = False
     test_mode: bool = False

@@ -4,7 +4,7 @@ import logging
 import warnings
 from typing import Any, Dict, Optional
 
-from determined.pytorch._plan import CHECKPOINT_POLICIES, TrainingPlan
+from determined.pytorch._plan import CHECKPOINT_FORMATS, CHECKPOINT_POLICIES, TrainingPlan
 from determined.pytorch._training_loop import TrainingLoop
 from determined.pytorch._units import Batch, Epoch, TrainUnit, read_length
 
@@ -38,6 +38,7 @@ class Trainer:
         step_zero_validation: bool = False,
         test_mode: bool = False,
         profiling_enabled: bool = False,
+        checkpoint_format: Optional[str] = None,
     ) -> None:
         """Trains up to a length, or until the trial is preempted or stopped, and saves a checkpoint at the
         end. Collective.
@@ -54,6 +55,9 @@ class Trainer:
             step_zero_validation: validate before the first batch
             test_mode: only outside of a trial: train and validate one batch, whatever max_length is
             profiling_enabled: sample the system metrics of each node
+            checkpoint_format: "state": checkpoints are written while the training goes on; "torch": the training
+                waits for torch.save, as with Determined. None: slurm.checkpoint_format of the configuration, else
+                "state"
 
         Raises:
             ValueError, TypeError: an argument is missing or can't be used
@@ -61,12 +65,17 @@ class Trainer:
         if checkpoint_policy not in CHECKPOINT_POLICIES:
             raise ValueError(f"checkpoint_policy must be one of {', '.join(CHECKPOINT_POLICIES)}, not {checkpoint_policy!r}")
         info = self._context._trial_info()
+        slurm = (info._config.get("slurm") or {}) if info is not None else {}
+        checkpoint_format = checkpoint_format or slurm.get("checkpoint_format") or "state"
+        if checkpoint_format not in CHECKPOINT_FORMATS:
+            raise ValueError(f"checkpoint_format must be one of {', '.join(CHECKPOINT_FORMATS)}, not {checkpoint_format!r}")
         plan = TrainingPlan(
             max_length=max_length or Batch(1),
             reporting_period=reporting_period,
             validation_period=validation_period,
             checkpoint_period=checkpoint_period,
             checkpoint_policy=checkpoint_policy,
+            checkpoint_format=checkpoint_format,
             latest_checkpoint=latest_checkpoint,
             step_zero_validation=step_zero_validation,
             test_mode=test_mode,

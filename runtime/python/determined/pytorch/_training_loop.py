@@ -37,7 +37,7 @@ class TrainingLoop:
         self._by_batch = evaluates_batches(trial)
         _require_wrapped(context)
         self._callbacks = Callbacks(trial.build_callbacks())
-        self._checkpoints = Checkpoints(trial, context, self._callbacks)
+        self._checkpoints = Checkpoints(trial, context, self._callbacks, plan.checkpoint_format)
         self._best = BestValidation(self._core, plan.checkpoint_policy)
         self._progress = files.Progress(trial_id=context.get_trial_id())
         self._preempted = False
@@ -53,6 +53,7 @@ class TrainingLoop:
             self._prepare(is_continued)
             self._train()
             self._batches.stop()
+            self._checkpoints.finish()
         finally:
             self._callbacks.call("on_trial_shutdown")
             self._tensorboard.close()
@@ -157,6 +158,7 @@ class TrainingLoop:
         window: List[Metrics] = []
         while True:
             window.append(self._train_batch())
+            self._checkpoints.poll()
             self._preempted = self._core.preempt.should_preempt()
             if self._preempted or self._is_window_end():
                 break
@@ -246,7 +248,7 @@ class TrainingLoop:
             return
         self._set_status("checkpointing")
         self._progress.last_ckpt = batches
-        self._checkpoints.save(self._progress)
+        self._checkpoints.save(self._progress, self._preempted)
         self._preempted = self._core.preempt.should_preempt() or self._preempted
 
 

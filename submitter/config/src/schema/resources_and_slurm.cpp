@@ -122,6 +122,8 @@ constinit Type const bind_mount = object_of(bind_mount_keys);
 // Keys that Determined does not have.
 constexpr std::string_view launch_choices[] = {"node", "rank"};
 constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
+constexpr std::string_view checkpoint_format_choices[] = {"state", "torch"};
+constinit Type const checkpoint_format = choice_of(checkpoint_format_choices);
 constexpr std::string_view container_choices[] = {"optional", "required"};
 constinit Type const container_use = choice_of(container_choices);
 constinit Type const launch = choice_of(launch_choices);
@@ -293,6 +295,8 @@ constexpr Key slurm_keys[] = {
      "true: what a script logs by wandb becomes the trial's metrics; default: false"},
     {"log_mlflow", boolean, "",
      "true: what a script logs by MLflow becomes the trial's metrics; default: false"},
+    {"checkpoint_format", checkpoint_format, "",
+     "state (default): a PyTorchTrial trains on while it saves; torch: it waits for torch.save"},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
     {"after", dependencies, "",
