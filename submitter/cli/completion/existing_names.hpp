@@ -4,8 +4,8 @@
 
 namespace det::cli {
 
-/// The names of this user's root, and of the cluster as it was known at most a minute ago. A name that can't be
-/// read is left out: completion never fails.
+/// The names of this user's root, and of the cluster as it was known at most a minute ago. A name that can't
+/// be read is left out: completion never fails.
 class ExistingNames {
 public:
     explicit ExistingNames(Session& session) : session_(session) {}

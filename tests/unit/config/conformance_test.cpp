@@ -1,12 +1,11 @@
 // The runner of conformance cases distinguishes cases that pass from cases that fail.
-#include "conformance_case.hpp"
-
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
 #include <sstream>
 
 #include "config_support.hpp"
+#include "conformance_case.hpp"
 #include "temporary_directory.hpp"
 
 using namespace det;
@@ -157,8 +156,8 @@ BOOST_AUTO_TEST_CASE(each_case_prints_a_line) {
 }
 
 BOOST_AUTO_TEST_CASE(passing_cases_give_success) {
-    BOOST_TEST((run_file("[{name: good, sane_as: [length.json], case: {batches: 1}}]").exit_code ==
-                ExitCode::done));
+    BOOST_TEST(
+        (run_file("[{name: good, sane_as: [length.json], case: {batches: 1}}]").exit_code == ExitCode::done));
 }
 
 BOOST_AUTO_TEST_CASE(an_invalid_and_a_missing_case_file_have_different_codes) {

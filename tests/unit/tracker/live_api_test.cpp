@@ -148,22 +148,15 @@ BOOST_AUTO_TEST_CASE(every_route_answers_from_the_index_as_from_the_journals) {
     example.create(1, 2);
     for (int step = 0; step < 40; ++step) example.step({{1}, static_cast<std::uint32_t>(step % 2)});
     for (std::uint32_t trial : {0, 1}) example.finish({{1}, trial});
-    for (auto const* path : {"/v1/experiments/1",
-                             "/v1/experiments/1/metrics",
-                             "/v1/experiments/1/metrics?trial=1.1",
-                             "/v1/experiments/1/series?group=validation&metric=loss&width=5",
-                             "/v1/experiments/1/series?group=training&metric=m0&axis=time",
-                             "/v1/experiments/1/trials",
-                             "/v1/experiments/1/checkpoints",
-                             "/v1/experiments/1/search",
-                             "/v1/trials/1.0",
-                             "/v1/trials/1.1",
-                             "/v1/trials/1.0/profile",
-                             "/v1/trials/1.1/metrics",
-                             "/v1/trials/1.1/metrics?all_runs=true",
-                             "/v1/trials/1.1/series?group=training&metric=m0",
-                             "/v1/trials/1.1/series?group=validation&metric=loss",
-                             "/v1/trials/1.0/series?group=training&metric=m0&all_runs=true&axis=time&width=7"})
+    for (auto const* path :
+         {"/v1/experiments/1", "/v1/experiments/1/metrics", "/v1/experiments/1/metrics?trial=1.1",
+          "/v1/experiments/1/series?group=validation&metric=loss&width=5",
+          "/v1/experiments/1/series?group=training&metric=m0&axis=time", "/v1/experiments/1/trials",
+          "/v1/experiments/1/checkpoints", "/v1/experiments/1/search", "/v1/trials/1.0", "/v1/trials/1.1",
+          "/v1/trials/1.0/profile", "/v1/trials/1.1/metrics", "/v1/trials/1.1/metrics?all_runs=true",
+          "/v1/trials/1.1/series?group=training&metric=m0",
+          "/v1/trials/1.1/series?group=validation&metric=loss",
+          "/v1/trials/1.0/series?group=training&metric=m0&all_runs=true&axis=time&width=7"})
         BOOST_TEST(get(path) == get(path, "j"), path);
     auto list = get("/v1/experiments"), of_files = get("/v1/experiments", "j");
     for (auto* answer : {&list, &of_files}) {

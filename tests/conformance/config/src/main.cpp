@@ -4,8 +4,7 @@
 #include "conformance_case.hpp"
 
 int main(int argc, char** argv) {
-    if (argc == 2)
-        return det::to_int(det::config::conformance::run_case_file(argv[1], std::cout, std::cerr));
+    if (argc == 2) return det::to_int(det::config::conformance::run_case_file(argv[1], std::cout, std::cerr));
     std::cerr << "usage: conform-config FILE\n";
     return det::to_int(det::ExitCode::usage);
 }

@@ -39,8 +39,8 @@ private:
 
 /// Packs a listed tree into a temporary file of `contexts`, and waits until its bytes are on the disk unless
 /// the archive was stored before. PackedTree::store() names it <contexts>/<sha256>.tar.zst. The same tree
-/// gives the same name and is stored once; two processes may pack it at the same time. A file that has changed
-/// since the listing is an error. After an error no temporary file is left in `contexts`.
+/// gives the same name and is stored once; two processes may pack it at the same time. A file that has
+/// changed since the listing is an error. After an error no temporary file is left in `contexts`.
 Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path const& contexts);
 
 /// Fills the buffer with the next bytes of an archive; returns their number, 0 at the end.

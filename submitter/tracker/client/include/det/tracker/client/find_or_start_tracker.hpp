@@ -21,8 +21,8 @@ struct StartSettings {
 /// which are those of the client too.
 std::unique_ptr<http::Client> find_tracker(TrackerPaths const& paths, http::ClientLimits const& limits = {});
 
-/// Like find_tracker, but starts a tracker if none answers, with `det-submit tracker start`, and waits until it
-/// answers. Fails with codes::process and its output, or codes::timed_out.
+/// Like find_tracker, but starts a tracker if none answers, with `det-submit tracker start`, and waits until
+/// it answers. Fails with codes::process and its output, or codes::timed_out.
 Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& environment,
                                                             RootLayout const& root,
                                                             StartSettings const& settings,
