@@ -71,6 +71,41 @@ BOOST_AUTO_TEST_CASE(parts_are_exchanged_between_devices) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(some_of_the_ranks_use_devices_of_their_own_group) {
+    // Two nodes of two ranks. The fake devices of a subset are connected only with each other.
+    for (auto const of : {&DistributedContext::local_ranks, &DistributedContext::cross_ranks}) {
+        bool const is_local = of == &DistributedContext::local_ranks;
+        FakeDevices devices[2] = {FakeDevices(2), FakeDevices(2)};
+        std::vector<std::unique_ptr<Transport>> nodes[2];
+        for (auto& node : nodes) node = transport::make_thread_transports(2);
+        check_ranks(run_ranks(4, [&](std::unique_ptr<Transport> transport) -> Status {
+            int const rank = transport->rank().value, node = rank / 2, local_rank = rank % 2;
+            Topology const topology{local_rank, 2, node, 2};
+            auto backend = std::make_shared<FakeBackend>(devices[is_local ? node : local_rank],
+                                                         is_local ? local_rank : node);
+            DET_TRY_ASSIGN(auto made,
+                           by_messages(std::move(nodes[node][static_cast<std::size_t>(local_rank)])));
+            std::shared_ptr<RankGroup> const local(std::move(made));
+            DET_TRY_ASSIGN(auto all, make_two_level(std::move(transport), local, topology));
+            DET_TRY_ASSIGN(auto context,
+                           DistributedContext::make(make_device_group(std::move(all), std::move(backend)),
+                                                    topology, local));
+            DET_TRY_ASSIGN(auto part, (context.*of)());
+            std::vector<float> values(8, static_cast<float>(rank));
+            DET_TRY(part.allreduce(std::span(values), ReduceOp::sum));
+            int const sum = is_local ? 4 * node + 1 : 2 * local_rank + 2;
+            DET_TRY(expect(values[7] == static_cast<float>(sum), fmt::format("{}, not {}", sum, values[7])));
+            auto const differs =
+                part.rank() == Rank{0} ? part.barrier() : part.allreduce(std::span(values), ReduceOp::sum);
+            int const first = is_local ? 2 * node : local_rank, second = first + (is_local ? 1 : 2);
+            auto const called = fmt::format("rank {} called barrier()", first);
+            DET_TRY(expect_words(differs, {called, fmt::format("rank {} called allreduce", second)}));
+            return context.barrier();
+        }));
+        for (auto& each : devices) BOOST_TEST(each.streams_of(0).size() == 1u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_is_complete_when_its_event_has_passed_and_not_before) {
     FakeDevices devices(2);
     check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
