@@ -367,7 +367,11 @@ class Devices(Case):
                     assert target.read() == [4, 5, 6]
                     getattr(ranks, "all_reduce" + suffix)(target)
                     assert target.read() == [4, 5, 6]
-                ranks.all_reduce(DeviceArray([1, 2], stream=7))
+                ranks.all_reduce(DeviceArray([1, 2], stream=9))
+                ranks.all_reduce_local(DeviceArray([1, 2], stream=7))
+                driver.cuStreamBeginCapture_v2(ctypes.c_void_p(7), 0)  # work on stream 7 is an error from now on
+                ranks.all_reduce(DeviceArray([1, 2], stream=9))
+                driver.cuStreamEndCapture(ctypes.c_void_p(7), None)
                 ranks.all_reduce(host)
                 for wrong, words in ((DeviceArray([1, 2], strides=(8,)), "is not contiguous"),
                                      (DeviceArray([1, 2], data=(0, True)), "read-only"),

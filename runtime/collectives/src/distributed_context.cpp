@@ -56,7 +56,7 @@ Result<DistributedContext> DistributedContext::local_ranks() {
     if (is_on_one_node()) return make_subset(make_shared_group(ranks_), topology_);
     if (!local_) return ranks_->make_cross_group().error();
     return make_subset(ranks_->with_own_devices(make_shared_group(local_)),
-                     {.local_rank = local_rank(), .local_size = local_size()});
+                       {.local_rank = local_rank(), .local_size = local_size()});
 }
 
 Result<DistributedContext> DistributedContext::cross_ranks() {

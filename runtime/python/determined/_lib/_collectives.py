@@ -96,7 +96,6 @@ class Group:
     def __init__(self, library: Any, pointer: c_void_p, owns: bool) -> None:
         self._library = library
         self._owns = owns
-        self._stream = 0
         self.pointer = pointer
         self.rank: int = library.det_distributed_rank(pointer)
         self.size: int = library.det_distributed_size(pointer)
@@ -124,9 +123,8 @@ class Group:
 
     def use_stream(self, stream: int) -> None:
         """The cudaStream_t of later operations on device memory; 0 is the default stream."""
-        if stream != self._stream:
-            self.check(self._library.det_distributed_use_stream(self.pointer, stream))
-            self._stream = stream
+        # Set before each operation, because groups of one node share their connection, and so its stream.
+        self.check(self._library.det_distributed_use_stream(self.pointer, stream))
 
     def destroy(self) -> None:
         pointer, self.pointer = self.pointer, c_void_p()
