@@ -60,6 +60,8 @@ std::span<NameAlias const> name_aliases();
 std::unique_ptr<Command> make_checkpoint_delete();
 std::unique_ptr<Command> make_checkpoint_describe();
 std::unique_ptr<Command> make_checkpoint_download();
+std::unique_ptr<Command> make_checkpoint_export();
+std::unique_ptr<Command> make_checkpoint_import();
 std::unique_ptr<Command> make_checkpoint_list();
 std::unique_ptr<Command> make_checkpoint_rm();
 std::unique_ptr<Command> make_checkpoint_verify();

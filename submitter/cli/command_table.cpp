@@ -53,6 +53,8 @@ constexpr CommandEntry command_entries[] = {
     {"checkpoint", "describe", "what a checkpoint holds", make_checkpoint_describe},
     {"checkpoint", "verify", "compare a checkpoint with its checksums", make_checkpoint_verify},
     {"checkpoint", "download", "a copy of a checkpoint", make_checkpoint_download},
+    {"checkpoint", "export", "the tensors of a checkpoint in one file", make_checkpoint_export},
+    {"checkpoint", "import", "make a checkpoint of a file of tensors", make_checkpoint_import},
     {"checkpoint", "delete", "remove checkpoints", make_checkpoint_delete},
     {"checkpoint", "rm", "remove files of checkpoints", make_checkpoint_rm},
     {"task", "list", "which jobs have which nodes and slots now", make_task_list},

@@ -426,6 +426,47 @@ BOOST_AUTO_TEST_CASE(a_comparison_that_exceeds_its_time_limit_fails_the_next_sav
     BOOST_TEST(failed == 2);
 }
 
+BOOST_AUTO_TEST_CASE(files_of_the_chief_become_files_of_the_checkpoint) {
+    auto const files = directory / "files";
+    must(make_directories(files / "code" / "empty"));
+    must(write_file(files / "code/train.py", "print()"));
+    must(write_file(files / "metadata.json", "not that of the checkpoint"));
+    NoPeers alone;
+    Saver saver(alone, store, small_blocks());
+    Model model(0, 1);
+    auto const save = [&] {
+        auto description = about(1);
+        description.directory = files;
+        must(saver.save(description, model.state()));
+        return must(saver.finish()).at(0);
+    };
+    auto const saved = save();
+    BOOST_REQUIRE(!saved.error);
+    auto const whole = must(store.fetch_and_verify(saved.uuid));
+    BOOST_TEST(must(read_file(whole.directory / "code/train.py")) == "print()");
+    BOOST_TEST((whole.manifest.directories == std::vector<std::string>{"code", "code/empty"}));
+    must(load(alone, store, {saved.uuid}, model.state(), OnDamage::fail));
+    // A file that takes the name of the rank's own ends the save, and nothing of it stays.
+    must(write_file(files / "rank-00000.safetensors", ""));
+    auto const taken = save();
+    BOOST_REQUIRE(taken.error.has_value());
+    BOOST_TEST(!path_exists(store.path_of(taken.uuid)));
+}
+
+BOOST_AUTO_TEST_CASE(a_store_without_owners_of_files_knows_its_own_checkpoints_by_the_journals) {
+    auto const uuid = saved(1, 7);
+    auto const manifest = must(store.load_manifest(uuid));
+    BOOST_TEST(must(store.is_own(manifest)));  // its files have owners, which load_manifest() has checked
+    std::latch open(0);
+    BlockedStore bucket(store, open, open);
+    BOOST_TEST(!must(bucket.is_own(manifest)));
+    for (auto const& [recorded, is_own] : {std::pair(manifest.sha256, true), std::pair(uuid, false)}) {
+        bucket.set_recorded_sums(
+            [&](std::string const&, std::string const&) { return Result(std::vector{recorded}); });
+        BOOST_TEST(must(bucket.is_own(manifest)) == is_own);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(ranks_whose_saves_differ_get_an_error) {
     std::atomic<int> told = 0;
     as_ranks(2, [&](ThreadPeers& peers) {
