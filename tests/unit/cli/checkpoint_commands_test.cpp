@@ -105,6 +105,30 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_copied_completely_or_not_at_all) {
     BOOST_TEST(!path_exists(directory / "other"));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_is_no_safetensors_file_is_not_imported) {
+    auto const file = directory / "file";
+    auto const with_header = [](std::string const& header, std::string const& data) {
+        std::uint64_t const length = header.size();
+        return std::string(reinterpret_cast<char const*>(&length), sizeof length) + header + data;
+    };
+    std::string const good = R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}})";
+    for (auto const& text :
+         {std::string(), std::string("1234567"), std::string(8, '\xff'), with_header("{}", ""),
+          with_header("[1]", ""), with_header(good, "1234567"),
+          with_header(R"({"w": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})", "12345678"),
+          with_header(R"({"w": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", "12345678"),
+          with_header(R"({"w": {"dtype": "X9", "shape": [2], "data_offsets": [0, 8]}})", "12345678"),
+          with_header(R"({"w": {"dtype": "F32", "shape": [4294967296, 4294967296, 4294967296],
+                         "data_offsets": [0, 0]}})",
+                      "")}) {
+        must(write_file(file, text));
+        BOOST_TEST(run("checkpoint import " + file.string()) == to_int(ExitCode::bad_file), text);
+        BOOST_TEST(contains(err, "is not a safetensors file"), err);
+    }
+    must(write_file(file, with_header(good, "12345678")));
+    BOOST_TEST(run("checkpoint import " + file.string()) == 0, err);
+}
+
 BOOST_AUTO_TEST_CASE(the_newest_or_best_checkpoint_of_a_trial_is_downloaded) {
     auto const take = [&](std::string const& options, std::string const& target) {
         return ask("trial download 1.0 " + options + " -o " + (directory / target).string())["uuid"];
