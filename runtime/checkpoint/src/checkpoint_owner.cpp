@@ -1,12 +1,12 @@
 #include "checkpoint_owner.hpp"
 
 #include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/user_name.hpp>
 
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 namespace det::checkpoint {
@@ -33,14 +33,6 @@ Status keep_from_others(fs::path const& directory) {
     UniqueFd const fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd) return os_error(fmt::format("read '{}'", directory.string()), errno);
     return keep_from_others(fd.get(), directory.string());
-}
-
-std::string name_of_user(uid_t user) {
-    std::array<char, 4096> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found);
-    return found != nullptr ? found->pw_name : std::to_string(user);
 }
 
 Status check_owner(struct stat const& info, std::string const& name, std::string const& uuid,
@@ -72,6 +64,7 @@ Result<std::optional<std::string>> OwnedDirectory::read_file(std::string_view na
     UniqueFd const file(
         ::openat(fd_.get(), std::string(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::optional<std::string>();
+    if (!file && errno == ELOOP) return damaged_error(uuid_, fmt::format("'{}' is a symbolic link", name));
     if (!file) return os_error(fmt::format("read '{}'", path), errno);
     struct stat info {};
     if (::fstat(file.get(), &info) != 0) return os_error(fmt::format("read '{}'", path), errno);

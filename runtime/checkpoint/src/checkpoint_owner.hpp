@@ -19,9 +19,6 @@ namespace det::checkpoint {
 Status keep_from_others(std::filesystem::path const& directory);
 Status keep_from_others(int fd, std::string const& name);
 
-/// The name of a user; his number if he has no name.
-std::string name_of_user(uid_t user);
-
 /// Checks that a trusted user owns a file or directory of a checkpoint, and that its mode does not let all
 /// users write.
 ///
@@ -35,12 +32,14 @@ Status check_owner(struct stat const& info, std::string const& name, std::string
 /// opened once, so that another directory of the same name has no effect on the checks.
 class OwnedDirectory {
 public:
-    /// \return nullopt if there is no such directory; codes::checkpoint_not_yours, also for a symbolic link
+    /// \return nullopt if there is no such directory, or a symbolic link in its place;
+    ///     codes::checkpoint_not_yours
     static Result<std::optional<OwnedDirectory>> open(std::filesystem::path const& path,
                                                       std::string const& uuid, std::optional<uid_t> trusted);
 
     /// Reads a file after it has checked its owner.
-    /// \return nullopt if there is none
+    /// \return nullopt if there is none; codes::checkpoint_damaged if it is a symbolic link or no regular
+    /// file
     Result<std::optional<std::string>> read_file(std::string_view name, std::size_t limit_bytes) const;
     /// Checks that a file exists with its size, and the owners of it and of the directories in which it is.
     /// \return codes::checkpoint_damaged or codes::checkpoint_not_yours

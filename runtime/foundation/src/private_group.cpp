@@ -1,4 +1,5 @@
 #include <det/foundation/trusted_path.hpp>
+#include <det/foundation/user_name.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,12 +30,6 @@ bool look_up(LookUp look_up_entry, Id id, Entry& entry, std::vector<char>& buffe
     return false;
 }
 
-std::string name_of_user(uid_t user) {
-    passwd entry{};
-    std::vector<char> buffer;
-    return look_up(::getpwuid_r, user, entry, buffer) ? entry.pw_name : std::to_string(user);
-}
-
 std::string name_of_group(gid_t group) {
     ::group entry{};
     std::vector<char> buffer;
@@ -42,6 +37,12 @@ std::string name_of_group(gid_t group) {
 }
 
 }  // namespace
+
+std::string name_of_user(uid_t user) {
+    passwd entry{};
+    std::vector<char> buffer;
+    return look_up(::getpwuid_r, user, entry, buffer) ? entry.pw_name : std::to_string(user);
+}
 
 bool is_private_group(gid_t group, uid_t user) {
     if (user == 0) return false;

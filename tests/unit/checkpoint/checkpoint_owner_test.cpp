@@ -125,6 +125,17 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_another_user_puts_in_the_place_of_a_recor
     BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::checkpoint_replaced));
 }
 
+BOOST_AUTO_TEST_CASE(a_link_in_place_of_a_manifest_is_damage_and_one_in_place_of_a_checkpoint_is_none) {
+    fs::rename(path / "manifest", path / "other");
+    fs::create_symlink("other", path / "manifest");
+    auto const error = must_fail(store.load_manifest(uuid));
+    BOOST_TEST((error.code == codes::checkpoint_damaged));
+    BOOST_TEST(error.message.find("'manifest' is a symbolic link") != std::string::npos, error.message);
+    fs::rename(path, path.string() + ".moved");
+    fs::create_symlink(path.string() + ".moved", path);
+    BOOST_TEST((must_fail(store.load_manifest(uuid)).code == codes::no_such_checkpoint));
+}
+
 BOOST_AUTO_TEST_CASE(missing_and_short_files_are_found_without_reading_them) {
     auto const all = [](std::string const&) { return true; };
     must(store.check_files(manifest, all));
