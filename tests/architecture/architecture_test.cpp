@@ -66,6 +66,8 @@ std::vector<OnlyThere> const rules{
       "runtime/foundation/include/det/foundation/thread_pool.hpp",
       "runtime/foundation/src/thread_pool.cpp",
       "runtime/foundation/src/spawn.cpp",
+      "runtime/foundation/src/line_queue.cpp",
+      "runtime/foundation/include/det/foundation/line_queue.hpp",
       "runtime/liveness/",
       "runtime/telemetry/",
       "runtime/transport/",

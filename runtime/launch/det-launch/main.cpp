@@ -2,6 +2,8 @@
 // `prepare-node`, and entrypoints call the launchers.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
+#include <det/foundation/line_queue.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/help_pages.hpp>
@@ -21,6 +23,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <fmt/format.h>
 #include <iostream>
 #include <map>
 #include <unistd.h>
@@ -76,12 +79,18 @@ Result<int> trial(Arguments const& arguments) {
     SystemProcessRunner runner(ChildSignals::blocked_as_ours);
     SystemClock clock;
     slurm::CommandClient slurm(runner, environment);
-    return supervisor::supervise_trials(
-        batch_job,
-        {slurm, clock, environment, sibling_program("det-wrap-rank"), [&](std::string const& line) {
-             std::cout.clear();  // a line that could not be written must not suppress later ones
-             std::cout << format_utc(clock.now()) << " det-launch: " << escape_control(line) << std::endl;
-         }});
+    // Slurm's output file is on the shared file system too: if that does not answer, the supervisor goes on.
+    LineQueue output("det-log", [](std::string_view lines, std::size_t missing) {
+        (void)write_all(STDOUT_FILENO, lines, "standard output");
+        if (missing > 0)
+            (void)write_all(STDOUT_FILENO, fmt::format("det-launch: {} lines are missing here\n", missing),
+                            "standard output");
+    });
+    auto const log = [&](std::string const& line) {
+        output.append(fmt::format("{} det-launch: {}\n", format_utc(clock.now()), escape_control(line)));
+    };
+    return supervisor::supervise_trials(batch_job,
+                                        {slurm, clock, environment, sibling_program("det-wrap-rank"), log});
 }
 
 Result<int> prepare_node(Arguments const& arguments) {

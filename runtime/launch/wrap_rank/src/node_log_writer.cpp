@@ -47,7 +47,13 @@ std::string NodeLogWriter::last_output() const {
 
 void NodeLogWriter::finish() {
     std::lock_guard const guard(mutex_);
+    if (file_ && missing_lines_ != 0) write({});
     if (file_) check_still_linked();
+}
+
+void NodeLogWriter::add_missing(std::size_t lines) {
+    std::lock_guard const guard(mutex_);
+    missing_lines_ += lines;
 }
 
 bool NodeLogWriter::ensure_open() {

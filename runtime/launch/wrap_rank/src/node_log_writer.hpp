@@ -24,9 +24,12 @@ public:
 
     /// Appends whole lines, each of which begins with its time.
     void append(std::string_view lines);
+    /// A line of the log will state that these lines are missing after those given to append().
+    void add_missing(std::size_t lines);
     /// The last whole lines given to append(), written or not, without time and label.
     std::string last_output() const;
-    /// Reports an error if the file has been removed while the command ran.
+    /// Writes how many lines are missing at the end, if the log can be written. Reports an error if the file
+    /// has been removed while the command ran.
     void finish();
 
 private:

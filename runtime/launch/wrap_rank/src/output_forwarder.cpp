@@ -54,7 +54,7 @@ void SharedOutput::write(std::string_view lines) const {
     if (lock_) ::flock(lock_.get(), LOCK_UN);
 }
 
-OutputForwarder::OutputForwarder(UniqueFd from, int to, OutputSettings const& labels, NodeLogWriter* log,
+OutputForwarder::OutputForwarder(UniqueFd from, int to, OutputSettings const& labels, LineQueue* log,
                                  Clock const& clock)
     : from_(std::move(from)),
       to_(to),

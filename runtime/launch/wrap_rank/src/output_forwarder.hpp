@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/line_queue.hpp>
 
 #include <memory>
 #include <string_view>
@@ -36,8 +37,7 @@ class OutputForwarder {
 public:
     /// \param to STDOUT_FILENO or STDERR_FILENO.
     /// \param log null if there is no log.
-    OutputForwarder(UniqueFd from, int to, OutputSettings const& labels, NodeLogWriter* log,
-                    Clock const& clock);
+    OutputForwarder(UniqueFd from, int to, OutputSettings const& labels, LineQueue* log, Clock const& clock);
 
     /// -1 once all writers have closed the pipe.
     int fd() const { return from_.get(); }
@@ -60,7 +60,7 @@ private:
     OutputSettings const& labels_;
     bool may_have_labels_;  // of this wrapper or of those below it
     bool adds_labels_;
-    NodeLogWriter* log_;
+    LineQueue* log_;
     Clock const& clock_;
     LineSplitter splitter_;
     ProgressBars bar_;

@@ -2,6 +2,7 @@
 
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/line_queue.hpp>
 #include <det/foundation/process.hpp>
 
 #include <atomic>
@@ -101,7 +102,14 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     auto const& labels = command.labels;
     std::optional<NodeLogWriter> log;
     if (labels.log) log.emplace(*labels.log, labels.prefix, clock, labelled_error_printer(labels.prefix));
-    NodeLogWriter* const log_or_null = log ? &*log : nullptr;
+    // The log is on the shared file system: if that does not answer, the command's output still goes on.
+    std::optional<LineQueue> queue;
+    if (log)
+        queue.emplace("det-log", [&log](std::string_view lines, std::size_t missing) {
+            log->append(lines);
+            log->add_missing(missing);
+        });
+    LineQueue* const log_or_null = queue ? &*queue : nullptr;
 
     DET_TRY_ASSIGN(auto out, make_pipe());
     DET_TRY_ASSIGN(auto err, make_pipe());
@@ -124,8 +132,9 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();
     if (!status) return status.error();
+    queue.reset();
     if (log) log->finish();
-    return describe_end(*status, ended_at, log_or_null);
+    return describe_end(*status, ended_at, log ? &*log : nullptr);
 }
 
 }  // namespace det::launch::wrap_rank
