@@ -417,6 +417,52 @@ class Failures(StateCase):
         )
 
 
+class Files(StateCase):
+    def test_a_state_is_exported_and_imported_as_a_file_of_safetensors_and_of_torch(self):
+        self.run_program(
+            """
+            import json, subprocess
+            home = os.environ["HOME"]
+            environment = {**os.environ, "DET_ROOT": home + "/root", "PATH": "/usr/bin:/bin"}
+            def det_submit(*words):
+                done = subprocess.run([os.environ["DET_BUILD_DIR"] + "/bin/det-submit", "checkpoint", *words], cwd=home,
+                                      env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                return done.returncode, done.stdout.strip() + done.stderr
+            def tensors_in(name):
+                with open(f"{home}/{name}", "rb") as file:
+                    length = int.from_bytes(file.read(8), "little")
+                    header, data = json.loads(file.read(length)), file.read()
+                return {key: data[slice(*each["data_offsets"])] for key, each in header.items()}
+            os.makedirs(home + "/root")
+            weight, bias = torch.rand(3, 2), torch.rand(5).to(torch.bfloat16)
+            with det.core.init(checkpoint_storage=home + "/root/checkpoints") as context:
+                uuid = context.checkpoint.save_state({"model": {"w": weight, "b": bias}, "tied": weight, "epoch": 3}, 7)
+                context.checkpoint.wait()
+                assert det_submit("export", uuid, "all.safetensors")[0] == 0
+                assert tensors_in("all.safetensors") == {"model.w": bits(weight), "model.b": bits(bias)}
+                assert det_submit("export", uuid, "model.safetensors", "--prefix", "model")[0] == 0
+                assert tensors_in("model.safetensors") == {"w": bits(weight), "b": bits(bias)}
+                assert det_submit("export", uuid, "model.safetensors")[0] == 1       # nothing is overwritten
+                assert det_submit("export", uuid, "none.safetensors", "--prefix", "mode")[0] == 4
+                assert not os.path.exists(home + "/none.safetensors")
+                assert det_submit("export", uuid, "state.pt", "--format", "torch") == (0, "state.pt")
+                same(torch.load(home + "/state.pt"), {"model": {"w": weight, "b": bias}, "tied": weight, "epoch": 3})
+                for name, more in (("model.safetensors", []), ("model.pt", ["--format", "torch"])):
+                    torch.save({"w": weight, "b": bias}, home + "/model.pt")
+                    code, imported = det_submit("import", name, *more)
+                    assert code == 0, imported
+                    fresh = {"w": torch.zeros(3, 2), "b": torch.zeros(5, dtype=torch.bfloat16)}
+                    context.checkpoint.load_state(fresh, imported)
+                    same(fresh, {"w": weight, "b": bias})
+                with open(f"{home}/root/checkpoints/{uuid}/rank-00000.safetensors", "r+b") as file:
+                    file.seek(-1, 2)
+                    file.write(b"?")
+                assert det_submit("export", uuid, "damaged.safetensors")[0] == 8
+                assert not os.path.exists(home + "/damaged.safetensors")
+            """
+        )
+
+
 class Ranks(StateCase):
     def test_the_state_of_the_chief_is_stored_once_and_loaded_by_another_number_of_ranks(self):
         save = """
