@@ -106,7 +106,7 @@ Result<State> read_tensors(FileMapping const& file, std::filesystem::path const&
     auto const data_size = file.size_bytes() - prefix - header_size;
     auto parsed = decode_json("the header of a safetensors file", [&] {
         State state;
-        auto const tensors = Json::parse(header);
+        auto const tensors = parse_json(header);
         for (auto const& [name, tensor] : tensors.items()) {
             if (name == "__metadata__") continue;
             auto const type =

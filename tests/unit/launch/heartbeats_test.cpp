@@ -96,18 +96,20 @@ BOOST_AUTO_TEST_CASE(a_node_is_overdue_before_it_is_silent) {
 
 BOOST_AUTO_TEST_CASE(a_probe_tells_whether_a_directory_can_be_written) {
     using launch::supervisor::StorageProbe;
-    StorageProbe writable(directory.path());
-    StorageProbe absent(directory / "absent");
+    auto writable = StorageProbe::of_writing(directory.path());
+    auto absent = StorageProbe::of_writing(directory / "absent");
+    auto absent_file = StorageProbe::of_reading(directory / "absent");
     for (int i = 0; i < 2; ++i) {
-        BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::writable));
-        BOOST_TEST((absent.ask(std::chrono::seconds(30)) == StorageProbe::Answer::not_writable));
+        BOOST_TEST(writable.ask(std::chrono::seconds(30)));
+        BOOST_TEST(!absent.ask(std::chrono::seconds(30)));
+        BOOST_TEST(absent_file.ask(std::chrono::seconds(30)));  // an error is an answer
     }
     BOOST_TEST(must(list_directory(directory.path())).empty());
     {
         FileSizeLimit const full(100);
-        BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::not_writable));
+        BOOST_TEST(!writable.ask(std::chrono::seconds(30)));
     }
-    BOOST_TEST((writable.ask(std::chrono::seconds(30)) == StorageProbe::Answer::writable));
+    BOOST_TEST(writable.ask(std::chrono::seconds(30)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

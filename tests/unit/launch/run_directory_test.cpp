@@ -80,6 +80,22 @@ BOOST_AUTO_TEST_CASE(a_task_of_a_script_gets_cluster_info_and_the_environment_of
     BOOST_TEST(!must(preemption::NoticePage::open(place.path() / "preempt")).is_raised());
 }
 
+BOOST_AUTO_TEST_CASE(a_squatted_name_is_avoided_without_the_plugin_too) {
+    must(write_file(directory / ("det-" + std::to_string(::getuid())), "no directory"));
+    auto const enter = [&](std::string const& home) {
+        auto environment = script();
+        environment.set("HOME", home);
+        auto place = enter_run_directory(environment, task_of(environment), Launch::rank, "/no/helper");
+        return place ? Result(place->path().string()) : Result<std::string>(place.error());
+    };
+    BOOST_TEST((must_fail(enter("")).code == codes::unsafe_owner));
+    auto const home = (directory / "home").string();
+    auto const path = must(enter(home));
+    BOOST_TEST(must(enter(home)) == path);  // as another task of the same step
+    BOOST_TEST(must(enter(home + "-of-another")) != path);
+    BOOST_TEST(path.find("det-" + std::to_string(::getuid()) + "-") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(ranks_learn_the_node_of_rank_0_from_rank_0) {
     // Slurm lists n0 first, and rank 0 is on localhost.
     auto const task = [&](char const* rank, char const* local_rank, char const* node, char const* host) {

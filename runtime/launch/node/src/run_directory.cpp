@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/preemption/notice_page.hpp>
@@ -118,6 +119,22 @@ Status read_found_variables(Environment& environment, fs::path const& directory)
     return Ok{};
 }
 
+/// A random suffix that is the same for all tasks of a run, from a file of this user that the first one
+/// makes. It stays: only where another user takes names is there one for each run.
+Result<std::string> find_local_suffix(Environment const& environment, std::string const& run_key) {
+    auto const cache = environment.find_non_empty("XDG_CACHE_HOME");
+    auto const home = environment.find_non_empty("HOME");
+    if (!cache && !home) return Error{codes::no_such_file, "neither XDG_CACHE_HOME nor HOME is set"};
+    auto const directory =
+        (cache ? fs::path(*cache) : fs::path(*home) / ".cache") / "det-submit" / "local-names";
+    if (!path_exists(directory / run_key)) {
+        DET_TRY(make_directories(directory));
+        DET_TRY(write_new_file(directory / run_key, make_uuid() + "\n", 0600));
+    }
+    DET_TRY_ASSIGN(auto const text, read_file(directory / run_key));
+    return std::string(trim(text));
+}
+
 }  // namespace
 
 fs::path local_base(Environment const& environment) {
@@ -143,12 +160,17 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     int const node = node_of_run(environment, task, name);
     auto const base = local_base(environment);
     auto const key = local_directory_name(base, environment.find(variables::run_key).value_or(""), name);
-    DET_TRY_ASSIGN(
-        auto directory,
-        NodeDirectory::enter(
+    auto const enter = [&](std::string const& local_suffix) {
+        return NodeDirectory::enter(
             base, key, [&](fs::path const& path) { return prepare(path, node, environment, helper, name); },
-            [](fs::path const& path) { unlink_determined_info(path); },
-            environment.find(variables::local_suffix).value_or("")));
+            [](fs::path const& path) { unlink_determined_info(path); }, local_suffix);
+    };
+    auto suffix = environment.find(variables::local_suffix).value_or("");
+    auto entered = enter(suffix);
+    // Without the plugin and without a supervisor, nothing gives the tasks a suffix.
+    bool const is_taken = !entered && entered.error().code == codes::unsafe_owner && suffix.empty();
+    if (is_taken) suffix = find_local_suffix(environment, key).value_or("");
+    DET_TRY_ASSIGN(auto directory, is_taken && !suffix.empty() ? enter(suffix) : std::move(entered));
     environment.set(variables::run_dir, directory.path());
     use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));

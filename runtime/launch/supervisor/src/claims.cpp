@@ -43,13 +43,15 @@ Result<std::optional<std::uint32_t>> Claims::claim_next() {
     DET_TRY_ASSIGN(auto const desired, journal::load_desired(batch_job_.experiment.desired()));
     if (desired != DesiredState::run) return std::optional<std::uint32_t>();
     if (!batch_job_.spec.claims_trials()) return claim_assigned();
-    if (std::exchange(may_have_earlier_claims_, false)) {
+    // The caller may repeat a call that has failed: what is known stays known until it is handled.
+    if (may_have_earlier_claims_) {
         DET_TRY_ASSIGN(pending_, find_own_claims());
+        may_have_earlier_claims_ = false;
     }
     while (!pending_.empty()) {
         auto const trial = pending_.back();
-        pending_.pop_back();
         DET_TRY_ASSIGN(bool const wanted, is_wanted(batch_job_.experiment.trial(trial)));
+        pending_.pop_back();
         if (wanted) return std::optional(trial);
     }
     return claim_free();

@@ -84,6 +84,9 @@ std::string describe_failure(Error const& error) {
     return text;
 }
 
+// How long the supervisor waits for an answer of the shared file system: it must see signals meanwhile.
+constexpr std::chrono::seconds storage_limit{2};
+
 std::optional<std::chrono::seconds> hang_timeout(ExperimentSpec const& spec) {
     if (!spec.hang_timeout_s) return std::nullopt;
     return std::chrono::seconds(*spec.hang_timeout_s);
@@ -129,12 +132,13 @@ Ports Lane::reserve_ports() {
 
 Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     DET_TRY_ASSIGN(auto const draw, search::draw_trial(batch_job_.spec, trial));
-    DET_TRY_ASSIGN(auto const id, repeat_write(context_, [&] {
+    DET_TRY_ASSIGN(auto const id, repeat_write(context_, AtNotice::give_up, [&] {
                        return RunRecord::create_next(batch_job_, {batch_job_.spec.id, trial});
                    }));
-    DET_TRY_ASSIGN(auto plan, plan_run(id, draw));
-    DET_TRY_ASSIGN(auto search, SearchFollower::open(batch_job_, id, draw));
-    DET_TRY_ASSIGN(auto record, repeat_write(context_, [&] {
+    DET_TRY_ASSIGN(auto plan, repeat_write(context_, AtNotice::give_up, [&] { return plan_run(id, draw); }));
+    DET_TRY_ASSIGN(auto search, repeat_write(context_, AtNotice::give_up,
+                                             [&] { return SearchFollower::open(batch_job_, id, draw); }));
+    DET_TRY_ASSIGN(auto record, repeat_write(context_, AtNotice::give_up, [&] {
                        return RunRecord::begin(batch_job_, plan.id, plan.resume, plan.hosts,
                                                context_.clock.now());
                    }));
@@ -143,8 +147,10 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
         context_.log(fmt::format("not used: {}", error.message));
     context_.log(fmt::format("run {} begins on {} at step {}", to_string(plan.id), plan.hosts,
                              plan.resume.steps_completed));
-    auto const files = prepare_trial_files(batch_job_.spec, batch_job_.experiment.trial(trial),
-                                           plan.id.number, plan.resume, context_.log);
+    auto const files = repeat_write(context_, AtNotice::give_up, [&] {
+        return prepare_trial_files(batch_job_.spec, batch_job_.experiment.trial(trial), plan.id.number,
+                                   plan.resume, context_.log);
+    });
     if (!files && files.error().code == codes::superseded) return files.error();
     if (files) plan.trial_dir = files->files();
     if (plan.resume.is_previous_run_lost && batch_job_.incarnation.restart_count > 0)
@@ -159,7 +165,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
-    StorageProbe storage(record.layout().path());
+    auto reading = StorageProbe::of_reading(record.layout().heartbeat(0));
+    auto writing = StorageProbe::of_writing(record.layout().path());
     run_.emplace(Run{std::move(plan),
                      std::move(record),
                      machine,
@@ -167,7 +174,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                      HangDetector(hang_timeout(batch_job_.spec), context_.clock.steady_now()),
                      std::move(notice),
                      std::move(requeue_request),
-                     std::move(storage),
+                     std::move(reading),
+                     std::move(writing),
                      std::move(search),
                      {},
                      {},
@@ -206,11 +214,12 @@ std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
 }
 
+bool Lane::storage_answers() { return run_->reading.ask(storage_limit); }
+
 /// Whether the run's directory can be written. If not, wrappers can't write heartbeats either, and their age
 /// means nothing.
 bool Lane::can_write_storage() {
-    constexpr std::chrono::seconds limit{2};
-    bool const is_writable = run_->storage.ask(limit) == StorageProbe::Answer::writable;
+    bool const is_writable = run_->writing.ask(storage_limit);
     if (!is_writable && !std::exchange(run_->has_storage_failed, true))
         context_.log(fmt::format("run {}: '{}' can't be written: heartbeats are not awaited meanwhile",
                                  to_string(id()), run_->record.layout().path().string()));
@@ -243,25 +252,30 @@ RunAction Lane::follow_search() {
 
 void Lane::ask_to_stop() {
     if (!run_->step) return;
-    auto const asked = run_->record.ask_to_stop(run_->machine.stop_reason());
-    if (!asked)
-        context_.log(
-            fmt::format("run {} can't be asked to stop: {}", to_string(id()), asked.error().message));
+    send_request(step_requests::stop);
     context_.log(fmt::format("run {} is asked to stop ({})", to_string(id()),
                              lifecycle::to_string(run_->machine.stop_reason())));
-    send_request(step_requests::stop);
+    write_request([&] { return run_->record.ask_to_stop(run_->machine.stop_reason()); });
 }
 
 void Lane::show_stacks() {
     context_.log(fmt::format("run {} hangs: no step was reported and no collective operation ended for {} s",
                              to_string(id()), *batch_job_.spec.hang_timeout_s));
     if (!run_->step) return;
-    if (auto const asked = run_->record.write_stacks_request(); !asked)
-        context_.log(fmt::format("run {} shows no stacks: {}", to_string(id()), asked.error().message));
     send_request(step_requests::stacks);
+    write_request([&] { return run_->record.write_stacks_request(); });
 }
 
-/// The wrappers see the file of the request too, with their next heartbeat.
+/// Writes the file of a request, for wrappers that the line to srun does not reach: they look for the file
+/// with their next heartbeat. Does nothing if the file system does not answer.
+template <class Write>
+void Lane::write_request(Write const& write) {
+    if (!can_write_storage()) return;
+    if (auto const written = write(); !written)
+        context_.log(
+            fmt::format("the file of a request to run {}: {}", to_string(id()), written.error().message));
+}
+
 void Lane::send_request(std::string_view request) {
     if (auto const sent = run_->step->write_line(request); !sent)
         context_.log(
@@ -294,16 +308,23 @@ void Lane::cancel_step() {
 }
 
 void Lane::note_allocation(std::optional<slurm::JobStatus> const& job) {
-    if (!job || !lifecycle::is_same_incarnation(batch_job_.incarnation, *job)) return;
+    if (has_new_allocation(job) && can_write_storage()) record_allocation(*job);
+}
+
+bool Lane::has_new_allocation(std::optional<slurm::JobStatus> const& job) const {
+    if (!job || !lifecycle::is_same_incarnation(batch_job_.incarnation, *job)) return false;
     bool const has_ended = job->state == slurm::JobState::completing || slurm::is_over(job->state);
-    if (run_->has_allocation && !has_ended) return;
+    return has_ended || !run_->has_allocation;
+}
+
+void Lane::record_allocation(slurm::JobStatus const& job) {
     run_->has_allocation = true;
-    auto const recorded = run_->record.record_allocation(context_.clock.now(), *job);
+    auto const recorded = run_->record.record_allocation(context_.clock.now(), job);
     if (!recorded) context_.log(fmt::format("run {}: {}", to_string(id()), recorded.error().message));
 }
 
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
-    note_allocation(job);
+    if (has_new_allocation(job)) record_allocation(*job);
     if (!run_->machine.silent_host().empty()) mark_abandoned();
     run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts(batch_job_, context_,
@@ -314,7 +335,7 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     facts.search = gather_search_facts();
     auto outcome = lifecycle::classify_run_end(facts);
     if (outcome.cause != Cause::superseded) {
-        DET_TRY(apply_to_search(outcome));
+        DET_TRY(repeat_write(context_, AtNotice::go_on, [&] { return apply_to_search(outcome); }));
         return record_outcome(std::move(outcome));
     }
     // Another incarnation owns the trial now: this one writes nothing more into its directory.
@@ -331,7 +352,7 @@ Status Lane::end_before_start() {
                                "the search had ended it: " + search.describe_end()});
     lifecycle::RunOutcome outcome{Cause::failed, NextAction::stop,
                                   "the search can't go on: " + search.invalid_report_reason()};
-    DET_TRY(apply_to_search(outcome));
+    DET_TRY(repeat_write(context_, AtNotice::go_on, [&] { return apply_to_search(outcome); }));
     return record_outcome(std::move(outcome));
 }
 
@@ -339,7 +360,10 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     lifecycle::SearchFacts facts;
     facts.is_invalid = run_->record.has_invalid_hyperparameters();
     if (!run_->search) return facts;
-    follow_search();
+    // What the ranks have reported is decided before the end of the run is recorded.
+    (void)repeat_write(context_, AtNotice::go_on,
+                       [&] { return run_->search->follow(run_->record, context_.clock); });
+    follow_search();  // logs an error that remains
     auto const& search = *run_->search;
     facts.end = search.describe_end();
     facts.is_complete = search.end_decision() && search.end_decision()->decision == "complete";
@@ -395,8 +419,8 @@ Status Lane::record_end(lifecycle::RunOutcome outcome) {
     context_.log(fmt::format("run {} ended: {} ({}, {})", to_string(id()), outcome.message,
                              to_string(outcome.cause), to_string(outcome.next_action)));
     auto const ended = context_.clock.now();
-    auto const recorded =
-        repeat_write(context_, [&] { return run_->record.end(ended, outcome, run_->exit_code); });
+    auto const recorded = repeat_write(context_, AtNotice::go_on,
+                                       [&] { return run_->record.end(ended, outcome, run_->exit_code); });
     remember_bad_nodes(batch_job_, context_, outcome);
     run_->outcome = std::move(outcome);
     return recorded;

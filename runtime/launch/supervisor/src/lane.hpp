@@ -51,6 +51,10 @@ public:
     }
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
+    /// Whether files of the run can be opened. Waits 2 s at most.
+    bool storage_answers();
+    /// Counts the age of heartbeats from zero again, because they could not be written or read.
+    void restart_heartbeats() { run_->heartbeats.restart(); }
     /// A node of the run whose heartbeat is overdue.
     /// \param on_time whether this check is made when it is due. After a late check, the monitor counts again
     ///     from zero, because this process may have been stopped and not the node.
@@ -75,7 +79,8 @@ public:
     void abandon_step();
     /// Exit code of the step; nullopt while it runs, 0 if the run has no step.
     std::optional<int> poll_exit() { return run_->step ? run_->step->poll_exit() : 0; }
-    /// Records the times that Slurm shows for the job: once while the job runs, and when it has ended.
+    /// Records the times that Slurm shows for the job: once while the job runs, and when it has ended. Does
+    /// so at a later call if the file system does not answer.
     void note_allocation(std::optional<slurm::JobStatus> const& job);
     /// Determines why the run ended and what follows, and records it, unless a newer incarnation owns the
     /// trial.
@@ -102,7 +107,7 @@ private:
         HangDetector hang;
         RunFileWatch notice;
         RunFileWatch requeue_request;
-        StorageProbe storage;
+        StorageProbe reading, writing;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
@@ -120,10 +125,14 @@ private:
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
     void send_request(std::string_view request);
+    template <class Write>
+    void write_request(Write const& write);
     Status record_outcome(lifecycle::RunOutcome outcome);
     Status record_end(lifecycle::RunOutcome outcome);
     void notify(std::string_view event, std::string const& message, std::string_view next) const;
     void mark_abandoned();
+    bool has_new_allocation(std::optional<slurm::JobStatus> const& job) const;
+    void record_allocation(slurm::JobStatus const& job);
     bool can_write_storage();
 
     BatchJob const& batch_job_;

@@ -1,26 +1,27 @@
 #pragma once
-#include <det/foundation/error_codes.hpp>
+#include <det/foundation/repeat_write.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 
-#include <chrono>
 #include <fmt/format.h>
+
+#include "wait_for_step.hpp"
 
 namespace det::launch::supervisor {
 
-/// Repeats a write to the experiment's files that fails because of the file system (disk full, quota, input
-/// or output error), for ten minutes at most. Logs the first failure. Returns the last result.
+/// Whether a notice of Slurm ends the repetition. It does before a run has begun, because nothing is lost
+/// then.
+enum class AtNotice { give_up, go_on };
+
+/// Repeats work on the experiment's files that fails because of the file system, for ten minutes at most.
+/// Logs the first failure. Returns the last result.
 template <class Write>
-auto repeat_write(SupervisorContext const& context, Write const& write) {
-    constexpr std::chrono::minutes timeout{10};
-    constexpr std::chrono::seconds pause{1};
-    auto const give_up_at = context.clock.steady_now() + timeout;
-    for (bool is_first = true;; is_first = false) {
-        auto result = write();
-        bool const may_succeed_later = !result && result.error().code == codes::file_system;
-        if (!may_succeed_later || context.clock.steady_now() >= give_up_at) return result;
-        if (is_first) context.log(fmt::format("{}: this is tried again", result.error().message));
-        context.clock.sleep_for(pause);
-    }
+auto repeat_write(SupervisorContext const& context, AtNotice at_notice, Write const& write) {
+    WriteRetry retry{std::chrono::minutes(10), std::chrono::seconds(1)};
+    if (at_notice == AtNotice::give_up) retry.is_given_up = has_pending_notice;
+    retry.on_first = [&](Error const& error) {
+        context.log(fmt::format("{}: this is tried again", error.message));
+    };
+    return det::repeat_write(context.clock, retry, write);
 }
 
 }  // namespace det::launch::supervisor

@@ -25,8 +25,16 @@ bool RunFileWatch::take(Check check) {
 bool RunFileWatch::drain_events() {
     alignas(inotify_event) std::array<char, 4096> buffer;
     bool has_event = false;
-    while (events_ && ::read(events_.get(), buffer.data(), buffer.size()) > 0) has_event = true;
-    return has_event;
+    for (;;) {
+        auto const count = events_ ? ::read(events_.get(), buffer.data(), buffer.size()) : -1;
+        if (count <= 0) return has_event;
+        for (std::ptrdiff_t at = 0; at < count;) {
+            auto const* const event = reinterpret_cast<inotify_event const*>(buffer.data() + at);
+            bool const is_about_file = event->len > 0 && file_.filename() == event->name;
+            has_event = has_event || is_about_file || (event->mask & IN_Q_OVERFLOW) != 0;
+            at += static_cast<std::ptrdiff_t>(sizeof *event + event->len);
+        }
+    }
 }
 
 }  // namespace det::launch::supervisor

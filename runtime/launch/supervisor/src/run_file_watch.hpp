@@ -20,6 +20,7 @@ public:
     bool take(Check check);
 
 private:
+    /// Takes all events. Returns whether one was about the file.
     bool drain_events();
 
     std::filesystem::path file_;

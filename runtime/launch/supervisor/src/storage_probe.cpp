@@ -28,28 +28,37 @@ bool can_write(std::filesystem::path const& file) {
 struct StorageProbe::State {
     std::mutex mutex;
     std::condition_variable changed;
-    std::optional<bool> is_writable;
+    std::optional<bool> has_succeeded;
 };
 
-StorageProbe::Answer StorageProbe::ask(std::chrono::milliseconds limit) {
+StorageProbe StorageProbe::of_reading(std::filesystem::path file) {
+    return StorageProbe([file = std::move(file)] {
+        UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        return true;
+    });
+}
+
+StorageProbe StorageProbe::of_writing(std::filesystem::path directory) {
+    return StorageProbe(
+        [file = directory / fmt::format(".probe-{}", ::getpid())] { return can_write(file); });
+}
+
+bool StorageProbe::ask(std::chrono::milliseconds limit) {
     if (!running_) {
         running_ = std::make_shared<State>();
         // Detached: the thread may be blocked for as long as the file system does not answer.
-        start_thread("det-probe", [state = running_,
-                                   file = directory_ /
-                                          fmt::format(".probe-{}", ::getpid())](std::stop_token const&) {
-            bool const is_writable = can_write(file);
+        start_thread("det-probe", [state = running_, attempt = attempt_](std::stop_token const&) {
+            bool const has_succeeded = attempt();
             std::scoped_lock const lock(state->mutex);
-            state->is_writable = is_writable;
+            state->has_succeeded = has_succeeded;
             state->changed.notify_all();
         }).detach();
     }
     auto const state = running_;
     std::unique_lock lock(state->mutex);
-    if (!state->changed.wait_for(lock, limit, [&] { return state->is_writable.has_value(); }))
-        return Answer::not_writable;
+    if (!state->changed.wait_for(lock, limit, [&] { return state->has_succeeded.has_value(); })) return false;
     running_.reset();
-    return *state->is_writable ? Answer::writable : Answer::not_writable;
+    return *state->has_succeeded;
 }
 
 }  // namespace det::launch::supervisor

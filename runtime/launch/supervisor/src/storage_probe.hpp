@@ -6,22 +6,25 @@
 
 namespace det::launch::supervisor {
 
-/// Finds out whether a directory of the shared file system can be written: it writes a small file and removes
-/// it. A thread does that, so that a file system that does not answer blocks nothing else. Not thread-safe.
+/// Finds out whether the shared file system answers, or can be written. A thread tries that, so that a file
+/// system that does not answer blocks nothing else. Not thread-safe.
 class StorageProbe {
 public:
-    enum class Answer { writable, not_writable };
+    /// Opens a file to read it. An error is an answer too.
+    static StorageProbe of_reading(std::filesystem::path file);
+    /// Writes a small file into a directory and removes it.
+    static StorageProbe of_writing(std::filesystem::path directory);
 
-    explicit StorageProbe(std::filesystem::path directory) : directory_(std::move(directory)) {}
-
-    /// Waits for the answer, at most `limit`. Later means not_writable, and the same write is awaited by the
-    /// next call.
-    Answer ask(std::chrono::milliseconds limit);
+    /// Waits for the answer, at most `limit`. If it comes later, the next call waits for the same attempt.
+    /// \return whether the attempt has succeeded in time
+    bool ask(std::chrono::milliseconds limit);
 
 private:
     struct State;
 
-    std::filesystem::path directory_;
+    explicit StorageProbe(std::function<bool()> attempt) : attempt_(std::move(attempt)) {}
+
+    std::function<bool()> attempt_;
     std::shared_ptr<State> running_;
 };
 

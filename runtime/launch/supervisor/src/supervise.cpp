@@ -37,6 +37,7 @@
 #include "dependencies.hpp"
 #include "finish_job.hpp"
 #include "lost_runs.hpp"
+#include "repeat_write.hpp"
 #include "requeue_job.hpp"
 #include "retry_until.hpp"
 
@@ -50,6 +51,7 @@ constexpr auto dependency_interval = 60s;  // between two looks at the journals 
 constexpr auto query_timeout = 6s;         // the query is repeated later
 // How often the supervisor reads what the trials have reported to their search.
 constexpr auto search_interval = 1s;
+constexpr auto between_storage_probes = 5s;  // while the shared file system does not answer
 
 /// The job as Slurm shows it, if slurmctld answers.
 struct JobSnapshot {
@@ -136,7 +138,8 @@ private:
     void assign_trials() {
         for (auto& lane : lanes_) {
             while (lane.is_idle() && !is_draining_) {
-                auto const trial = claims_.claim_next();
+                auto const trial =
+                    repeat_write(context_, AtNotice::give_up, [&] { return claims_.claim_next(); });
                 if (!trial) return stop_on_error(trial.error());
                 if (!*trial) return;
                 begin(lane, **trial);
@@ -177,6 +180,36 @@ private:
         auto const now = context_.clock.steady_now();
         notice_received_ = notice_received_ || has_notice;
         if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
+        if (storage_answers())
+            read_files(is_woken, now);
+        else
+            reads_late_ = reads_late_ || is_woken;
+        for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
+    }
+
+    /// Whether the files of the runs can be opened. If not, they are read later: opening one would block this
+    /// process, which then could not pass on a notice.
+    bool storage_answers() {
+        auto const first = std::ranges::find_if(lanes_, &Lane::is_running);
+        bool const answers = first == lanes_.end() || first->storage_answers();
+        if (!answers) delay_reading();
+        has_answered_ = answers;
+        return answers;
+    }
+
+    void delay_reading() {
+        if (has_answered_)
+            context_.log("the shared file system does not answer: files are read when it does");
+        for (auto& lane : lanes_) {
+            if (lane.is_running()) lane.restart_heartbeats();
+        }
+        next_check_at_ = context_.clock.steady_now() + between_storage_probes;
+        if (has_search_) next_search_at_ = next_check_at_;
+    }
+
+    /// Looks for requests in the files of the runs, and for what the ranks have reported.
+    void read_files(bool is_woken, Time now) {
+        is_woken = std::exchange(reads_late_, false) || is_woken;
         bool const is_time = now >= next_check_at_;
         auto const check = is_time ? RunFileWatch::Check::periodic : RunFileWatch::Check::events;
         for_running_lanes([&](Lane& lane) {
@@ -193,7 +226,6 @@ private:
         }
         if (is_woken || now >= next_search_at_) follow_searches(now);
         for_running_lanes([&](Lane& lane) { return lane.check_hang(now); });
-        for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
     }
 
     void follow_searches(Time now) {
@@ -303,7 +335,8 @@ private:
     void release_trial(Lane& lane) {
         auto const trial = lane.id().trial.index;
         lane.wait_and_clear();
-        if (auto const given = claims_.release(trial); !given) stop_on_error(given.error());
+        auto const given = repeat_write(context_, AtNotice::give_up, [&] { return claims_.release(trial); });
+        if (!given) stop_on_error(given.error());
     }
 
     /// A newer run exists elsewhere: kills the ranks of this job, and writes nothing more.
@@ -354,7 +387,9 @@ private:
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();
-    std::string refusal_;  // why no step may start here; empty: steps may
+    std::string refusal_;       // why no step may start here; empty: steps may
+    bool has_answered_ = true;  // the shared file system, when it was last asked
+    bool reads_late_ = false;   // a desired state has changed while it did not answer
     bool has_begun_ = false;
     bool is_draining_ = false;      // no new run starts in this job
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job

@@ -7,14 +7,11 @@
 #include <poll.h>
 
 namespace det::launch::supervisor {
-namespace {
 
 bool has_pending_notice() {
     sigset_t pending;
     return ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGTERM) == 1;
 }
-
-}  // namespace
 
 bool wait_for_step(slurm::StepProcess& step, std::chrono::steady_clock::time_point until,
                    Clock const& clock) {

@@ -6,6 +6,9 @@
 
 namespace det::launch::supervisor {
 
+/// Whether Slurm's notice, a blocked SIGTERM, is pending.
+bool has_pending_notice();
+
 /// Waits for a step that starts before the run's own one.
 /// \return whether the step has ended; false at `until`, or when Slurm's notice, a blocked SIGTERM, is
 ///     pending

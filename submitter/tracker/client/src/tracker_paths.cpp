@@ -1,8 +1,11 @@
+#include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/sha256.hpp>
+#include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/client/tracker_paths.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,17 +22,45 @@ bool is_private(std::filesystem::path const& directory) {
            (found.st_mode & 0777) == 0700;
 }
 
+/// The directory with the lowest name of those that belong to this user and begin with the prefix.
+std::optional<std::filesystem::path> find_own_directory(std::filesystem::path const& base,
+                                                        std::string const& prefix) {
+    auto names = list_directory(base);
+    if (!names) return std::nullopt;
+    std::ranges::sort(*names);
+    for (auto const& name : *names) {
+        if (name.starts_with(prefix) && is_private(base / name)) return base / name;
+    }
+    return std::nullopt;
+}
+
+/// BASE/det-UID, or if another user has taken this name, a directory with a random name. Every process of
+/// this user finds it by its owner: in a directory with the sticky bit no other user can make or rename one
+/// that belongs to this user. Two processes that make one at the same time then use that with the lower name,
+/// which begins with the time.
+std::filesystem::path choose_directory_in(std::filesystem::path const& base) {
+    auto const usual = base / fmt::format("det-{}", ::geteuid());
+    struct stat found {};
+    if (::lstat(usual.c_str(), &found) != 0 || found.st_uid == ::geteuid()) return usual;
+    auto const prefix = fmt::format("det-tracker-{}-", ::geteuid());
+    if (auto own = find_own_directory(base, prefix)) return *std::move(own);
+    auto const time = SystemClock().now().microseconds;
+    auto const made = base / fmt::format("{}{:020}-{}", prefix, time, make_uuid());
+    if (!make_directory(made, 0700)) return usual;  // its error names the taken directory
+    return find_own_directory(base, prefix).value_or(made);
+}
+
 std::filesystem::path choose_directory(Environment const& environment) {
     if (auto const named = environment.find_non_empty("XDG_RUNTIME_DIR"); named && is_private(*named))
         return std::filesystem::path(*named) / "det";
     std::filesystem::path const of_login = fmt::format("/run/user/{}", ::geteuid());
     if (is_private(of_login)) return of_login / "det";
-    return fmt::format("/tmp/det-{}", ::geteuid());
+    return choose_directory_in("/tmp");
 }
 
 std::filesystem::path choose_index_directory(Environment const& environment) {
     if (auto const named = environment.find_non_empty("DET_INDEX_DIR")) return *named;
-    return fmt::format("/var/tmp/det-{}", ::geteuid());
+    return choose_directory_in("/var/tmp");
 }
 
 Status require_private_directory(std::filesystem::path const& directory, std::string_view variable) {
