@@ -148,6 +148,26 @@ BOOST_AUTO_TEST_CASE(a_step_with_det_runs_where_a_colleague_has_taken_the_name_o
     as_colleague("srun --nodes=2 rmdir /tmp/det-" + uid);
 }
 
+BOOST_AUTO_TEST_CASE(a_colleague_who_takes_names_blocks_neither_the_tracker_nor_a_step_without_the_plugin) {
+    auto const uid = shell("id -u");
+    auto const names = fmt::format("/tmp/det-{0} /var/tmp/det-{0}", uid);
+    as_colleague("mkdir " + names);
+    as_colleague("srun --nodes=2 mkdir /tmp/det-" + uid);
+    std::string const clean = "env -u XDG_RUNTIME_DIR -u DET_INDEX_DIR ";
+    shell(clean + "det-tracker start");
+    auto const status = nlohmann::json::parse(shell(clean + "det-tracker status --json"));
+    BOOST_TEST(status.dump().find("/tmp/det-tracker-" + uid + "-") != std::string::npos, status.dump(1));
+    shell(clean + "det-tracker stop");
+    auto const printed = shell(
+        "DET_SPANK=auto srun --nodes=2 --ntasks-per-node=2 det-wrap-rank SLURM_PROCID sh -c 'ls "
+        "$DET_RUN_DIR/info "
+        ">/dev/null && echo ${DET_RUN_DIR%-*}'");
+    BOOST_TEST(split_lines(printed).size() == 4u, printed);
+    BOOST_TEST(contains(printed, "/tmp/det-" + uid + "-"), printed);
+    as_colleague("rmdir " + names);
+    as_colleague("srun --nodes=2 rmdir /tmp/det-" + uid);
+}
+
 BOOST_AUTO_TEST_CASE(no_option_or_variable_of_a_job_forges_a_line_of_slurmds_log) {
     std::string const forged = "error: Node n9 is mine";
     for (auto const* option : {"det", "det_wrap", "det_log", "det_launch"}) {
