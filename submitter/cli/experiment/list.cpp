@@ -83,13 +83,17 @@ private:
         return views;
     }
 
-    /// Warns about journals that can't be read.
+    /// Warns about journals that can't be read. A damaged one makes the exit code that of damage.
     static std::optional<RankedTrial> find_best(tracker::history::ExperimentView const& view,
                                                 tracker::history::History& history, Session const& session) {
         auto ranked = rank_trials(view, history);
         if (ranked) return ranked->empty() ? std::nullopt : std::optional(ranked->front());
-        session.warn(std::move(ranked).error().while_doing("comparing the trials of experiment " +
-                                                           to_string(view.record.id)));
+        auto error = std::move(ranked).error().while_doing("comparing the trials of experiment " +
+                                                           to_string(view.record.id));
+        if (error.code == codes::journal_damaged)
+            session.on_damage(std::move(error));
+        else
+            session.warn(std::move(error));
         return std::nullopt;
     }
 

@@ -43,6 +43,7 @@ constexpr char const* commands[] = {
 
 // Those for experiment 20, a search or a training with many ranks.
 std::vector<char const*> const commands_on_a_search = {
+    "experiment list --json --metrics",
     "experiment describe 20 --json",
     "experiment describe 20 --search --json",
     "experiment list-trials 20 --by-metric --json",
