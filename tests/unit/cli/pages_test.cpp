@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(every_page_belongs_to_a_command) {
     for (auto const& entry : command_table()) names.insert(entry.page_name());
     for (auto const& file : std::filesystem::recursive_directory_iterator(folder)) {
         auto name = file.path().lexically_relative(folder);
-        if (name.extension() != ".md" || name == "README.md") continue;
+        bool const describes_routes = name == "tracker/api/API.md";
+        if (name.extension() != ".md" || name == "README.md" || describes_routes) continue;
         BOOST_TEST(names.contains(name.replace_extension().string()), name.string());
     }
     BOOST_TEST(find_page("nonsense").empty());
