@@ -33,7 +33,7 @@ class Interruptions(TrialCase):
         self.train(TRIAL, **self.preempt_at(10))
         self.assertIn(self.resume(), (11, 12))
         self.train_to_failure(TRIAL, TEST_EXIT_AT="31")
-        self.assertEqual(self.resume(), 28)
+        self.assertIn(self.resume(), (21, 28))  # the checkpoint of step 28 may still be in the memory of the rank
         self.train(TRIAL)
         return self.final_state(), self.reports("validation")
 

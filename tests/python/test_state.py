@@ -1,6 +1,7 @@
 """Tests save_state() and load_state() off the cluster: what is loaded has the bits of what was saved."""
 
 import os
+import textwrap
 import unittest
 
 from support import Case, finish, start_ranks
@@ -356,9 +357,8 @@ class Failures(StateCase):
                     raises(RuntimeError, context.checkpoint.wait, f"checkpoint {bad} of step 2 was not saved")
                     assert context.checkpoint.load_state(state).uuid == good
             """
+        self.variables["DET_STORAGE_TIMEOUT_S"] = "1"  # writes are repeated for so long
         self.run_program(program % "True")
-        import textwrap
-
         ((code, _, err),) = finish(start_ranks(HELPERS + textwrap.dedent(program % "False"), 1, **self.variables))
         self.assertNotEqual(code, 0)
         self.assertIn("of step 2 was not saved", err)
