@@ -44,9 +44,9 @@ struct Run {
         fs::copy_file("/bin/bash", directory / "slurmstepd");
     }
     bool is_raised() const { return must(NoticePage::open(path)).is_raised(); }
-    /// Sends TERM as Slurm does.
+    /// Sends TERM as Slurm does, by a process that lives until its name has been looked up.
     void notify(pid_t process) const {
-        auto const line = fmt::format("kill -TERM {}", process);
+        auto const line = fmt::format("kill -TERM {}; sleep 0.5; true", process);
         BOOST_REQUIRE(must(SystemProcessRunner().run(
                                {{directory / "slurmstepd", "-c", line}, Environment::of_this_process()}))
                           .exit_code == 0);
