@@ -137,35 +137,6 @@ BOOST_AUTO_TEST_CASE(a_pytorch_trial_continues_from_the_checkpoint_before_the_da
     check(pytorch_trial);
 }
 
-// det_checkpoint_load() with DET_ON_DAMAGE_TAKE_OLDER goes on within the same run.
-BOOST_AUTO_TEST_CASE(a_c_program_continues_from_the_checkpoint_before_the_damaged_one) {
-    auto const id = create(
-        "--config resources.slots_per_trial=2 --config slurm.mpi=none --config slurm.launch=rank "
-        "--config max_restarts=0 --config 'searcher={name: single, metric: loss, max_length: {batches: "
-        "300}}' "
-        "--config 'entrypoint=[" DET_EXAMPLE_LINE "]'");
-    wait_for_state(id, "COMPLETED");
-    auto const saved = checkpoints(id);  // at steps 100, 200 and 300
-    BOOST_REQUIRE(saved.size() == 3u);
-    std::string shard;
-    for (auto const& entry : fs::directory_iterator(root() / "checkpoints" / saved.back())) {
-        if (entry.path().extension() == ".safetensors") shard = entry.path().filename();
-    }
-    BOOST_REQUIRE(shard != "");
-    // The tensors are at the end of the file.
-    fs::resize_file(file(saved.back(), shard), fs::file_size(file(saved.back(), shard)) - 1);
-    std::ofstream(file(saved.back(), shard), std::ios::app).put('\x5a');
-    shell(fmt::format("det-submit experiment continue {} --config searcher.max_length.batches=500", id));
-    wait_for_state(id, "COMPLETED");
-    auto const logs = shell(fmt::format("det trial logs {} --run 1", id));
-    BOOST_TEST(logs.find("resumed at step 200") != std::string::npos, logs);
-    auto const runs = trial(id).at("runs");
-    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
-    BOOST_TEST(runs.at(1).at("latest_checkpoint") == saved.back());
-    BOOST_TEST(runs.at(1).at("cause") == "finished");
-    BOOST_TEST(checkpoints(id).size() > 3u);
-}
-
 BOOST_AUTO_TEST_CASE(damage_that_shows_without_reading_costs_no_run_and_damage_of_all_ends_the_trial) {
     auto const id = create(core_api.arguments + "--config max_restarts=0");
     auto const saved = train_and_pause(id);
