@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_save_that_meets_a_full_disk_ends_well_when_there_is_space
     check_that_nothing_is_lost(id);
 }
 
-BOOST_AUTO_TEST_CASE(a_training_and_a_save_go_on_while_writes_fail) {
+BOOST_AUTO_TEST_CASE(a_training_goes_on_while_writes_fail) {
     mount_small_tmpfs();
     auto const control = home() / "failure";
     auto const id = create("save.yaml", fmt::format("DET_SILENCE_S=8 LD_PRELOAD={} DET_FAILING_CONTROL={} "
@@ -180,13 +180,9 @@ BOOST_AUTO_TEST_CASE(a_training_and_a_save_go_on_while_writes_fail) {
                                                     DET_FAILING_STORAGE, control.string(), small.string()));
     for (auto const* failure : {"EIO", "EDQUOT"}) {
         must(write_file(control, failure, 0644));
-        shell("touch save");  // the program begins its save at the first failure
         wait_for_steps(240);  // 12 s
-        BOOST_TEST(!path_exists(home() / "saved"));
     }
     fs::remove(control);
-    wait_until([&] { return path_exists(home() / "saved"); }, 60s, "the save has ended");
-    det("checkpoint verify " + must(read_file(home() / "saved")));
     check_that_nothing_is_lost(id);
 }
 

@@ -33,7 +33,8 @@ struct ContextOptions {
     /// Called with a warning if this rank has waited a minute for other ranks or its device (once per wait),
     /// or if copies of device tensors use a slow path; on the chief also if reports are dropped, or if
     /// reports or metrics for TensorBoard can't be written. The first failure of a save that is repeated is a
-    /// warning too. Warnings about reports and saves may come from threads of this library. Empty: warnings go to stderr.
+    /// warning too. Warnings about reports and saves may come from threads of this library. Empty: warnings
+    /// go to stderr.
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;

@@ -31,9 +31,9 @@ struct TrackerPaths {
 
 /// The directory is `det` in XDG_RUNTIME_DIR, else in /run/user/UID, if these are private directories of this
 /// user; else /tmp/det-UID, or if another user has taken this name, /tmp/det-tracker-UID-TIME-RANDOM. The
-/// directory is created if it does not exist. codes::unsafe_owner if it is not a directory of this user with mode
-/// 0700. The index, which may be large and shall survive a restart of the host, is in DET_INDEX_DIR, else in
-/// /var/tmp/det-UID, with the same rules.
+/// directory is created if it does not exist. codes::unsafe_owner if it is not a directory of this user with
+/// mode 0700. The index, which may be large and shall survive a restart of the host, is in DET_INDEX_DIR,
+/// else in /var/tmp/det-UID, with the same rules.
 Result<TrackerPaths> make_tracker_paths(Environment const& environment, RootLayout const& root);
 
 /// What a running tracker has written about itself. The file is readable by its user only, because of the
