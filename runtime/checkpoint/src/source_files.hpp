@@ -28,9 +28,8 @@ Status copy_sources(std::filesystem::path const& from, std::vector<std::string> 
 
 /// Syncs the files that are in the checkpoint's directory `target`, computes their checksums, and puts them
 /// into the store.
-/// \param copied_from where copy_sources() took the files from: a file of which the sync fails is copied
-/// again
-///     from there; nullopt if the program has written the files into `target` itself
+/// \param copied_from where copy_sources() took the files from, to copy a file again of which the sync fails;
+///     nullopt if the program has written the files into `target` itself
 Result<std::vector<CheckpointFile>> put_sources(Store& store, std::string const& uuid,
                                                 std::filesystem::path const& target,
                                                 std::vector<std::string> const& paths,
