@@ -196,7 +196,8 @@ BOOST_AUTO_TEST_CASE(a_training_goes_on_while_writes_do_not_return) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// The stall is longer than the usual time until a node counts as silent. tests/run attacks runs it.
+// The stall is longer than the usual time until a node counts as silent. The ctest storage_outage_long, which
+// tests/run attacks --all includes, runs it; storage_outage does not, because it takes four minutes.
 BOOST_FIXTURE_TEST_SUITE(long_storage_outage, storage_outage::Site, *boost::unit_test::disabled())
 
 BOOST_AUTO_TEST_CASE(a_training_goes_on_while_writes_do_not_return_for_200_s) {

@@ -125,8 +125,9 @@ public:
     }
 
 private:
-    /// Compares a fetched file with its SHA-256: a user who can write to the bucket can make a file of the
-    /// same CRC. Manifests of older programs have none.
+    /// Compares the parts of a fetched file with the SHA-256 sums in the manifest: a user who can write to
+    /// the bucket could replace the file by one with the same CRC. Manifests of older programs have no such
+    /// sums.
     static Status check_sums(std::string const& uuid, fs::path const& directory, CheckpointFile const& file) {
         if (file.sha256_part_size_bytes == 0) return Ok{};
         DET_TRY_ASSIGN(auto const sums, sum_parts(directory / file.path, file.sha256_part_size_bytes));

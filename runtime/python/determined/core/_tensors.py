@@ -1,6 +1,6 @@
 """Where the elements of a tensor lie: torch tensors, numpy arrays, and device arrays of other packages.
 
-Neither torch nor numpy is imported: who passes a tensor has imported its package.
+This module imports neither torch nor numpy: a program that passes a tensor has imported its package already.
 """
 
 import sys

@@ -167,7 +167,8 @@ protected:
     std::optional<uid_t> trusted_owner(std::string const& uuid) const;
 
 private:
-    /// Whether read_manifest_text() and check_files() check who owns a checkpoint.
+    /// Whether files of this store have owners, so that read_manifest_text() and check_files() refuse a
+    /// checkpoint of another user.
     virtual bool checks_owners() const { return false; }
     Result<Whole> fetch_checked(std::string const& uuid, Selector const& selector, ReadFrom from) const;
     /// The sums that journals have recorded for a manifest; empty: not known.
