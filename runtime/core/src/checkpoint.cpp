@@ -138,13 +138,27 @@ Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_complet
     return data_.reporter->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
 
+/// As announce(), without waiting for the journal. The checkpoint is not committed before the record is
+/// written: see saver_options().
+Status Checkpoint::announce_in_background(std::string const& uuid, std::uint64_t steps_completed) {
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append_in_background(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
+}
+
+CheckpointCommitted Checkpoint::make_record(CheckpointManifest const& manifest, Duration blocked) const {
+    return {data_.clock.now(),      manifest.uuid,     manifest.steps_completed,
+            resources_of(manifest), manifest.metadata, std::chrono::duration<double>(blocked).count(),
+            manifest.sha256};
+}
+
 Status Checkpoint::report(CheckpointManifest const& manifest, Duration blocked) {
     if (!data_.reporter) return Ok{};
-    return data_.reporter->append(
-        CheckpointCommitted{data_.clock.now(), manifest.uuid, manifest.steps_completed,
-                            resources_of(manifest), manifest.metadata,
-                            std::chrono::duration<double>(blocked).count(), manifest.sha256},
-        Durability::power_loss);
+    return data_.reporter->append(make_record(manifest, blocked), Durability::power_loss);
+}
+
+Status Checkpoint::report_in_background(CheckpointManifest const& manifest, Duration blocked) {
+    if (!data_.reporter) return Ok{};
+    return data_.reporter->append_in_background(make_record(manifest, blocked), Durability::power_loss);
 }
 
 Checkpoint::Duration Checkpoint::measure(std::chrono::steady_clock::time_point begun) {

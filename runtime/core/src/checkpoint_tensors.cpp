@@ -33,7 +33,11 @@ checkpoint::SaverOptions saver_options(ContextData& data) {
     auto options = checkpoint::options_for_cores(cores_per_rank(data));
     options.devices = data.distributed.device_copies();
     options.on_warning = data.warn;
-    options.may_commit = [&data] { return data.require_newest(); };
+    options.may_commit = [&data]() -> Status {
+        // The record that announces the checkpoint is written first. Commits are repeated, so this is not.
+        if (data.reporter) DET_TRY(data.reporter->flush_once());
+        return data.require_newest();
+    };
     return options;
 }
 
@@ -85,6 +89,8 @@ Result<std::vector<std::string>> list_checkpoints_outside(checkpoint::Store cons
 /// Returns the checkpoints that Checkpoint::load() may load, newest first.
 Result<std::vector<std::string>> list_loadable(ContextData const& data,
                                                std::optional<std::string> const& latest) {
+    // Without the records that wait in memory, older checkpoints of this run are still found.
+    if (data.reporter) static_cast<void>(data.reporter->flush_once());
     auto past = data.in_experiment()
                     ? list_past_checkpoints(data.info->run_path, data.info->trial->trial, *data.store)
                     : list_checkpoints_outside(*data.store);
@@ -126,7 +132,8 @@ Status Checkpoint::report(Outcomes const& outcomes, Duration blocked) {
         auto const save = tensors_->in_flight.extract(outcome.uuid);
         if (save && !outcome.error) measure(save.mapped().begun);
         if (!outcome.manifest) continue;
-        DET_TRY(report(*outcome.manifest, blocked + (save ? save.mapped().blocked : Duration())));
+        DET_TRY(
+            report_in_background(*outcome.manifest, blocked + (save ? save.mapped().blocked : Duration())));
         blocked = {};  // counted for the first outcome only
     }
     return Ok{};
@@ -152,7 +159,7 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
                                                      std::move(metadata), directory},
                                                     state, after));
     tensors().in_flight[begun.uuid] = {begin, data_.clock.steady_now() - begin};
-    DET_TRY(announce(begun.uuid, steps_completed));
+    DET_TRY(announce_in_background(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
     return begun;
 }
@@ -185,6 +192,7 @@ Result<Checkpoint::Outcomes> Checkpoint::finish() {
     auto const begin = data_.clock.steady_now();
     DET_TRY_ASSIGN(auto ended, tensors().saver.finish());
     DET_TRY(report(ended, data_.clock.steady_now() - begin));
+    if (data_.reporter) DET_TRY(data_.reporter->flush());
     return ended;
 }
 

@@ -88,6 +88,11 @@ void Reporter::queue_large(Queue const& queue) {
         queue();
         end_frame();
     }
+    wake();
+}
+
+/// Lets the thread write at once.
+void Reporter::wake() {
     std::scoped_lock const lock(wake_mutex_);
     is_woken_ = true;
     wake_.notify_one();
@@ -130,8 +135,26 @@ Status Reporter::append(Record const& record, Durability durability) {
     });
 }
 
+Status Reporter::append_in_background(Record const& record, Durability durability) {
+    auto encoded = encode_record(record);
+    DET_TRY(check_size(encoded));
+    std::unique_lock lock(queue_mutex_);
+    take_entries();
+    bool const is_full = pending_size_bytes_ > options_.capacity_bytes;
+    if (!is_full) queue_record(std::move(encoded), durability);
+    lock.unlock();
+    if (is_full) return append(record, durability);
+    wake();
+    return Ok{};
+}
+
 Status Reporter::flush() {
     return write_repeatedly(options_.retry_timeout, [this] { return write_reports(); });
+}
+
+Status Reporter::flush_once() {
+    std::scoped_lock const lock(file_mutex_);
+    return write_reports();
 }
 
 Status Reporter::close() {
@@ -212,11 +235,11 @@ void Reporter::take_entry(std::string_view entry) {
     queue_metrics(report.time, report.group, report.steps_completed, report.metrics);
 }
 
-void Reporter::queue_record(EncodedRecord record) {
+void Reporter::queue_record(EncodedRecord record, Durability durability) {
     end_frame();
     if (options_.event_file && record.type == RecordType::metrics) add_to_event_file(record);
     pending_size_bytes_ += record.payload.size();
-    pending_.push_back(std::move(record));
+    pending_.push_back({std::move(record), durability});
 }
 
 void Reporter::queue_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
@@ -254,25 +277,33 @@ void Reporter::write_event_file() {
 void Reporter::end_frame() {
     for (auto& record : metrics_.take()) {
         pending_size_bytes_ += record.payload.size();
-        pending_.push_back(std::move(record));
+        pending_.push_back({std::move(record), Durability::process_crash});
     }
 }
 
 /// The pointer stays valid while other threads queue records.
-EncodedRecord const* Reporter::first_pending() {
+Reporter::Pending const* Reporter::first_pending() {
     std::scoped_lock const lock(queue_mutex_);
     return pending_.empty() ? nullptr : &pending_.front();
 }
 
 Status Reporter::write_pending() {
-    while (auto const* record = first_pending()) {
-        DET_TRY(write_record(*record));
+    while (auto const* pending = first_pending()) {
+        DET_TRY(write_record(pending->record));
+        if (pending->durability == Durability::power_loss) must_sync_ = true;
         std::scoped_lock const lock(queue_mutex_);
-        pending_size_bytes_ -= record->payload.size();
+        pending_size_bytes_ -= pending->record.payload.size();
         pending_.pop_front();
         is_blocked_ = false;
         written_.notify_all();
     }
+    return sync_if_required();
+}
+
+Status Reporter::sync_if_required() {
+    if (!must_sync_) return Ok{};
+    DET_TRY(journal_.sync());
+    must_sync_ = false;
     return Ok{};
 }
 

@@ -5,6 +5,7 @@
 
 #include "core_support.hpp"
 #include "file_size_limit.hpp"
+#include "stalled_writes.hpp"
 
 using namespace det;
 using namespace det::core;
@@ -293,6 +294,33 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_announced_before_it_exists) {
         return Ok{};
     }));
     BOOST_TEST(!uuid.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_save_waits_for_no_write_of_the_journal_but_its_commit_does) {
+    auto& checkpoints = context.checkpoint();
+    std::vector<float> weights(100, 1);
+    checkpoint::State const state{
+        tensor::NamedTensor::whole("w", tensor::DataType::float32, {weights.size()}, weights.data())};
+    std::string uuid;
+    {
+        StalledWrites const stalled(run.chief_journal());
+        uuid = must(checkpoints.save(5, Json::object(), state)).uuid;
+        stalled.wait_for_one();
+        auto const give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!path_exists(storage / uuid / "rank-00000.safetensors") &&
+               std::chrono::steady_clock::now() < give_up_at)
+            BOOST_TEST(must(checkpoints.poll()).empty());
+        for (int step = 0; step < 1000; ++step) BOOST_TEST(must(checkpoints.poll()).empty());
+        BOOST_TEST((must_fail(checkpoints.load_manifest(uuid)).code == codes::no_such_checkpoint));
+        BOOST_TEST(stalled.is_waiting());
+    }
+    auto const ended = must(checkpoints.finish());
+    BOOST_REQUIRE(ended.size() == 1u);
+    BOOST_TEST(!ended[0].error);
+    auto const all = must(journal::load_journal(run.chief_journal())).records;
+    BOOST_REQUIRE(all.size() == 2u);
+    BOOST_TEST(std::get<CheckpointBegun>(all[0]).uuid == uuid);
+    BOOST_TEST(std::get<CheckpointCommitted>(all[1]).uuid == uuid);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_directory_is_stored_if_there_is_time) {

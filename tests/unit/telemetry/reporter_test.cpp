@@ -202,6 +202,52 @@ BOOST_AUTO_TEST_CASE(reports_do_not_wait_for_a_write_that_does_not_return) {
     BOOST_TEST(warnings.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_record_in_the_background_waits_for_no_write_and_is_never_dropped) {
+    auto all = options();
+    all.capacity_bytes = 4096;
+    auto reporter = make(std::move(all));
+    {
+        StalledWrites const stalled(path);
+        must(reporter.report(UtcTime{1}, "training", 1, metrics));
+        stalled.wait_for_one();
+        for (std::uint64_t step = 2; step < 1000; ++step)  // more than the queue has room for
+            must(reporter.report(UtcTime{1}, "training", step, metrics));
+        must(reporter.append_in_background(CheckpointBegun{UtcTime{2}, "uuid", 10}));
+        must(reporter.append_in_background(FirstStep{UtcTime{3}}, Durability::power_loss));
+        BOOST_TEST(stalled.is_waiting());
+    }
+    must(reporter.flush_once());
+    auto written = records();
+    std::erase_if(written, [](auto const& record) { return std::holds_alternative<ReportsDropped>(record); });
+    BOOST_REQUIRE(written.size() > 2u);
+    BOOST_TEST(std::get<CheckpointBegun>(written[written.size() - 2]).uuid == "uuid");
+    BOOST_TEST(std::holds_alternative<FirstStep>(written.back()));
+    must(reporter.close());
+    BOOST_TEST(count_dropped(records()) > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_record_in_the_background_waits_for_the_file_if_the_queue_is_full) {
+    FakeClock fake;
+    auto all = without_period();
+    all.capacity_bytes = 4096;
+    all.retry_timeout = std::chrono::seconds(300);
+    auto reporter = Reporter(must(journal::JournalWriter::create(path)), fake, std::move(all));
+    std::optional<FileSizeLimit> limit(std::filesystem::file_size(path));
+    fake.on_sleep = [&](std::chrono::milliseconds elapsed) {
+        if (elapsed >= std::chrono::seconds(200)) limit.reset();
+    };
+    auto const before = fake.steady_now();
+    must(reporter.append_in_background(StatusSet{UtcTime{2}, std::string(4000, 'x')}));
+    must(reporter.append_in_background(StatusSet{UtcTime{2}, std::string(4000, 'y')}));
+    BOOST_TEST((fake.steady_now() == before));
+    must(reporter.append_in_background(StatusSet{UtcTime{2}, "z"}));
+    BOOST_TEST((fake.steady_now() - before >= std::chrono::seconds(200)));
+    BOOST_TEST(records().size() == 3u);
+
+    StatusSet const too_large{UtcTime{2}, std::string(std::size_t{16} << 20, 'x')};
+    BOOST_TEST((must_fail(reporter.append_in_background(too_large)).code == codes::report_too_large));
+}
+
 BOOST_AUTO_TEST_CASE(a_record_is_written_when_the_disk_has_space_again) {
     FakeClock fake;
     auto all = without_period();

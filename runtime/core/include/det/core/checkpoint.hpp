@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace det {
+struct CheckpointCommitted;
+}  // namespace det
+
 namespace det::checkpoint {
 enum class TrainingAfterSave : std::uint8_t;
 }  // namespace det::checkpoint
@@ -200,12 +204,16 @@ private:
                                                std::filesystem::path const& directory,
                                                checkpoint::TrainingAfterSave after);
     Status announce(std::string const& uuid, std::uint64_t steps_completed);
+    Status announce_in_background(std::string const& uuid, std::uint64_t steps_completed);
     Error report_unusable(std::string const& uuid, Error error) const;
     void report_unusable(std::vector<std::string> const& newest_first,
                          Result<std::optional<checkpoint::Loaded>> const& loaded) const;
     using Duration = std::chrono::steady_clock::duration;
     /// \param blocked how long the training waited for the save
+    CheckpointCommitted make_record(CheckpointManifest const& manifest, Duration blocked) const;
     Status report(CheckpointManifest const& manifest, Duration blocked);
+    Status report_in_background(CheckpointManifest const& manifest, Duration blocked);
+    /// Reports the committed checkpoints in the background.
     /// \param blocked how long the training waited for the outcomes, beyond the calls that began the saves
     Status report(Outcomes const& outcomes, Duration blocked = {});
     /// Chooses the UUID of a checkpoint on the chief, which records that it begins. Gives all ranks the UUID.

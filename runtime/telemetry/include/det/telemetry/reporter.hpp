@@ -39,7 +39,7 @@ struct ReporterOptions {
 /// capacity_bytes at most, and one report more. If the queue is full, reports are dropped, counted, and the
 /// count is written to the journal. append() writes in the calling thread, after the reports before it. All
 /// functions are thread-safe. In a forked child reports are lost, and close() and the destructor do nothing;
-/// append() and flush() must not be called there.
+/// append(), append_in_background() and flush() must not be called there.
 class Reporter {
 public:
     /// \param clock must outlive the reporter; it measures the retry_timeout
@@ -62,20 +62,32 @@ public:
     /// \return the error of the file; the reports are kept and written later, the record is not.
     ///     codes::report_too_large for the record
     Status append(Record const& record, Durability durability = Durability::process_crash);
+    /// Queues a record, which is never dropped: the thread writes it after the reports before it, and syncs
+    /// it if durability says so. Does not wait for the file, unless the queue is full: then as append().
+    /// \return as append()
+    Status append_in_background(Record const& record, Durability durability = Durability::process_crash);
     /// Writes all reports that were made before. Repeats writes as append() does.
     Status flush();
+    /// Writes all reports that were made before, and does not repeat a write that fails.
+    Status flush_once();
     /// Ends the thread, writes all reports and syncs the journal. Repeats writes as append() does. Nothing
     /// writes later reports. Does nothing if it was called before.
     /// \return the error of the file; the reports that could not be written are then lost
     Status close();
 
 private:
+    struct Pending {
+        EncodedRecord record;
+        Durability durability;
+    };
+
     void write_periodically(std::stop_token const& stop);
     bool has_forked() const;
     template <class Entry>
     bool push(Entry const& entry);
     template <class Queue>
     void queue_large(Queue const& queue);
+    void wake();
     template <class Write>
     Status write_repeatedly(std::chrono::milliseconds retry_timeout, Write const& write);
     Status close(std::chrono::milliseconds retry_timeout);
@@ -84,16 +96,17 @@ private:
     Status write_reports();
     Status write_pending();
     Status write_record(EncodedRecord const& record);
+    Status sync_if_required();
     void write_event_file();
     Status write_dropped();
     void warn_once(bool& has_warned, std::string const& warning) const;
     void sync_if_due();
 
     // The functions below require queue_mutex_.
-    EncodedRecord const* first_pending();
+    Pending const* first_pending();
     void take_entries();
     void take_entry(std::string_view entry);
-    void queue_record(EncodedRecord record);
+    void queue_record(EncodedRecord record, Durability durability = Durability::process_crash);
     void queue_metrics(UtcTime time, std::string_view group, std::uint64_t steps_completed,
                        std::span<Metric const> metrics);
     void end_frame();
@@ -111,6 +124,7 @@ private:
     std::chrono::steady_clock::time_point dropped_recorded_at_{};
     std::chrono::steady_clock::time_point synced_at_ = std::chrono::steady_clock::now();
     bool is_dirty_ = false;   // written since the last sync
+    bool must_sync_ = false;  // a record of append_in_background() was written that is to be synced at once
     std::string last_error_;  // of the last write; empty if it succeeded
     bool has_warned_of_drops_ = false;
     bool has_warned_of_loss_ = false;
@@ -121,14 +135,14 @@ private:
     std::mutex queue_mutex_;
     MetricFrameWriter metrics_;
     std::vector<Metric> entry_metrics_;  // of one entry; kept to reuse its memory
-    std::deque<EncodedRecord> pending_;  // taken from the ring and not written yet
+    std::deque<Pending> pending_;        // taken from the ring and not written yet
     std::size_t pending_size_bytes_ = 0;
     std::condition_variable written_;       // a pending record was written
     std::atomic<bool> is_blocked_ = false;  // the last write has failed, or does not return
 
     std::mutex wake_mutex_;
     std::condition_variable_any wake_;
-    bool is_woken_ = false;  // a large report is pending
+    bool is_woken_ = false;  // a record is pending that does not wait for the period
     pid_t const owner_;
     std::mutex join_mutex_;  // held by the caller that joins the thread
     std::jthread thread_;    // last: it ends before the other members
