@@ -1,6 +1,7 @@
 """Tests experimental.client with a det-submit that answers from files and records its command lines."""
 
 import contextlib
+import datetime
 import io
 import json
 import os
@@ -25,7 +26,7 @@ cat "$answer"
 """
 
 TRIAL = {"id": 7000000, "experiment_id": 7, "state": "COMPLETED", "hyperparameters": {"lr": 0.1}}
-RUN = {"started": "2026-11-21T12:00:00Z"}
+RUN = {"started": "2026-11-21T12:00:00Z", "ended": "2026-11-21T13:00:00Z"}
 EXPERIMENT = {
     "state": "COMPLETED",
     "name": "n",
@@ -56,12 +57,43 @@ CHECKPOINTS = [
     checkpoint("u5", 1, 30, None),
 ]
 REPORTS = [
-    {"run": 0, "group": "validation", "steps_completed": 10, "time": "t", "metrics": {"acc": 0.5, "loss": 1.0}},
-    {"run": 1, "group": "validation", "steps_completed": 20, "time": "t", "metrics": {"acc": 0.7, "loss": 2.0}},
+    {"run": 0, "group": "validation", "steps_completed": 10, "time": "2026-11-21T12:00:10Z", "metrics": {"acc": 0.5, "loss": 1.0}},
+    {"run": 1, "group": "validation", "steps_completed": 20, "time": "2026-11-21T12:00:20.500000Z", "metrics": {"acc": 0.7, "loss": 2.0}},
 ]
-TRAINING = {"run": 1, "group": "training", "steps_completed": 20, "time": "t",
+TRAINING = {"run": 1, "group": "training", "steps_completed": 20, "time": "2026-11-21T12:00:20Z",
             "metrics": {"loss": 3.0, "batch_metrics": [{"loss": 3}]}}
+
+
+def listed(number, name, state, owner, best=None):
+    return {
+        "id": number,
+        "name": name,
+        "state": state,
+        "owner": owner,
+        "labels": ["a"] if number < 10 else ["a", "b"],
+        "archived": number == 7,
+        "started": "2026-11-21T12:00:00Z" if number < 11 else None,
+        "ended": None,
+        "trials": EXPERIMENT["trials"][: number % 3],
+        "best_trial": best and {"value": best},
+    }
+
+
+LIST = [
+    listed(7, "mnist", "COMPLETED", "ann", 0.9),
+    listed(9, "cifar", "RUNNING", "bob"),
+    listed(11, "MNIST-2", "QUEUED", "ann", 0.8),
+]
 ANSWERS = {
+    "experiment list --all": LIST,
+    "experiment list --all --metrics": LIST,
+    "experiment list-trials 7 --by-metric": [
+        {"id": 7000001, "best_validation": {"value": 0.9}},
+        {"id": 7000000, "best_validation": {"value": 0.8}},
+    ],
+    "experiment set notes 7 read this": {},
+    'checkpoint set metadata u2 {"steps_completed": 20, "k": 1}': {"metadata": {"steps_completed": 20, "k": 1}},
+    "checkpoint set metadata u2 {}": {"metadata": {"steps_completed": 20}},
     "experiment create e.yaml code --include x --template t": {"id": 7},
     "experiment create FILE": {"id": 7},
     "experiment describe 7": EXPERIMENT,
@@ -133,6 +165,62 @@ class Client(Case):
         self.assertEqual([report.batch_metrics for report in trial.iter_metrics()], [None, None, [{"loss": 3}]])
         self.assertEqual(trial.summary_metrics, {"validation": {"acc": 0.7, "loss": 2.0}, "training": {"loss": 3.0}})
 
+    def test_reports_have_times_and_runs_from_1(self):
+        (first, second) = client.get_trial(7).stream_validation_metrics()
+        self.assertEqual((first.trial_run_id, second.trial_run_id), (1, 2))
+        self.assertEqual((second.end_time - first.end_time).total_seconds(), 10.5)
+        self.assertIsInstance(first, client.ValidationMetrics)
+        self.assertIsInstance(first, client.TrialMetrics)
+        groups = [report.group for report in client.stream_trials_metrics([7000000])]
+        self.assertEqual(groups, ["validation", "validation", "training"])
+
+    def test_experiments_are_listed_by_what_is_asked_for(self):
+        def ids(**arguments):
+            return [experiment.id for experiment in client.list_experiments(**arguments)]
+
+        self.assertEqual(ids(), [7, 9, 11])
+        self.assertEqual(ids(order_by=client.OrderBy.DESCENDING), [11, 9, 7])
+        self.assertEqual(ids(sort_by=client.ExperimentSortBy.NAME), [11, 9, 7])
+        self.assertEqual(ids(sort_by=client.ExperimentSortBy.NUM_TRIALS), [9, 7, 11])
+        self.assertEqual(ids(sort_by=client.ExperimentSortBy.SEARCHER_METRIC_VAL), [11, 7, 9])
+        self.assertEqual(ids(sort_by=client.ExperimentSortBy.START_TIME, order_by=client.OrderBy.DESC), [7, 9, 11])
+        self.assertEqual(ids(name="mnist"), [7, 11])
+        self.assertEqual(ids(users=["bob"]), [9])
+        self.assertEqual(ids(labels=["a", "b"]), [11])
+        self.assertEqual(ids(experiment_ids=[9, 10]), [9])
+        self.assertEqual(ids(states=[client.ExperimentState.COMPLETED]), [7])
+        self.assertEqual(ids(states=[client.ExperimentState.ACTIVE]), [9, 11])
+        with self.assertRaisesRegex(ValueError, "no numbers of projects"):
+            ids(project_id=1)
+        self.assertEqual(len(self.calls()), 12)  # one command for each list
+        (archived, *_) = client.list_experiments()
+        self.assertTrue(archived.archived)
+        self.assertEqual(archived.config["searcher"]["metric"], "acc")
+
+    def test_trials_are_sorted_by_what_is_asked_for(self):
+        def ids(sort_by, order_by=client.OrderBy.ASC):
+            return [trial.id % 7000000 for trial in client.get_experiment(7).get_trials(sort_by, order_by)]
+
+        by = client.TrialSortBy
+        self.assertEqual(ids(by.ID, client.OrderBy.DESC), [1, 0])
+        self.assertEqual(ids(by.BEST_VALIDATION_METRIC, client.OrderBy.DESC), [1, 0])
+        self.assertEqual(ids(by.DURATION), [1, 0])
+        self.assertEqual(ids(by.START_TIME), [0, 1])
+        self.assertEqual(ids(by.START_TIME, client.OrderBy.DESC), [0, 1])  # without a run: the last
+        self.assertEqual(ids(by.CHECKPOINT_SIZE, client.OrderBy.DESC), [1, 0])
+
+    def test_notes_are_changed(self):
+        client.get_experiment(7).set_notes("read this")
+        self.assertIn("experiment set notes 7 read this --json", self.calls())
+
+    def test_errors_are_caught_by_determineds_names(self):
+        from determined.common.api import errors as api_errors
+
+        with self.assertRaises(api_errors.NotFoundException) as caught:
+            client.get_experiment(10)
+        self.assertIsInstance(caught.exception, client.CommandError)
+        self.assertEqual(caught.exception.status_code, 404)
+
     def test_progress_is_the_mean_of_the_trials(self):
         self.assertEqual(client.get_experiment(7).progress, 0.75)
         self.assertIsNone(client.get_experiment(8).progress)
@@ -163,7 +251,17 @@ class Client(Case):
     def test_a_checkpoint_knows_what_made_it(self):
         found = client.get_checkpoint("u2")
         self.assertEqual(found.metadata, {"steps_completed": 20})
-        self.assertEqual(found.training.validation_metrics, {"acc": 0.7, "loss": 2.0})
+        self.assertEqual(found.training.validation_metrics, {"avgMetrics": {"acc": 0.7, "loss": 2.0}})
+        self.assertEqual(found.report_time, datetime.datetime(2026, 11, 21, 12, 0, 20, tzinfo=datetime.timezone.utc))
+        (report,) = found.get_metrics("validation")
+        self.assertEqual((report.metrics["acc"], report.total_batches), (0.7, 20))
+
+    def test_metadata_is_added_and_removed(self):
+        found = client.get_checkpoint("u2")
+        found.add_metadata({"k": 1})
+        self.assertEqual(found.metadata, {"steps_completed": 20, "k": 1})
+        found.remove_metadata(["steps_completed", "k"])
+        self.assertEqual(found.metadata, {"steps_completed": 20})
 
     def test_a_checkpoint_is_downloaded_unless_it_is_there(self):
         self.assertEqual(client.get_checkpoint("u2").download(), "checkpoints/u2")

@@ -25,6 +25,10 @@ class Names(Case):
             ("determined.estimator", "EstimatorTrial"),
             ("determined.searcher", "LocalSearchRunner"),
             ("determined.pytorch.lightning", "LightningAdapter"),
+            ("determined.lightning", "LightningAdapter"),
+            ("determined.common", "check"),
+            ("determined.common.api", "bindings"),
+            ("determined.common.util", "get_default_master_address"),
             ("determined.pytorch.deepspeed", "DeepSpeedTrial"),
             ("determined.transformers", "DetCallback"),
             ("determined.experimental", "test_one_batch"),
@@ -40,6 +44,31 @@ class Names(Case):
 
         self.assertIs(Determined, client.Determined)
         self.assertIs(ExperimentReference, client.Experiment)
+
+    def test_common_has_what_user_code_imports(self):
+        from determined.common import util as common_util
+        from determined.common import yaml
+        from determined.common.api import errors as api_errors
+        from determined.common.experimental.metrics import TrialMetrics
+        from determined.experimental import CheckpointState, OrderBy, checkpoint, client
+
+        self.assertEqual(yaml.safe_load("a: [1, b]"), {"a": [1, "b"]})
+        self.assertEqual(common_util.safe_load_yaml_with_exceptions("a: 1"), {"a": 1})
+        self.assertEqual([list(part) for part in common_util.chunks([1, 2, 3], 2)], [[1, 2], [3]])
+        self.assertEqual(common_util.sizeof_fmt(1536), "1.5KB")
+        self.assertTrue(issubclass(api_errors.NotFoundException, api_errors.APIException))
+        self.assertIs(TrialMetrics, client.TrialMetrics)
+        self.assertIs(checkpoint.Checkpoint, client.Checkpoint)
+        self.assertIs(OrderBy.ASCENDING, client.OrderBy.ASC)
+        self.assertIs(CheckpointState, client.CheckpointState)
+
+    def test_a_file_that_is_not_yaml_ends_the_program(self):
+        program = "from determined.common import util; util.safe_load_yaml_with_exceptions('a: [')"
+        done = subprocess.run(
+            [sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, env=environment_of(), check=False
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stderr.startswith("error: the file is not YAML"), done.stderr)
 
     def test_maps_are_merged_deeply(self):
         base = {"a": {"b": 1, "c": 2}, "d": 3}

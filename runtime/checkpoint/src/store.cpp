@@ -172,6 +172,12 @@ Result<CheckpointManifest> Store::verify_on_disk(std::string const& uuid) const 
     return std::move(whole.manifest);
 }
 
+Status Store::change_manifest(CheckpointManifest const& changed, OnChange const& on_change) {
+    auto const text = render_manifest(changed);
+    DET_TRY(on_change(sha256_of(text)));
+    return replace_manifest(changed.uuid, text);
+}
+
 Status Store::remove_files(std::string const& uuid, std::vector<std::string> const& paths,
                            OnChange const& on_change) {
     DET_TRY_ASSIGN(auto manifest, load_manifest(uuid));
@@ -182,11 +188,16 @@ Status Store::remove_files(std::string const& uuid, std::vector<std::string> con
     std::erase_if(manifest.tensors, [&](auto const& tensor) {
         return std::ranges::any_of(tensor.slices, is_removed, &StoredSlice::file);
     });
-    auto const text = render_manifest(manifest);
-    DET_TRY(on_change(sha256_of(text)));
-    DET_TRY(replace_manifest(uuid, text));
+    DET_TRY(change_manifest(manifest, on_change));
     for (auto const& path : paths) DET_TRY(remove_file(uuid, path));
     return Ok{};
+}
+
+Status Store::set_metadata(std::string const& uuid, JsonValue metadata, OnChange const& on_change) {
+    DET_TRY(check_metadata(*metadata));
+    DET_TRY_ASSIGN(auto manifest, load_manifest(uuid));
+    manifest.metadata = std::move(metadata);
+    return change_manifest(manifest, on_change);
 }
 
 }  // namespace det::checkpoint

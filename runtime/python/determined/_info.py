@@ -100,6 +100,11 @@ class ClusterInfo:
             self._trial = TrialInfo(_load(self._directory / "trial.json"))
         return self._trial
 
+    @property
+    def _trial_info(self) -> Optional[TrialInfo]:
+        """The trial; None if the task is no trial. Published programs use this name of Determined's."""
+        return self.trial if self.task_type == "TRIAL" else None
+
     def _load_rendezvous(self) -> RendezvousInfo:
         if self._rendezvous is None:
             self._rendezvous = RendezvousInfo(_load(self._directory / "rendezvous.json"))

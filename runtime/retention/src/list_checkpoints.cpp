@@ -16,15 +16,17 @@
 namespace det::retention {
 namespace {
 
-/// Asks the store for manifests. After the store has not answered once, it is not asked again.
-class PresenceCheck {
+/// Asks the store for the manifests of checkpoints: which of their files are there, and their metadata, which
+/// a user may have changed. After the store has not answered once, it is not asked again.
+class ManifestCheck {
 public:
-    explicit PresenceCheck(checkpoint::Store const* store) : store_(store) {}
+    explicit ManifestCheck(checkpoint::Store const* store) : store_(store) {}
 
-    Presence of(CheckpointCommitted const& committed) {
+    Presence check(CheckpointCommitted& committed) {
         if (store_ == nullptr) return Presence::unknown;
         auto const manifest = store_->load_manifest(committed.uuid);
         if (manifest) {
+            committed.metadata = manifest->metadata;
             auto const stored = resources_of(*manifest);
             for (auto const& [path, size] : committed.resources->items()) {
                 if (!stored.contains(path)) return Presence::part;
@@ -112,13 +114,13 @@ Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over
 
 Result<std::vector<CommittedCheckpoint>> list_checked(ExperimentLayout const& experiment,
                                                       ExperimentSpec const& spec,
-                                                      checkpoint::Store const* store, PresenceCheck& check) {
+                                                      checkpoint::Store const* store, ManifestCheck& manifests) {
     std::vector<CommittedCheckpoint> all;
     DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
     for (auto const index : trials) {
         DET_TRY_ASSIGN(auto own, list_of_trial(experiment.trial(index), index, spec.searcher.metric, store));
         for (auto& checkpoint : own) {
-            checkpoint.presence = check.of(checkpoint.committed);
+            checkpoint.presence = manifests.check(checkpoint.committed);
             all.push_back(std::move(checkpoint));
         }
     }
@@ -137,16 +139,16 @@ std::uint64_t size_bytes_of(CheckpointCommitted const& committed) {
 Result<std::vector<CommittedCheckpoint>> list_committed(ExperimentLayout const& experiment,
                                                         ExperimentSpec const& spec,
                                                         checkpoint::Store const* store) {
-    PresenceCheck check(store);
-    return list_checked(experiment, spec, store, check);
+    ManifestCheck manifests(store);
+    return list_checked(experiment, spec, store, manifests);
 }
 
 Result<std::vector<KnownCheckpoint>> list_stored_checkpoints(ExperimentLayout const& experiment,
                                                              ExperimentSpec const& spec,
                                                              checkpoint::Store const& store) {
-    PresenceCheck check(&store);
-    DET_TRY_ASSIGN(auto const all, list_checked(experiment, spec, &store, check));
-    DET_TRY(check.status());
+    ManifestCheck manifests(&store);
+    DET_TRY_ASSIGN(auto const all, list_checked(experiment, spec, &store, manifests));
+    DET_TRY(manifests.status());
     std::vector<KnownCheckpoint> known;
     for (auto const& [trial, run, committed, metric, presence] : all) {
         if (presence == Presence::none) continue;

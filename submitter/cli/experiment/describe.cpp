@@ -34,6 +34,7 @@ std::string describe_attributes(tracker::history::Attributes const& now) {
     if (now.max_concurrent_trials)
         text += fmt::format("Max trials:    {} at a time\n", *now.max_concurrent_trials);
     if (now.is_archived) text += "Archived:      yes\n";
+    if (!now.notes.empty()) text += fmt::format("Notes:         {}\n", escape_control(now.notes));
     return text;
 }
 

@@ -77,6 +77,22 @@ std::optional<TrialId> trial_of(CheckpointManifest const& manifest) {
     return parse_trial_id(manifest.run.substr(0, manifest.run.rfind('.')));
 }
 
+/// A function that records the new SHA-256 of a manifest in the events of the experiment that saved the
+/// checkpoint, if the root has that experiment. The arguments must outlive it.
+checkpoint::Store::OnChange recorder_of_change(RootLayout const& root, FoundCheckpoint const& checkpoint,
+                                               Context& context) {
+    auto const trial = trial_of(checkpoint.manifest);
+    auto const events = trial ? ExperimentLayout(root, trial->experiment).events() : fs::path();
+    return [events, &checkpoint, &context](std::string const& sum) -> Status {
+        if (events.empty() || !path_exists(events)) return Ok{};
+        return journal::append_event(
+            events,
+            Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
+                  event_author(context.environment),
+                  Json{{"uuid", checkpoint.manifest.uuid}, {"manifest_sha256", sum}}});
+    };
+}
+
 /// codes::wrong_state if the trial that saved it may still run and would resume from it.
 Status check_not_needed(FoundCheckpoint const& checkpoint, Context& context) {
     auto const trial = trial_of(checkpoint.manifest);
@@ -114,15 +130,14 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
 
 Status remove_files(RootLayout const& root, FoundCheckpoint const& checkpoint,
                     std::vector<std::string> const& paths, Context& context) {
-    auto const& uuid = checkpoint.manifest.uuid;
-    auto const trial = trial_of(checkpoint.manifest);
-    auto const events = trial ? ExperimentLayout(root, trial->experiment).events() : fs::path();
-    return checkpoint.store->remove_files(uuid, paths, [&](std::string const& sum) -> Status {
-        if (!trial || !path_exists(events)) return Ok{};
-        return journal::append_event(
-            events, Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
-                          event_author(context.environment), Json{{"uuid", uuid}, {"manifest_sha256", sum}}});
-    });
+    return checkpoint.store->remove_files(checkpoint.manifest.uuid, paths,
+                                          recorder_of_change(root, checkpoint, context));
+}
+
+Status set_metadata(RootLayout const& root, FoundCheckpoint const& checkpoint, JsonValue metadata,
+                    Context& context) {
+    return checkpoint.store->set_metadata(checkpoint.manifest.uuid, std::move(metadata),
+                                          recorder_of_change(root, checkpoint, context));
 }
 
 Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,

@@ -208,6 +208,27 @@ BOOST_AUTO_TEST_CASE(files_can_be_removed_from_a_checkpoint) {
     BOOST_TEST(manifest.files.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(the_metadata_of_a_checkpoint_is_replaced) {
+    auto const set = [&](std::string const& uuid, std::string const& metadata) {
+        return run({"checkpoint", "set", "metadata", uuid, metadata});
+    };
+    BOOST_TEST(set(ended[1], R"({"accuracy": 0.9, "steps_completed": 7})") == 0);
+    Json const expected{{"accuracy", 0.9}, {"steps_completed", 2}};
+    BOOST_TEST(ask("checkpoint describe " + ended[1])["metadata"] == expected);
+    auto const listed = ask("experiment list-checkpoints 1");
+    BOOST_TEST(std::ranges::any_of(listed, [&](auto const& checkpoint) {
+        return checkpoint["uuid"] == ended[1] && checkpoint["metadata"] == expected;
+    }));
+    must(store.verify_on_disk(ended[1]));
+    BOOST_TEST(run("checkpoint verify " + ended[1]) == 0, err);  // the journal has its new SHA-256
+    BOOST_TEST(set(ended[1], "{}") == 0);
+    BOOST_TEST(ask("checkpoint describe " + ended[1])["metadata"] == (Json{{"steps_completed", 2}}));
+
+    for (auto const* wrong : {"", "[]", "7", "{", "{} {}"})
+        BOOST_TEST(set(ended[1], wrong) == to_int(ExitCode::usage), wrong);
+    BOOST_TEST(set("00000000-0000-4000-8000-000000000009", "{}") == to_int(ExitCode::absent));
+}
+
 BOOST_AUTO_TEST_CASE(the_policy_decides_which_checkpoints_stay) {
     auto const dry = ask("experiment gc 1 --dry-run");
     BOOST_TEST(dry["removed"].size() == 1u);

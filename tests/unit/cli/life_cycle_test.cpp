@@ -55,6 +55,10 @@ BOOST_AUTO_TEST_CASE(only_ended_experiments_are_archived) {
 
 BOOST_AUTO_TEST_CASE(names_descriptions_and_labels_change_and_are_shown) {
     BOOST_TEST(run({"experiment", "set", "name", "1", "a better name"}) == 0, err);
+    BOOST_TEST(run({"experiment", "set", "notes", "1", "a note"}) == 0, err);
+    BOOST_TEST(ask("experiment describe 1")["notes"] == "a note");
+    BOOST_TEST(run("experiment describe 1") == 0);
+    BOOST_TEST(contains(out, "Notes:         a note\n"), out);
     BOOST_TEST(run({"experiment", "set", "description", "1", "two \x1b[31mwords"}) == 0, err);
     for (auto const* label : {"mnist", "first", "mnist"})
         BOOST_TEST(run({"e", "label", "add", "1", label}) == 0, err);

@@ -8,9 +8,12 @@ from determined._refused import refuse
 if TYPE_CHECKING:
     from determined.experimental.client import (
         Checkpoint,
+        CheckpointState,
         Determined,
         Experiment,
         ExperimentReference,
+        ExperimentState,
+        OrderBy,
         Trial,
         TrialReference,
     )
@@ -28,4 +31,14 @@ def __getattr__(name: str) -> Any:
     return refuse(__name__, _INSTEAD.get(name, ""), list(_INSTEAD))(name)
 
 
-__all__ = ["Checkpoint", "Determined", "Experiment", "ExperimentReference", "Trial", "TrialReference"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointState",
+    "Determined",
+    "Experiment",
+    "ExperimentReference",
+    "ExperimentState",
+    "OrderBy",
+    "Trial",
+    "TrialReference",
+]

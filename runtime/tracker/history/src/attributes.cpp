@@ -41,11 +41,12 @@ struct ChangeKind {
     Apply apply;
 };
 
-constexpr std::array<ChangeKind, 9> kinds{{
+constexpr std::array<ChangeKind, 10> kinds{{
     {"archived", [](Attributes& all, Json const&) { all.is_archived = true; }},
     {"unarchived", [](Attributes& all, Json const&) { all.is_archived = false; }},
     {"renamed", [](Attributes& all, Json const& body) { all.name = text_of(body, "name"); }},
     {"described", [](Attributes& all, Json const& body) { all.description = text_of(body, "description"); }},
+    {"noted", [](Attributes& all, Json const& body) { all.notes = text_of(body, "notes"); }},
     {"labelled", [](Attributes& all, Json const& body) { all.labels.insert(text_of(body, "label")); }},
     {"unlabelled", [](Attributes& all, Json const& body) { all.labels.erase(text_of(body, "label")); }},
     {event_kinds::continued, apply_continuation},
@@ -91,6 +92,7 @@ Change set_name(std::string const& name) { return {"renamed", Json{{"name", name
 Change set_description(std::string const& description) {
     return {"described", Json{{"description", description}}};
 }
+Change set_notes(std::string const& notes) { return {"noted", Json{{"notes", notes}}}; }
 Change add_label(std::string const& label) { return {"labelled", Json{{"label", label}}}; }
 Change remove_label(std::string const& label) { return {"unlabelled", Json{{"label", label}}}; }
 Change set_max_slots(std::optional<std::int64_t> max_slots) {

@@ -80,6 +80,7 @@ Json to_json_without_trials(ExperimentView const& view) {
         auto const now = attributes_of(record);
         json["name"] = now.name;
         json["description"] = now.description;
+        json["notes"] = now.notes;
         json["labels"] = now.labels;
         json["archived"] = now.is_archived;
         json["max_slots"] = now.max_slots ? Json(*now.max_slots) : Json(nullptr);

@@ -149,6 +149,11 @@ public:
     Status remove_files(std::string const& uuid, std::vector<std::string> const& paths,
                         OnChange const& on_change);
 
+    /// Replaces the metadata of a checkpoint in its manifest. Its file metadata.json stays.
+    /// \param metadata a JSON object
+    /// \param on_change as for remove_files()
+    Status set_metadata(std::string const& uuid, JsonValue metadata, OnChange const& on_change);
+
     /// From now on manifests are compared with what journals have recorded.
     void set_recorded_sums(RecordedSums recorded) { recorded_ = std::move(recorded); }
     /// From now on the manifest of this checkpoint must have this SHA-256; journals are not asked for it.
@@ -170,6 +175,7 @@ private:
     /// Whether files of this store have owners, so that read_manifest_text() and check_files() refuse a
     /// checkpoint of another user.
     virtual bool checks_owners() const { return false; }
+    Status change_manifest(CheckpointManifest const& changed, OnChange const& on_change);
     Result<Whole> fetch_checked(std::string const& uuid, Selector const& selector, ReadFrom from) const;
     /// The sums that journals have recorded for a manifest; empty: not known.
     Result<std::vector<std::string>> recorded_sums(std::string const& uuid, std::string const& run) const;

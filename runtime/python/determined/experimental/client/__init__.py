@@ -13,20 +13,22 @@ import tempfile
 from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Union
 
 from determined._refused import refuse
-from determined.experimental.client import _checkpoint
+from determined.experimental.client import _checkpoint, _sort
 from determined.experimental.client._checkpoint import Checkpoint, CheckpointTrainingMetadata
 from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._enums import (
     CheckpointSortBy,
     CheckpointState,
     DownloadMode,
+    ExperimentSortBy,
     ExperimentState,
     OrderBy,
     TrialSortBy,
     TrialState,
 )
 from determined.experimental.client._experiment import Experiment
-from determined.experimental.client._trial import Trial, TrialMetrics
+from determined.experimental.client._metrics import TrainingMetrics, TrialMetrics, ValidationMetrics
+from determined.experimental.client._trial import Trial
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -78,9 +80,53 @@ def get_experiment(experiment_id: int) -> Experiment:
     return Experiment(experiment_id)
 
 
-def list_experiments() -> List[Experiment]:
-    """The experiments of this user that are not archived."""
-    return [Experiment(content["id"]) for content in ask("experiment", "list")]
+def list_experiments(
+    sort_by: Optional[ExperimentSortBy] = None,
+    order_by: Optional[OrderBy] = None,
+    experiment_ids: Optional[List[int]] = None,
+    labels: Optional[List[str]] = None,
+    users: Optional[List[str]] = None,
+    states: Optional[List[ExperimentState]] = None,
+    name: Optional[str] = None,
+    project_id: Optional[int] = None,
+) -> List[Experiment]:
+    """The experiments below DET_ROOT, archived ones too.
+
+    Args:
+        sort_by: None: their numbers. Those without the value come last
+        order_by: None: OrderBy.ASC
+        experiment_ids: only these
+        labels: only those that have all of these labels
+        users: only those of these owners
+        states: only those in one of these states. ExperimentState.ACTIVE stands for all that have not ended
+            and are not paused
+        name: only those whose names contain this, in upper or lower case
+
+    Raises:
+        ValueError: project_id is given
+    """
+    if project_id is not None:
+        raise ValueError("det-submit has no numbers of projects")
+    wanted = {state.value for state in states or ()}
+    if ExperimentState.ACTIVE in (states or ()):
+        wanted.update(("SUBMITTING", "QUEUED", "STARTING", "RUNNING"))
+
+    def is_wanted(content: Dict[str, Any]) -> bool:
+        return (
+            (experiment_ids is None or content["id"] in experiment_ids)
+            and set(labels or ()) <= set(content.get("labels", ()))
+            and (users is None or content.get("owner") in users)
+            and (states is None or content["state"] in wanted)
+            and (name or "").lower() in content.get("name", "").lower()
+        )
+
+    sort_by = sort_by or ExperimentSortBy.ID
+    with_best = ["--metrics"] if sort_by is ExperimentSortBy.SEARCHER_METRIC_VAL else []
+    found = [content for content in ask("experiment", "list", "--all", *with_best) if is_wanted(content)]
+    return [
+        Experiment(content["id"], content)
+        for content in _sort.sort_experiments(found, sort_by, order_by or OrderBy.ASC)
+    ]
 
 
 def get_trial(trial_id: int) -> Trial:
@@ -103,6 +149,19 @@ def iter_trials_metrics(trial_ids: List[int], group: Optional[str] = None) -> It
         yield from Trial(trial_id).iter_metrics(group)
 
 
+stream_trials_metrics = iter_trials_metrics
+
+
+def stream_trials_training_metrics(trial_ids: List[int]) -> Iterator[TrialMetrics]:
+    """Yields the reports of the group "training" of several trials."""
+    return iter_trials_metrics(trial_ids, "training")
+
+
+def stream_trials_validation_metrics(trial_ids: List[int]) -> Iterator[TrialMetrics]:
+    """Yields the reports of the group "validation" of several trials."""
+    return iter_trials_metrics(trial_ids, "validation")
+
+
 class Determined:
     """The functions of this module as methods. The arguments are not used."""
 
@@ -115,6 +174,9 @@ class Determined:
     get_trial = staticmethod(get_trial)
     get_checkpoint = staticmethod(get_checkpoint)
     iter_trials_metrics = staticmethod(iter_trials_metrics)
+    stream_trials_metrics = staticmethod(stream_trials_metrics)
+    stream_trials_training_metrics = staticmethod(stream_trials_training_metrics)
+    stream_trials_validation_metrics = staticmethod(stream_trials_validation_metrics)
 
     def __getattr__(self, name: str) -> Any:
         return _absent(name)
@@ -163,13 +225,16 @@ __all__ = [
     "DownloadMode",
     "Experiment",
     "ExperimentReference",
+    "ExperimentSortBy",
     "ExperimentState",
     "OrderBy",
+    "TrainingMetrics",
     "Trial",
     "TrialMetrics",
     "TrialReference",
     "TrialSortBy",
     "TrialState",
+    "ValidationMetrics",
     "create_experiment",
     "get_checkpoint",
     "get_experiment",
@@ -177,4 +242,7 @@ __all__ = [
     "iter_trials_metrics",
     "list_experiments",
     "login",
+    "stream_trials_metrics",
+    "stream_trials_training_metrics",
+    "stream_trials_validation_metrics",
 ]

@@ -8,6 +8,8 @@ from typing import Any, Dict, List, Optional, Union
 from determined import errors
 from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._enums import CheckpointState, DownloadMode
+from determined.experimental.client._metrics import TrialMetrics, read_metrics
+from determined.experimental.client._times import parse_time
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -19,8 +21,8 @@ class CheckpointTrainingMetadata:
         experiment_config: the configuration
         experiment_id, trial_id: numbers
         hparams: the hyperparameters of the trial
-        validation_metrics: the validation metrics that the trial reported at the same step; {} if there are
-            none
+        validation_metrics: {"avgMetrics": the validation metrics that the trial reported at the same step; {}
+            if there are none}
     """
 
     def __init__(self, trial_id: int, steps_completed: int) -> None:
@@ -29,10 +31,10 @@ class CheckpointTrainingMetadata:
         self.experiment_id: int = trial["experiment_id"]
         self.hparams: Dict[str, Any] = trial["hyperparameters"]
         self.experiment_config: Dict[str, Any] = ask("experiment", "config", str(self.experiment_id))
-        self.validation_metrics: Dict[str, Any] = {}
-        for report in ask("trial", "metrics", str(trial_id), "--group", "validation"):
-            if report["steps_completed"] == steps_completed:
-                self.validation_metrics = report["metrics"]
+        self.validation_metrics: Dict[str, Any] = {"avgMetrics": {}}
+        for report in read_metrics(trial_id, "validation"):
+            if report.steps_completed == steps_completed:
+                self.validation_metrics = {"avgMetrics": report.metrics}
 
 
 class Checkpoint:
@@ -55,7 +57,7 @@ class Checkpoint:
         self.state = CheckpointState(content["state"])
         self.metadata: Dict[str, Any] = content["metadata"] or {}
         self.resources: Dict[str, int] = content["resources"]
-        self.report_time: str = content["time"]
+        self.report_time = parse_time(content["time"])
         self._trial_id: int = content["trial_id"]
         self._steps_completed: int = content["steps_completed"]
         self._metric: Optional[float] = content["metric"]
@@ -109,19 +111,22 @@ class Checkpoint:
         self.reload()
 
     def add_metadata(self, metadata: Dict[str, Any]) -> None:
-        """Refused: a checkpoint is not changed after it was committed."""
-        raise NotImplementedError("det-submit does not change the metadata of a checkpoint: give it to store_path()")
+        """Adds entries to the metadata, or replaces them."""
+        self._replace_metadata({**find(self.uuid)["metadata"], **metadata})
 
     def remove_metadata(self, keys: List[str]) -> None:
-        """Refused: a checkpoint is not changed after it was committed."""
-        raise NotImplementedError("det-submit does not change the metadata of a checkpoint")
+        """Removes entries of the metadata. steps_completed stays."""
+        now = find(self.uuid)["metadata"]
+        self._replace_metadata({key: value for key, value in now.items() if key not in keys})
 
-    def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
-        """The metrics that the trial reported at the same step. group: only this group of metrics; None: all
-        groups."""
-        options = [] if group is None else ["--group", group]
-        reports = ask("trial", "metrics", str(self._trial_id), *options)
-        return [report for report in reports if report["steps_completed"] == self._steps_completed]
+    def _replace_metadata(self, metadata: Dict[str, Any]) -> None:
+        answer = ask("checkpoint", "set", "metadata", self.uuid, json.dumps(metadata))
+        self.metadata = answer["metadata"]
+
+    def get_metrics(self, group: Optional[str] = None) -> List[TrialMetrics]:
+        """The reports that the trial made at the same step. group: only those of this group; None: all."""
+        reports = read_metrics(self._trial_id, group)
+        return [report for report in reports if report.steps_completed == self._steps_completed]
 
     def __repr__(self) -> str:
         return f"Checkpoint(uuid={self.uuid}, trial_id={self._trial_id})"

@@ -6,9 +6,10 @@ import sys
 from typing import Any, Iterator, List
 
 from determined._programs import find_program
+from determined.common.api import errors
 
 
-class CommandError(RuntimeError):
+class CommandError(errors.APIException, RuntimeError):
     """A command of det-submit failed, or det-submit was not found.
 
     Attributes:
@@ -18,6 +19,14 @@ class CommandError(RuntimeError):
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class AbsentError(CommandError, errors.NotFoundException):
+    """A named thing does not exist."""
+
+
+def _error(message: str, exit_code: int) -> CommandError:
+    return (AbsentError if exit_code == 4 else CommandError)(message, exit_code)
 
 
 def _program() -> str:
@@ -38,7 +47,7 @@ def ask(*words: str) -> Any:
         [_program(), *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
     )
     if done.returncode != 0:
-        raise CommandError(done.stderr.strip() or f"det-submit {' '.join(words)} failed", done.returncode)
+        raise _error(done.stderr.strip() or f"det-submit {' '.join(words)} failed", done.returncode)
     sys.stderr.write(done.stderr)
     return json.loads(done.stdout) if done.stdout.strip() else None
 

@@ -8,10 +8,12 @@ class OrderBy(enum.Enum):
 
     ASC = "ASC"
     DESC = "DESC"
+    ASCENDING = "ASC"
+    DESCENDING = "DESC"
 
 
 class ExperimentState(enum.Enum):
-    """The states of an experiment that det-submit shows."""
+    """The states of an experiment. One that trains is RUNNING, never ACTIVE."""
 
     SUBMITTING = "SUBMITTING"
     QUEUED = "QUEUED"
@@ -24,10 +26,20 @@ class ExperimentState(enum.Enum):
     CANCELED = "CANCELED"
     ERROR = "ERROR"
     INTERRUPTED = "INTERRUPTED"
+
+    # Of Determined; det-submit shows another state in their place.
+    UNSPECIFIED = "UNSPECIFIED"
+    ACTIVE = "ACTIVE"
+    PULLING = "PULLING"
+    STOPPING_COMPLETED = "STOPPING_COMPLETED"
+    STOPPING_ERROR = "STOPPING_ERROR"
+    DELETING = "DELETING"
+    DELETE_FAILED = "DELETE_FAILED"
+    DELETED = "DELETED"
 
 
 class TrialState(enum.Enum):
-    """The states of a trial."""
+    """The states of a trial. One that trains is RUNNING, never ACTIVE."""
 
     SUBMITTING = "SUBMITTING"
     QUEUED = "QUEUED"
@@ -40,6 +52,16 @@ class TrialState(enum.Enum):
     CANCELED = "CANCELED"
     ERROR = "ERROR"
     INTERRUPTED = "INTERRUPTED"
+
+    # Of Determined; det-submit shows another state in their place.
+    UNSPECIFIED = "UNSPECIFIED"
+    ACTIVE = "ACTIVE"
+    PULLING = "PULLING"
+    STOPPING_COMPLETED = "STOPPING_COMPLETED"
+    STOPPING_ERROR = "STOPPING_ERROR"
+    DELETING = "DELETING"
+    DELETE_FAILED = "DELETE_FAILED"
+    DELETED = "DELETED"
 
 
 class CheckpointState(enum.Enum):
@@ -49,6 +71,31 @@ class CheckpointState(enum.Enum):
     PARTIALLY_DELETED = "PARTIALLY_DELETED"
     DELETED = "DELETED"
     UNKNOWN = "UNKNOWN"
+
+    # Of Determined; no checkpoint of det-submit has them.
+    UNSPECIFIED = "UNSPECIFIED"
+    ACTIVE = "ACTIVE"
+    ERROR = "ERROR"
+
+
+class ExperimentSortBy(enum.Enum):
+    """What experiments are sorted by."""
+
+    ID = "id"
+    NAME = "name"
+    DESCRIPTION = "description"
+    START_TIME = "started"
+    END_TIME = "ended"
+    STATE = "state"
+    NUM_TRIALS = "trials"
+    PROGRESS = "progress"
+    USER = "owner"
+    FORKED_FROM = "parent_id"
+    RESOURCE_POOL = "resource_pool"
+    CHECKPOINT_SIZE = "checkpoint_size"
+    CHECKPOINT_COUNT = "checkpoint_count"
+    SEARCHER_METRIC_VAL = "best_trial"
+    UNSPECIFIED = "id"
 
 
 class CheckpointSortBy(enum.Enum):
@@ -60,6 +107,7 @@ class CheckpointSortBy(enum.Enum):
     END_TIME = "time"
     STATE = "state"
     SEARCHER_METRIC = "metric"
+    UNSPECIFIED = "uuid"
 
 
 class TrialSortBy(enum.Enum):
@@ -67,7 +115,15 @@ class TrialSortBy(enum.Enum):
 
     ID = "id"
     START_TIME = "started"
+    END_TIME = "ended"
     STATE = "state"
+    DURATION = "duration"
+    RESTARTS = "restarts"
+    BEST_VALIDATION_METRIC = "best_validation"
+    LATEST_VALIDATION_METRIC = "latest_validation"
+    BATCHES_PROCESSED = "batches"
+    CHECKPOINT_SIZE = "checkpoint_size"
+    UNSPECIFIED = "id"
 
 
 class DownloadMode(enum.Enum):

@@ -1,5 +1,6 @@
 """Experiments."""
 
+import datetime
 import time
 from typing import Any, Dict, Iterator, List, Optional, Union
 
@@ -7,6 +8,7 @@ from determined.experimental.client import _sort
 from determined.experimental.client._checkpoint import Checkpoint
 from determined.experimental.client._det_submit import ask
 from determined.experimental.client._enums import CheckpointSortBy, ExperimentState, OrderBy, TrialSortBy
+from determined.experimental.client._times import parse_time
 from determined.experimental.client._trial import Trial
 
 _ENDED = (
@@ -17,29 +19,57 @@ _ENDED = (
 )
 
 
+def _time_or_none(text: Optional[str]) -> Optional[datetime.datetime]:
+    return None if text is None else parse_time(text)
+
+
 class Experiment:
-    """An experiment. Obtained from create_experiment() or get_experiment().
+    """An experiment. Obtained from create_experiment(), get_experiment() or list_experiments().
 
     Attributes:
         id: its number
         state: the ExperimentState
-        config: its configuration with all defaults
-        name, description, labels, archived: as they are now
+        name, description, notes, labels, archived: as they are now
+        username: its owner
+        resource_pool: where its trials run
+        parent_id: the experiment that it was forked from, or None
+        start_time, end_time: of its trials, UTC; None before
     """
 
-    def __init__(self, experiment_id: int) -> None:
+    def __init__(self, experiment_id: int, content: Optional[Dict[str, Any]] = None) -> None:
+        """Made by the functions of client. content: its entry in a list of experiments; None: it is read."""
         self.id = experiment_id
-        self.reload()
+        self._config: Optional[Dict[str, Any]] = None
+        if content is None:
+            self.reload()
+        else:
+            self._set(content)
 
     def reload(self) -> None:
         """Reads everything again."""
         content = self._describe()
+        self._config = content.get("config")
+        self._set(content)
+
+    def _set(self, content: Dict[str, Any]) -> None:
         self.state = ExperimentState(content["state"])
-        self.config: Dict[str, Any] = content.get("config") or {}
         self.name: str = content.get("name", "")
         self.description: str = content.get("description", "")
+        self.notes: str = content.get("notes", "")
         self.labels: List[str] = content.get("labels", [])
         self.archived: bool = content.get("archived", False)
+        self.username: str = content.get("owner", "")
+        self.resource_pool: str = content.get("resource_pool", "")
+        self.parent_id: Optional[int] = content.get("parent_id")
+        self.start_time = _time_or_none(content.get("started"))
+        self.end_time = _time_or_none(content.get("ended"))
+
+    @property
+    def config(self) -> Dict[str, Any]:
+        """The configuration with all defaults; read at the first use."""
+        if self._config is None:
+            self._config = ask("experiment", "config", str(self.id)) or {}
+        return self._config
 
     @property
     def progress(self) -> Optional[float]:
@@ -47,9 +77,7 @@ class Experiment:
 
         A completed trial counts as 1, one that has reported nothing as 0.
         """
-        trials = [ask("trial", "describe", str(trial["id"])) for trial in self._describe()["trials"]]
-        done = [1.0 if trial["state"] == "COMPLETED" else trial["progress"] or 0.0 for trial in trials]
-        return sum(done) / len(done) if done else None
+        return _sort.progress_of(self._describe())
 
     def _describe(self) -> Dict[str, Any]:
         content: Dict[str, Any] = ask("experiment", "describe", str(self.id))
@@ -111,6 +139,10 @@ class Experiment:
         """Changes the description."""
         self._do("set", "description", str(self.id), description)
 
+    def set_notes(self, notes: str) -> None:
+        """Changes the notes."""
+        self._do("set", "notes", str(self.id), notes)
+
     def add_label(self, label: str) -> None:
         """Adds a label."""
         self._do("label", "add", str(self.id), label)
@@ -142,10 +174,7 @@ class Experiment:
     ) -> Iterator[Trial]:
         """Yields the trials. limit: the maximum number of trials; None: all."""
         contents = self._describe()["trials"]
-        for content in contents:  # the first run's start time; a trial without a run sorts after all times
-            content["started"] = next((run["started"] for run in content["runs"]), None) or "~"
-        contents.sort(key=lambda content: content[sort_by.value], reverse=order_by is OrderBy.DESC)
-        for content in contents[:limit]:
+        for content in _sort.sort_trials(self.id, contents, sort_by, order_by)[:limit]:
             yield Trial(content["id"])
 
     def await_first_trial(self, interval: float = 0.1) -> Trial:
@@ -173,6 +202,8 @@ class Experiment:
             AssertionError: only one of sort_by and order_by is given
         """
         return _sort.list_checkpoints(self.id, None, sort_by, order_by, max_results)
+
+    get_checkpoints = list_checkpoints
 
     def top_checkpoint(
         self, sort_by: Optional[str] = None, smaller_is_better: Optional[bool] = None

@@ -1,10 +1,13 @@
-"""Lists of checkpoints, in the order that the user asks for."""
+"""Lists of experiments, trials and checkpoints, in the order that the user asks for."""
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from determined.experimental.client._checkpoint import Checkpoint
 from determined.experimental.client._det_submit import ask
-from determined.experimental.client._enums import CheckpointSortBy, OrderBy
+from determined.experimental.client._enums import CheckpointSortBy, ExperimentSortBy, OrderBy, TrialSortBy
+from determined.experimental.client._times import parse_time
+
+Content = Dict[str, Any]
 
 
 def _validation(trial_id: int, metric: str) -> Dict[int, Any]:
@@ -21,8 +24,135 @@ def _values(contents: List[Dict[str, Any]], sort_by: Union[str, CheckpointSortBy
     return [metrics[content["trial_id"]].get(content["steps_completed"]) for content in contents]
 
 
-def _first(pair: Tuple[Any, Dict[str, Any]]) -> Any:
-    return pair[0]
+def sort_by_values(contents: List[Content], values: List[Any], order_by: Optional[OrderBy]) -> List[Content]:
+    """The contents in the order of their values. Those whose value is None come last in both directions."""
+
+    def value_of(pair: Tuple[Any, Content]) -> Any:
+        return pair[0]
+
+    known = [pair for pair in zip(values, contents) if pair[0] is not None]
+    known.sort(key=value_of, reverse=order_by is OrderBy.DESC)
+    return [content for _, content in known] + [
+        content for value, content in zip(values, contents) if value is None
+    ]
+
+
+def _seconds(run: Content) -> float:
+    if run["started"] is None or run["ended"] is None:
+        return 0
+    return (parse_time(run["ended"]) - parse_time(run["started"])).total_seconds()
+
+
+def _best_validations(experiment_id: int) -> Dict[int, Any]:
+    """The best values of the searcher's metric, by trial."""
+    trials = ask("experiment", "list-trials", str(experiment_id), "--by-metric")
+    best = {trial["id"]: trial.get("best_validation") for trial in trials}
+    return {trial_id: value and value["value"] for trial_id, value in best.items()}
+
+
+def _latest_validation(experiment_id: int, trial_id: int) -> Any:
+    searcher = ask("experiment", "config", str(experiment_id)).get("searcher") or {}
+    values = _validation(trial_id, searcher.get("metric", ""))
+    return values[max(values)] if values else None
+
+
+def _batches(trial_id: int) -> Optional[int]:
+    reports = ask("trial", "metrics", str(trial_id))
+    return max((report["steps_completed"] for report in reports), default=None)
+
+
+def _checkpoint_sizes(experiment_id: int) -> Dict[int, int]:
+    """The bytes of all checkpoints, by trial."""
+    sizes: Dict[int, int] = {}
+    for content in ask("experiment", "list-checkpoints", str(experiment_id)):
+        trial_id = content["trial_id"]
+        sizes[trial_id] = sizes.get(trial_id, 0) + sum(content["resources"].values())
+    return sizes
+
+
+def _for_each(
+    by_experiment: Callable[[int], Dict[int, Any]],
+) -> Callable[[int, List[Content]], List[Any]]:
+    """A function that reads a value of all trials of an experiment at once."""
+
+    def read(experiment_id: int, trials: List[Content]) -> List[Any]:
+        found = by_experiment(experiment_id)
+        return [found.get(trial["id"]) for trial in trials]
+
+    return read
+
+
+# The values by which trials are sorted, which are not in the description of their experiment.
+_TRIAL_VALUES: Dict[TrialSortBy, Callable[[int, List[Content]], List[Any]]] = {
+    TrialSortBy.BEST_VALIDATION_METRIC: _for_each(_best_validations),
+    TrialSortBy.CHECKPOINT_SIZE: _for_each(_checkpoint_sizes),
+    TrialSortBy.LATEST_VALIDATION_METRIC: lambda experiment_id, trials: [
+        _latest_validation(experiment_id, trial["id"]) for trial in trials
+    ],
+    TrialSortBy.BATCHES_PROCESSED: lambda _, trials: [_batches(trial["id"]) for trial in trials],
+    TrialSortBy.START_TIME: lambda _, trials: [
+        trial["runs"][0]["started"] if trial["runs"] else None for trial in trials
+    ],
+    TrialSortBy.END_TIME: lambda _, trials: [
+        trial["runs"][-1]["ended"] if trial["runs"] else None for trial in trials
+    ],
+    TrialSortBy.DURATION: lambda _, trials: [sum(map(_seconds, trial["runs"])) for trial in trials],
+    TrialSortBy.RESTARTS: lambda _, trials: [max(len(trial["runs"]) - 1, 0) for trial in trials],
+}
+
+
+def sort_trials(
+    experiment_id: int, trials: List[Content], sort_by: TrialSortBy, order_by: OrderBy
+) -> List[Content]:
+    """The trials of an experiment's description, sorted. Those without the value come last."""
+    if sort_by in _TRIAL_VALUES:
+        values = _TRIAL_VALUES[sort_by](experiment_id, trials)
+    else:
+        values = [trial[sort_by.value] for trial in trials]
+    return sort_by_values(trials, values, order_by)
+
+
+def progress_of(experiment: Content) -> Optional[float]:
+    """The mean of what the trials of an experiment have reported, from 0 to 1; None if it has no trials."""
+    done = []
+    for trial in experiment["trials"]:
+        is_complete = trial["state"] == "COMPLETED"
+        done.append(1.0 if is_complete else ask("trial", "describe", str(trial["id"]))["progress"] or 0.0)
+    return sum(done) / len(done) if done else None
+
+
+def _checkpoints(experiment: Content) -> List[Content]:
+    found: List[Content] = ask("experiment", "list-checkpoints", str(experiment["id"]))
+    return found
+
+
+# The values by which experiments are sorted, which are not in the list of experiments.
+_EXPERIMENT_VALUES: Dict[ExperimentSortBy, Callable[[Content], Any]] = {
+    ExperimentSortBy.NUM_TRIALS: lambda experiment: len(experiment["trials"]),
+    ExperimentSortBy.PROGRESS: progress_of,
+    ExperimentSortBy.CHECKPOINT_COUNT: lambda experiment: len(_checkpoints(experiment)),
+    ExperimentSortBy.CHECKPOINT_SIZE: lambda experiment: sum(
+        sum(checkpoint["resources"].values()) for checkpoint in _checkpoints(experiment)
+    ),
+    ExperimentSortBy.SEARCHER_METRIC_VAL: lambda experiment: experiment["best_trial"]
+    and experiment["best_trial"]["value"],
+}
+
+
+def sort_experiments(
+    experiments: List[Content], sort_by: ExperimentSortBy, order_by: OrderBy
+) -> List[Content]:
+    """Entries of the list of experiments, sorted. Those without the value come last.
+
+    Args:
+        experiments: for SEARCHER_METRIC_VAL with best_trial
+    """
+
+    def in_list(experiment: Content) -> Any:
+        return experiment.get(sort_by.value)
+
+    read = _EXPERIMENT_VALUES.get(sort_by, in_list)
+    return sort_by_values(experiments, [read(experiment) for experiment in experiments], order_by)
 
 
 def list_checkpoints(
@@ -51,9 +181,10 @@ def list_checkpoints(
         for content in ask("experiment", "list-checkpoints", str(experiment_id))
         if content["state"] == "COMPLETED" and trial_id in (None, content["trial_id"])
     ]
-    ranked = [pair for pair in zip(_values(contents, sort_by), contents) if pair[0] is not None]
-    ranked.sort(key=_first, reverse=order_by is OrderBy.DESC)
-    return [Checkpoint(content) for _, content in ranked[:max_results]]
+    values = _values(contents, sort_by)
+    with_value = [content for value, content in zip(values, contents) if value is not None]
+    found = sort_by_values(with_value, [value for value in values if value is not None], order_by)
+    return [Checkpoint(content) for content in found[:max_results]]
 
 
 def best_first(experiment_id: int) -> OrderBy:

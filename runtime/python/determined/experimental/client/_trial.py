@@ -1,30 +1,19 @@
 """Trials."""
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional, Union
 
 from determined.experimental.client import _checkpoint, _sort
 from determined.experimental.client._checkpoint import Checkpoint
 from determined.experimental.client._det_submit import ask, read_lines
 from determined.experimental.client._enums import CheckpointSortBy, OrderBy, TrialState
-
-
-class TrialMetrics(NamedTuple):
-    """One report of metrics. end_time is its time in UTC; batch_metrics is None if the program gave none."""
-
-    trial_id: int
-    trial_run_id: int
-    steps_completed: int
-    end_time: str
-    metrics: Dict[str, Any]
-    group: str
-    batch_metrics: Optional[List[Dict[str, Any]]] = None
+from determined.experimental.client._metrics import TrialMetrics, read_metrics
 
 
 class Trial:
     """A trial. Obtained from get_trial() or Experiment.list_trials().
 
     Attributes:
-        id: its number
+        id, trial_id: its number
         experiment_id: the number of its experiment
         state: the TrialState
         hparams: its hyperparameters
@@ -41,6 +30,11 @@ class Trial:
         self.experiment_id: int = content["experiment_id"]
         self.state = TrialState(content["state"])
         self.hparams: Dict[str, Any] = content["hyperparameters"]
+
+    @property
+    def trial_id(self) -> int:
+        """Its number."""
+        return self.id
 
     def kill(self) -> None:
         """Ends the trial at once."""
@@ -91,17 +85,17 @@ class Trial:
     def iter_metrics(self, group: Optional[str] = None) -> Iterator[TrialMetrics]:
         """Yields the reports of the trial. group: only those of this group: "training", "validation" or
         another; None: all."""
-        for report in ask("trial", "metrics", str(self.id), *([] if group is None else ["--group", group])):
-            batch_metrics = report["metrics"].pop("batch_metrics", None)
-            yield TrialMetrics(
-                trial_id=self.id,
-                trial_run_id=report["run"],
-                steps_completed=report["steps_completed"],
-                end_time=report["time"],
-                metrics=report["metrics"],
-                group=report["group"],
-                batch_metrics=batch_metrics,
-            )
+        return read_metrics(self.id, group)
+
+    stream_metrics = iter_metrics
+
+    def stream_training_metrics(self) -> Iterator[TrialMetrics]:
+        """Yields the reports of the group "training"."""
+        return read_metrics(self.id, "training")
+
+    def stream_validation_metrics(self) -> Iterator[TrialMetrics]:
+        """Yields the reports of the group "validation"."""
+        return read_metrics(self.id, "validation")
 
     @property
     def summary_metrics(self) -> Dict[str, Dict[str, Any]]:
@@ -120,6 +114,8 @@ class Trial:
         """The checkpoints that are complete and have the value they are sorted by; by default the best one
         first. Arguments and errors as for Experiment.list_checkpoints()."""
         return _sort.list_checkpoints(self.experiment_id, self.id, sort_by, order_by, max_results)
+
+    get_checkpoints = list_checkpoints
 
     def select_checkpoint(
         self,

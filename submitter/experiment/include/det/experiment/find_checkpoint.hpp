@@ -33,6 +33,10 @@ Result<FoundCheckpoint> find_checkpoint(RootLayout const& root, std::string cons
 Status remove_files(RootLayout const& root, FoundCheckpoint const& checkpoint,
                     std::vector<std::string> const& paths, Context& context);
 
+/// Replaces the metadata of a checkpoint by a JSON object. Records the new SHA-256 as remove_files() does.
+Status set_metadata(RootLayout const& root, FoundCheckpoint const& checkpoint, JsonValue metadata,
+                    Context& context);
+
 /// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
 /// run would resume from one of them.
 Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,

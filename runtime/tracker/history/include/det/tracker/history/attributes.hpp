@@ -12,6 +12,7 @@ namespace det::tracker::history {
 struct Attributes {
     std::string name;
     std::string description;
+    std::string notes;
     std::set<std::string> labels;
     bool is_archived = false;
     std::optional<std::int64_t> max_slots;              // empty: no limit
@@ -28,6 +29,7 @@ Change archive();
 Change unarchive();
 Change set_name(std::string const& name);
 Change set_description(std::string const& description);
+Change set_notes(std::string const& notes);
 Change add_label(std::string const& label);
 Change remove_label(std::string const& label);
 Change set_max_slots(std::optional<std::int64_t> max_slots);

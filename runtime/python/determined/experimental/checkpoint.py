@@ -1,0 +1,17 @@
+"""The classes of checkpoints, under Determined's name for their module."""
+
+from determined.experimental.client import (
+    Checkpoint,
+    CheckpointSortBy,
+    CheckpointState,
+    CheckpointTrainingMetadata,
+    DownloadMode,
+)
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointSortBy",
+    "CheckpointState",
+    "CheckpointTrainingMetadata",
+    "DownloadMode",
+]
