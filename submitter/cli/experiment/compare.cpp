@@ -11,10 +11,9 @@
 
 #include "command.hpp"
 #include "experiment/ranked_trials.hpp"
-#include "output/duration_text.hpp"
-#include "output/metric_value.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
+#include "output/value_text.hpp"
 
 namespace det::cli {
 namespace {

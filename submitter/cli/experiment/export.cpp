@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t trials_max = 100;
 constexpr std::size_t metrics_max = 60;
-constexpr int width = 800;  // pixels of a curve
+constexpr int width_px = 800;  // pixels of a curve
 
 /// The answers of the tracker that the page asks for, by the addresses under which the page looks for them.
 class Answers {
@@ -52,7 +52,7 @@ Status add_curves(Answers& answers, std::string const& experiment) {
                 fmt::format("{}/series?group={}&metric={}&axis={}", experiment,
                             tracker::http::percent_encode(name.at("group").get<std::string>()),
                             tracker::http::percent_encode(name.at("metric").get<std::string>()), axis);
-            DET_TRY(answers.add(address, fmt::format("&width={}", width)));
+            DET_TRY(answers.add(address, fmt::format("&width={}", width_px)));
         }
     }
     return Ok{};

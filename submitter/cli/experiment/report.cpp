@@ -9,8 +9,8 @@
 
 #include "command.hpp"
 #include "experiment/usage_report.hpp"
-#include "output/duration_text.hpp"
 #include "output/table.hpp"
+#include "output/value_text.hpp"
 
 namespace det::cli {
 namespace {

@@ -1,5 +1,4 @@
-#include "logs/logs_command.hpp"
-
+// The commands `trial logs` and `experiment logs`.
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
@@ -8,7 +7,11 @@
 
 #include <deque>
 #include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "command.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
 #include "output/load_interruptions.hpp"
@@ -109,6 +112,34 @@ Result<UtcTime> require_moment(std::string_view option, std::string const& text,
         "write 2026-11-21T12:00:00Z, 2026-11-21T12:00, 2026-11-21, or how long ago: 90s, 15m, 2h, 3d"};
 }
 
+enum class LogsOf { trial, experiment };
+
+/// `experiment logs` prints the logs of the first trial, as
+/// Determined does.
+class LogsCommand final : public Command {
+public:
+    explicit LogsCommand(LogsOf of) : of_(of) {}
+    std::vector<Option> options() override;
+    Outcome run(Session& session) override;
+
+private:
+    Result<TrialId> require_id() const;
+    Result<LogChoice> choose(UtcTime now) const;
+    /// Fails if the trial does not exist. Without --follow also fails if the requested run does not exist;
+    /// with --follow the run may still begin.
+    Status require_run(RootLayout const& root, TrialId id) const;
+    /// Fails if the trial neither has a requested rank nor a line of it: a script may start more ranks than
+    /// the trial has slots.
+    Status require_ranks(RootLayout const& root, TrialId id) const;
+
+    LogsOf of_;
+    std::string id_;
+    bool follow_ = false;
+    std::vector<std::uint32_t> ranks_;
+    std::optional<std::uint32_t> run_, head_, tail_;
+    std::optional<std::string> node_, since_, until_, level_, grep_;
+};
+
 }  // namespace
 
 std::vector<Option> LogsCommand::options() {
@@ -202,5 +233,8 @@ Status LogsCommand::require_ranks(RootLayout const& root, TrialId id) const {
     }
     return Ok{};
 }
+
+std::unique_ptr<Command> make_experiment_logs() { return std::make_unique<LogsCommand>(LogsOf::experiment); }
+std::unique_ptr<Command> make_trial_logs() { return std::make_unique<LogsCommand>(LogsOf::trial); }
 
 }  // namespace det::cli

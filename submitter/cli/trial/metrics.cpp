@@ -12,11 +12,11 @@
 
 #include "command.hpp"
 #include "output/load_interruptions.hpp"
-#include "output/metric_value.hpp"
 #include "output/no_such_name.hpp"
 #include "output/output_style.hpp"
 #include "output/plot.hpp"
 #include "output/table.hpp"
+#include "output/value_text.hpp"
 
 namespace det::cli {
 namespace {

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(the_second_word_is_a_command_of_the_group_or_of_its_alias) 
     BOOST_TEST(complete("experiment cr") == "create");
     BOOST_TEST(complete("e cr") == "create");
     BOOST_TEST(complete("e set") == "set");
-    BOOST_TEST(complete("experiment set n") == "name");
+    BOOST_TEST(complete("experiment set n") == "name notes");
     BOOST_TEST(complete("e label ") == "add remove");
 }
 

@@ -1,8 +1,10 @@
-#include "output/metric_value.hpp"
+#include "output/value_text.hpp"
 
 #include <det/protocol/document.hpp>
 #include <det/protocol/json_number.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
 
 namespace det::cli {
@@ -10,6 +12,11 @@ namespace det::cli {
 std::string value_text(Json const& value) {
     if (value.is_number_integer() || !number_from_json(value)) return to_line(value);
     return value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>());
+}
+
+std::string duration_text(double duration_s) {
+    auto const seconds = static_cast<std::int64_t>(std::max(0.0, duration_s));
+    return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 }  // namespace det::cli
