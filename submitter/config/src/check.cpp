@@ -177,9 +177,9 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
         auto const* key = find_key(type, value, entry.key);
         if (key != nullptr) {
             check(entry.value, key->type, path / entry.key, entry.key_location);
-            if (!key->ignored_reason.empty() && !entry.value.is_null() && !is_merged()) {
+            if (!key->ignored_reason().empty() && !entry.value.is_null() && !is_merged()) {
                 found_.warn(Error{codes::not_supported,
-                                  fmt::format("'{}' is ignored: {}", entry.key, key->ignored_reason), "",
+                                  fmt::format("'{}' is ignored: {}", entry.key, key->ignored_reason()), "",
                                   entry.key_location.span()});
             }
         } else if (!allows_other_keys(type, value)) {

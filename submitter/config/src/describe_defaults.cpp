@@ -53,7 +53,7 @@ private:
 
     void add_keys(std::span<Key const> keys, int depth, Shown shown) {
         for (auto const& key : keys) {
-            bool const is_obsolete = !key.ignored_reason.empty() ||
+            bool const is_obsolete = !key.ignored_reason().empty() ||
                                      (key.type.shape == Shape::either && key.type.alternatives.empty());
             if (!is_obsolete) add_key(key, depth, shown);
         }

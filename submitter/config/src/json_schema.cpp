@@ -103,8 +103,8 @@ private:
     Json of_key(Key const& key) const {
         auto property = of_type(key.type);
         if (!is_required(key)) property = or_null(std::move(property));
-        auto const help = key.ignored_reason.empty() ? std::string(key.help)
-                                                     : fmt::format("ignored: {}", key.ignored_reason);
+        auto const help = key.ignored_reason().empty() ? std::string(key.help)
+                                                       : fmt::format("ignored: {}", key.ignored_reason());
         if (!help.empty()) property["description"] = help;
         if (auto const default_value = yaml::parse_document(key.default_value, "default");
             default_value && !key.default_value.empty())

@@ -2,77 +2,70 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
-#include "effect_table.hpp"
 #include "schema/tables.hpp"
 
 namespace det::config {
 namespace {
 
+using schema::Consumer;
+using schema::Effect;
 using schema::Key;
 using schema::Shape;
 using schema::Type;
 using yaml::Node;
 
-/// The row about exactly this key; nullptr if there is none.
-KeyEffect const* row_of(std::string_view key) {
-    auto const rows = schema::effect_table();
-    auto const found =
-        std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.key == key; });
-    return found != rows.end() ? &*found : nullptr;
-}
-
-/// "a.b[].c" without its last part; empty for "a".
-std::string_view parent_key(std::string_view key) {
-    if (key.ends_with("[]")) return key.substr(0, key.size() - 2);
-    auto const dot = key.rfind('.');
-    return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
-}
-
 std::string child_key(std::string const& path, std::string_view name) {
     return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
-/// Collects the keys that have no keys below them.
-class LeafCollector {
+/// A row of the key tables with the key's full name.
+struct NamedRow {
+    std::string name;
+    Key const& key;
+    Effect effect;  // the key's, or that of the nearest key above that has one
+    bool is_leaf;
+
+    bool has_own_effect() const { return key.effect.is_set(); }
+};
+
+/// \return The form of the type that has keys; nullptr if it has none.
+Type const* find_object(Type const& type) {
+    auto const* form = type.shape == Shape::either ? find_alternative(type, yaml::Kind::map) : &type;
+    bool const has_keys =
+        form != nullptr && (form->shape == Shape::object || form->shape == Shape::tagged_union);
+    return has_keys && form->merge != schema::Merge::atomic ? form : nullptr;
+}
+
+/// Collects the rows of all keys. Members of a union may have a key in common: it has a row of each of them.
+class RowCollector {
 public:
-    std::vector<LeafKey> collect() && {
-        add_keys(schema::experiment.keys, "", "");
-        return std::move(leaves_);
+    std::vector<NamedRow> collect() && {
+        add_keys(schema::experiment.keys, "", {});
+        return std::move(rows_);
     }
 
 private:
-    void add_keys(std::span<Key const> keys, std::string const& path, std::string_view ignored_above) {
+    void add_keys(std::span<Key const> keys, std::string const& path, Effect const& above) {
         for (auto const& key : keys)
-            add(key.type, child_key(path, key.name),
-                ignored_above.empty() ? key.ignored_reason : ignored_above);
+            add(key, child_key(path, key.name), key.effect.is_set() ? key.effect : above);
     }
 
-    void add(Type const& type, std::string const& path, std::string_view ignored) {
-        auto const* object = find_object(type);
-        if (object != nullptr) {
-            add_keys(object->keys, path, ignored);
-            for (auto const& member : object->members) {
-                if (member.replacement.empty()) add_keys(member.keys, path, ignored);
-            }
-            return;
+    void add(Key const& key, std::string const& name, Effect const& effect) {
+        bool const is_list = key.type.shape == Shape::list;
+        auto const* object =
+            key.ignored_reason().empty() ? find_object(is_list ? *key.type.item : key.type) : nullptr;
+        rows_.push_back({name, key, effect, object == nullptr});
+        if (object == nullptr) return;
+        auto const path = is_list ? name + "[]" : name;
+        add_keys(object->keys, path, effect);
+        for (auto const& member : object->members) {
+            if (member.replacement.empty()) add_keys(member.keys, path, effect);
         }
-        if (type.shape == Shape::list && find_object(*type.item) != nullptr)
-            return add(*type.item, path + "[]", ignored);
-        bool const is_known =
-            std::any_of(leaves_.begin(), leaves_.end(), [&](auto const& leaf) { return leaf.name == path; });
-        if (!is_known) leaves_.push_back({path, ignored});
     }
 
-    /// \return The form of the type that has keys; nullptr if it has none.
-    static Type const* find_object(Type const& type) {
-        auto const* form = type.shape == Shape::either ? find_alternative(type, yaml::Kind::map) : &type;
-        bool const has_keys =
-            form != nullptr && (form->shape == Shape::object || form->shape == Shape::tagged_union);
-        return has_keys && form->merge != schema::Merge::atomic ? form : nullptr;
-    }
-
-    std::vector<LeafKey> leaves_;
+    std::vector<NamedRow> rows_;
 };
 
 enum class Extent { complete, part };
@@ -93,12 +86,10 @@ private:
         for (auto const& entry : value.entries()) {
             if (entry.value.is_null()) continue;
             auto const here = child_key(path, entry.key);
-            if (auto const* effect = row_of(here)) {
-                auto const reason = reason_of(*effect);
-                if (!reason.empty()) {
-                    report(here, entry, reason);
-                    continue;
-                }
+            auto const reason = reason_of(here);
+            if (!reason.empty()) {
+                report(here, entry, reason);
+                continue;
             }
             visit(entry.value, here);
         }
@@ -109,10 +100,15 @@ private:
         for (auto const& item : value.items()) visit_entries(item, path + "[]");
     }
 
-    std::string_view reason_of(KeyEffect const& effect) const {
-        if (effect.consumer == Consumer::nothing) return effect.effect;
-        bool const is_asked = extent_ == Extent::complete && effect.why_no_effect != nullptr;
-        return is_asked ? effect.why_no_effect(config_) : std::string_view();
+    /// \return Why exactly this key has no effect; "" if it has one, if its row does not say, or if it is
+    /// ignored, of which the check of its layer warns.
+    std::string_view reason_of(std::string_view name) const {
+        auto const row = std::ranges::find_if(
+            rows_, [&](auto const& each) { return each.has_own_effect() && each.name == name; });
+        if (row == rows_.end()) return {};
+        if (row->effect.consumer == Consumer::nothing) return row->effect.text;
+        bool const is_asked = extent_ == Extent::complete && row->effect.why_none != nullptr;
+        return is_asked ? row->effect.why_none(config_) : std::string_view();
     }
 
     void report(std::string const& key, Node::Entry const& entry, std::string_view reason) {
@@ -140,6 +136,7 @@ private:
     Node const& config_;
     std::span<yaml::Location const> non_user_sources_;
     Extent extent_;
+    std::vector<NamedRow> rows_ = RowCollector().collect();
     Diagnostics found_;
 };
 
@@ -152,33 +149,48 @@ std::string_view consumer_name(Consumer consumer) {
         case Consumer::launcher:
             return "launcher";
         case Consumer::nothing:
+        case Consumer::ignored:
             return "nothing";
     }
     return "";
 }
 
-constexpr std::string_view key_page_begin = R"(# What acts on the keys of a configuration
+constexpr std::string_view key_page_begin = R"(# The keys of a configuration
 
-The table is rendered from `src/effect_table.cpp`; a test compares both, and checks that every key has a row and
-a test (`tests/unit/config/key_tests.txt`). `det-submit config check` and `experiment create` warn of every key that a user has set and that has no effect in
-the experiment, with the reason.
+Rendered from the key tables in `src/schema`; a test compares both, and checks that every key has an effect or a
+warning, and a test (`tests/unit/config/key_tests.txt`). A key without an effect of its own has that of the key that
+contains it. `det-submit config check` and `experiment create` warn of every key that a user has set and that has no
+effect in the experiment, with the reason.
 
-| key | consumed by | what it does; why it does nothing |
-|---|---|---|
+| key | value | default | meaning | read by | what it does; why it does nothing |
+|---|---|---|---|---|---|
 )";
+
+std::string render_row(NamedRow const& row) {
+    auto const& key = row.key;
+    auto const default_value =
+        key.default_value.empty() ? std::string() : fmt::format("`{}`", key.default_value);
+    return fmt::format("| {} | {} | {} | {} | {} | {} |\n", row.name, expected(key.type), default_value,
+                       key.help, row.has_own_effect() ? consumer_name(key.effect.consumer) : "",
+                       key.effect.text);
+}
+
+/// A section without an effect of its own has only its keys to show.
+bool is_plain_section(NamedRow const& row) {
+    auto const shape = row.key.type.shape;
+    bool const has_keys = shape == Shape::object || shape == Shape::tagged_union;
+    return has_keys && !row.is_leaf && !row.has_own_effect();
+}
 
 }  // namespace
 
-std::span<KeyEffect const> key_effects() { return schema::effect_table(); }
-
-KeyEffect const* find_effect(std::string_view key) {
-    for (; !key.empty(); key = parent_key(key)) {
-        if (auto const* row = row_of(key)) return row;
-    }
-    return nullptr;
+std::vector<ListedKey> list_keys() {
+    std::vector<ListedKey> listed;
+    for (auto const& row : RowCollector().collect())
+        listed.push_back({row.name, row.is_leaf, row.has_own_effect() && row.key.ignored_reason().empty(),
+                          row.effect.is_set()});
+    return listed;
 }
-
-std::vector<LeafKey> leaf_keys() { return LeafCollector().collect(); }
 
 Diagnostics find_keys_without_effect(Node const& effective,
                                      std::span<yaml::Location const> non_user_sources) {
@@ -189,13 +201,12 @@ Diagnostics find_keys_without_effect_in_part(Node const& document) {
     return EffectWalk(document, {}, Extent::part).run();
 }
 
-std::string render_key_effects() {
+std::string render_key_page() {
     std::string page(key_page_begin);
-    for (auto const& row : key_effects())
-        page += fmt::format("| {} | {} | {} |\n", row.key, consumer_name(row.consumer), row.effect);
-    for (auto const& leaf : leaf_keys()) {
-        if (!leaf.ignored_reason.empty() && find_effect(leaf.name) == nullptr)
-            page += fmt::format("| {} | nothing | {} |\n", leaf.name, leaf.ignored_reason);
+    std::set<std::string> written;  // several members of a union may have the same row
+    for (auto const& row : RowCollector().collect()) {
+        auto line = render_row(row);
+        if (!is_plain_section(row) && written.insert(line).second) page += line;
     }
     return page;
 }

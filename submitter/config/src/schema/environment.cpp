@@ -1,5 +1,6 @@
 #include "../check.hpp"
 #include "assign.hpp"
+#include "effects.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
@@ -79,11 +80,13 @@ constinit Type const image{
 
 constinit Type const port_map{.shape = Shape::map, .expected = "a map of names to ports", .item = &integer};
 
+constexpr Effect no_proxy =
+    no_effect("no master forwards connections; connect to the node, or through ssh -L");
 constexpr Key proxy_port_keys[] = {
     required({"proxy_port", integer, "", "the port"}),
-    {"proxy_tcp", boolean, "false", "true: TCP instead of HTTP"},
-    {"unauthenticated", boolean, "false", "true: no login is needed"},
-    {"default_service_id", boolean, "false", "true: the trial's main port"},
+    {"proxy_tcp", boolean, "false", "true: TCP instead of HTTP", no_field, no_proxy},
+    {"unauthenticated", boolean, "false", "true: no login is needed", no_field, no_proxy},
+    {"default_service_id", boolean, "false", "true: the trial's main port", no_field, no_proxy},
 };
 constinit Type const proxy_port = object_of(proxy_port_keys);
 constinit Type const proxy_ports{
@@ -93,7 +96,7 @@ constexpr Key registry_keys[] = {
     {"username", text, "", "the user name", into<&RegistryAuth::username>},
     secret({"password", text, "", "the password", into<&RegistryAuth::password>}),
     secret({"auth", text, "", "user name and password, encoded"}),
-    {"email", text, "", "for old registries"},
+    {"email", text, "", "for old registries", no_field, no_effect("registries no longer ask for it")},
     {"serveraddress", text, "", "the registry", into<&RegistryAuth::server_address>},
     secret({"identitytoken", text, "", "used instead of a password"}),
     secret({"registrytoken", text, "", "used instead of a password"}),
@@ -101,18 +104,27 @@ constexpr Key registry_keys[] = {
 constinit Type const registry_auth = object_of(registry_keys);
 
 constexpr Key environment_keys[] = {
-    {"image", image, "", "the container image: one, or one for each slot type", into<&Environment::image>},
+    {"image", image, "", "the container image: one, or one for each slot type", into<&Environment::image>,
+     by_det_submit("the container of the entrypoint; none where the pool runs no containers")},
     {"environment_variables", environment_variables, "{}", "NAME=VALUE: one list, or one for each slot type",
-     into<&Environment::environment_variables>},
-    {"ports", port_map, "{}", "a map of names to ports", into<&Environment::ports>},
-    {"proxy_ports", proxy_ports, "[]", "ports that Determined's master forwards"},
+     into<&Environment::environment_variables>, by_det_submit("the environment of the ranks")},
+    {"ports", port_map, "{}", "a map of names to ports", into<&Environment::ports>,
+     by_det_submit(
+         "DET_PORT_<NAME> and DET_PORTS: the port, or a free one if it is taken on the first node")},
+    {"proxy_ports", proxy_ports, "[]", "ports that Determined's master forwards", no_field,
+     by_det_submit(
+         "DET_PORT_<NUMBER> and DET_PORTS: the port, or a free one if it is taken on the first node")},
     {"force_pull_image", boolean, "false", "true: pull the image for each run",
-     into<&Environment::force_pull_image>},
-    {"registry_auth", registry_auth, "", "how to log in to the registry", into<&Environment::registry_auth>},
-    {"add_capabilities", text_list, "[]", "Linux capabilities to add", into<&Environment::add_capabilities>},
+     into<&Environment::force_pull_image>,
+     by_det_submit("podman and apptainer get the image anew for each run", if_without_image)},
+    {"registry_auth", registry_auth, "", "how to log in to the registry", into<&Environment::registry_auth>,
+     by_det_submit("the file with credentials of podman and apptainer", if_without_image)},
+    {"add_capabilities", text_list, "[]", "Linux capabilities to add", into<&Environment::add_capabilities>,
+     by_det_submit("options of podman and apptainer", if_without_image)},
     {"drop_capabilities", text_list, "[]", "Linux capabilities to drop",
-     into<&Environment::drop_capabilities>},
-    ignored("it is for Kubernetes", {"pod_spec", free_map, "", ""}),
+     into<&Environment::drop_capabilities>,
+     by_det_submit("options of podman and apptainer", if_without_image)},
+    {"pod_spec", free_map, "", "", no_field, ignored("it is for Kubernetes")},
 };
 
 }  // namespace

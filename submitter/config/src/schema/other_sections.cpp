@@ -3,6 +3,7 @@
 
 #include "../check.hpp"
 #include "assign.hpp"
+#include "effects.hpp"
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
@@ -11,11 +12,15 @@ namespace det::config::schema {
 namespace {
 
 constexpr Key profiling_keys[] = {
-    {"enabled", boolean, "false", "true: profiling is on", into<&Profiling::enabled>},
-    {"begin_on_batch", non_negative_integer, "0", "the first batch", into<&Profiling::begin_on_batch>},
-    {"end_after_batch", non_negative_integer, "", "the last batch", into<&Profiling::end_after_batch>},
+    {"enabled", boolean, "false", "true: profiling is on", into<&Profiling::enabled>,
+     by_det_submit("nodes sample their metrics")},
+    {"begin_on_batch", non_negative_integer, "0", "the first batch", into<&Profiling::begin_on_batch>,
+     by_det_submit("the batches that trial profile shows", if_not_profiled)},
+    {"end_after_batch", non_negative_integer, "", "the last batch", into<&Profiling::end_after_batch>,
+     by_det_submit("the batches that trial profile shows", if_not_profiled)},
     {"sync_timings", boolean, "true", "Python: synchronise the GPU at the begin and end of each timing",
-     into<&Profiling::sync_timings>},
+     into<&Profiling::sync_timings>,
+     by_det_submit("timings of the Python package wait for the GPU", if_not_profiled)},
 };
 
 void require_profiling_order(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -25,15 +30,25 @@ void require_profiling_order(yaml::Node const& value, Path const& path, Checker&
 constexpr std::string_view precision_choices[] = {"O0", "O1", "O2", "O3"};
 constinit Type const precision = choice_of(precision_choices);
 constexpr Key optimization_keys[] = {
-    {"aggregation_frequency", positive_integer, "1", "number of batches between gradient exchanges"},
-    {"average_aggregated_gradients", boolean, "true", "divide gradients by aggregation_frequency"},
-    {"average_training_metrics", boolean, "true", "average metrics over all slots"},
-    {"gradient_compression", boolean, "false", "exchange gradients in half precision"},
-    {"grad_updates_size_file", text, "", "file for gradient sizes"},
-    {"mixed_precision", precision, "O0", "optimisation level of NVIDIA Apex"},
-    {"tensor_fusion_threshold", non_negative_integer, "64", "MB exchanged in one operation"},
-    {"tensor_fusion_cycle_time", non_negative_integer, "1", "ms between two exchanges"},
-    {"auto_tune_tensor_fusion", boolean, "false", "tune both values at run time"},
+    {"aggregation_frequency", positive_integer, "1", "number of batches between gradient exchanges", no_field,
+     by_training_code("PyTorchTrial: batches between two steps of the optimizer", if_no_trial_class)},
+    {"average_aggregated_gradients", boolean, "true", "divide gradients by aggregation_frequency", no_field,
+     by_training_code("PyTorchTrial: whether gradients are divided", if_no_trial_class)},
+    {"average_training_metrics", boolean, "true", "average metrics over all slots", no_field,
+     by_training_code("PyTorchTrial: whether training metrics are those of all ranks", if_no_trial_class)},
+    {"gradient_compression", boolean, "false", "exchange gradients in half precision", no_field,
+     by_training_code("PyTorchTrial: gradients are sent in half precision", if_no_trial_class)},
+    {"grad_updates_size_file", text, "", "file for gradient sizes", no_field,
+     by_training_code("PyTorchTrial: the file with the sizes of gradients", if_no_trial_class)},
+    {"mixed_precision", precision, "O0", "optimisation level of NVIDIA Apex", no_field,
+     by_training_code("PyTorchTrial: automatic mixed precision", if_no_trial_class)},
+    {"tensor_fusion_threshold", non_negative_integer, "64", "MB exchanged in one operation", no_field,
+     by_launcher("horovodrun; PyTorchTrial: the size of the buckets of gradients",
+                 if_no_trial_class_or_horovod)},
+    {"tensor_fusion_cycle_time", non_negative_integer, "1", "ms between two exchanges", no_field,
+     by_launcher("horovodrun", if_no_horovod)},
+    {"auto_tune_tensor_fusion", boolean, "false", "tune both values at run time", no_field,
+     by_launcher("horovodrun; PyTorchTrial: finds that size", if_no_trial_class_or_horovod)},
 };
 
 constexpr std::string_view action_choices[] = {"cancel_retries", "exclude_node"};
@@ -59,7 +74,8 @@ constinit Type const action{.shape = Shape::either,
                             .normalise = action_as_word};
 
 constexpr Key log_policy_keys[] = {
-    {"name", text, "", "a name, to replace the policy or switch it off", into<&LogPolicy::name>},
+    {"name", text, "", "a name, to replace the policy or switch it off", into<&LogPolicy::name>,
+     by_det_submit("without an action the end of the run names the policy; a default one gets its pattern")},
     {"pattern", text, "", "a regular expression that a log line matches", into<&LogPolicy::pattern>},
     {"action", action, "", "cancel_retries: no further restart; exclude_node: restart elsewhere",
      into<&LogPolicy::action>},
@@ -117,8 +133,11 @@ constexpr Key webhook_keys[] = {{"webhook_id", integer_list, "", "webhook ids"},
                                 {"webhook_name", text_list, "", "webhook names"},
                                 {"exclude", boolean, "false", "true: all webhooks except these"}};
 constinit Type const webhooks = object_of(webhook_keys);
-constexpr Key integration_keys[] = {{"pachyderm", pachyderm, "", "data from Pachyderm"},
-                                    {"webhooks", webhooks, "", "webhooks that receive state changes"}};
+constexpr Key integration_keys[] = {
+    {"pachyderm", pachyderm, "", "data from Pachyderm", no_field,
+     no_effect("det-submit takes no data from Pachyderm; name its files in the code")},
+    {"webhooks", webhooks, "", "webhooks that receive state changes", no_field,
+     by_det_submit("slurm.event_hook finds it in the event", if_without_hook)}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "../check.hpp"
 #include "assign.hpp"
+#include "effects.hpp"
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
@@ -88,20 +89,26 @@ constinit Type const devices{
 
 constexpr Key resources_keys[] = {
     {"slots_per_trial", non_negative_integer, "1",
-     "ranks of a trial, one slot each; 0: a task that needs none", into<&Resources::slots_per_trial>},
+     "ranks of a trial, one slot each; 0: a task that needs none", into<&Resources::slots_per_trial>,
+     by_det_submit("the number of nodes and ranks")},
     {"max_slots", non_negative_integer, "", "maximum number of slots of all trials at the same time",
-     into<&Resources::max_slots>},
+     into<&Resources::max_slots>, by_det_submit("the number of tasks of the job array that run at once")},
     {"resource_pool", text, R"("")", "the resource pool; empty: the default pool",
-     into<&Resources::resource_pool>},
+     into<&Resources::resource_pool>, by_det_submit("the partition and the options of its pool")},
     {"priority", priority, "", "1 to 99; above 42: behind equal jobs; a lower number runs earlier",
-     into<&Resources::priority>},
-    {"weight", number, "1", "weight for a fair-share scheduler", into<&Resources::weight>},
-    {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>},
-    {"devices", devices, "[]", "device files for the container", into<&Resources::devices>},
-    {"is_single_node", boolean, "", "true: all slots must be on one node", into<&Resources::is_single_node>},
-    {"native_parallel", boolean, "false", "for Determined's legacy trial classes"},
-    ignored("only commands read it, trials have slots_per_trial", {"slots", integer, "", ""}),
-    ignored("agent labels have become resource pools", {"agent_label", text, "", ""}),
+     into<&Resources::priority>, by_det_submit("the nice of the jobs: 2 for 43, 139 for 99", if_nice_is_set)},
+    {"weight", number, "1", "weight for a fair-share scheduler", into<&Resources::weight>,
+     no_effect("Slurm shares by the weights of accounts and users, not of jobs")},
+    {"shm_size", memory_size, "", "shared memory, for example 4G", into<&Resources::shm_size_bytes>,
+     by_det_submit("podman's --shm-size", if_without_image)},
+    {"devices", devices, "[]", "device files for the container", into<&Resources::devices>,
+     by_det_submit("podman's --device", if_without_image)},
+    {"is_single_node", boolean, "", "true: all slots must be on one node", into<&Resources::is_single_node>,
+     by_det_submit("more than one node is refused")},
+    {"native_parallel", boolean, "false", "for Determined's legacy trial classes", no_field,
+     no_effect("Determined no longer reads it")},
+    {"slots", integer, "", "", no_field, ignored("only commands read it, trials have slots_per_trial")},
+    {"agent_label", text, "", "", no_field, ignored("agent labels have become resource pools")},
 };
 
 void require_target(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -237,86 +244,94 @@ void require_users_options(yaml::Node const& value, Path const& path, Checker& c
 
 constexpr Key slurm_keys[] = {
     {"slots_per_node", positive_integer, "", "slots on each node; default: from the pool",
-     into<&Slurm::slots_per_node>},
-    {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>},
+     into<&Slurm::slots_per_node>, by_det_submit("the number of nodes")},
+    {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>,
+     by_det_submit("the type in --gres")},
     {"sbatch_args", sbatch_args, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
-     into<&Slurm::sbatch_args>},
+     into<&Slurm::sbatch_args>, by_det_submit("options of sbatch")},
     {"launch", launch, "",
      "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
      "slot",
-     into<&Slurm::launch>},
-    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>},
+     into<&Slurm::launch>, by_det_submit("one task per node or per slot")},
+    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>,
+     by_det_submit("srun's --mpi")},
     {"trials_per_node", positive_integer, "",
      "number of small trials that share a node; default: as many as fit; 1: trials do not share",
-     into<&Slurm::trials_per_node>},
+     into<&Slurm::trials_per_node>, by_det_submit("the number of trials in a job", if_single)},
     {"exclusive", boolean, "",
      "true: whole nodes; false: only the slots of the trial, on nodes shared with other jobs; default: from "
      "the pool",
-     into<&Slurm::exclusive>},
+     into<&Slurm::exclusive>, by_det_submit("whole nodes, or the slots of the trial only")},
     {"spare_nodes", non_negative_integer, "", "extra nodes that replace failed ones; default: none",
-     into<&Slurm::spare_nodes>},
+     into<&Slurm::spare_nodes>, by_det_submit("the number of nodes of a job")},
     {"container", container_use, "",
      "required: no run without the container of environment.image; optional (default): without it where the "
      "pool runs no containers",
-     into<&Slurm::container>},
+     into<&Slurm::container>, by_det_submit("an image that can't be used is an error")},
     {"forward_signals", signal_names, "",
      "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
      "should_preempt",
-     into<&Slurm::forward_signals>},
+     into<&Slurm::forward_signals>, by_det_submit("the signals that the wrapper sends to the program")},
     {"setup", text_list, "",
      "shell lines that run once per node before the entrypoint: ['module load cuda', 'source "
      "venv/bin/activate']",
-     into<&Slurm::setup>},
+     into<&Slurm::setup>, by_det_submit("lines that run before the entrypoint")},
     {"working_directory", working_directory, "",
      "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial "
      "work in one "
      "directory on the shared storage",
-     into<&Slurm::working_directory>},
+     into<&Slurm::working_directory>, by_det_submit("where the code is unpacked")},
     {"persist", directories_inside, "",
      "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
      "['checkpoints/']",
-     into<&Slurm::persist>},
+     into<&Slurm::persist>, by_det_submit("directories that survive the runs", if_all_files_are_kept)},
     {"preempted_exit_codes", exit_codes, "",
      "exit codes of the program that ask for another place in the queue: [85]; default: none",
-     into<&Slurm::preempted_exit_codes>},
+     into<&Slurm::preempted_exit_codes>, by_det_submit("what follows the end of a run")},
     {"progress_glob", progress_glob, "",
      "files whose newest change shows that a run made progress: 'checkpoints/*.pt'; default: checkpoints of "
      "the "
      "Core API",
-     into<&Slurm::progress_globs>},
+     into<&Slurm::progress_globs>, by_det_submit("which runs have made progress")},
     {"hang_timeout", hang_timeout, "",
      "seconds without a reported step or collective operation after which a run is ended as hung, with the "
      "stacks of its ranks in the log; default: off",
-     into<&Slurm::hang_timeout_seconds>},
+     into<&Slurm::hang_timeout_seconds>, by_det_submit("when a run is ended as hung")},
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",
-     into<&Slurm::tensorboard>},
+     into<&Slurm::tensorboard>, by_det_submit("event files of the metrics")},
     {"log_wandb", boolean, "",
-     "true: what a script logs by wandb becomes the trial's metrics; default: false"},
+     "true: what a script logs by wandb becomes the trial's metrics; default: false", no_field,
+     by_det_submit("PYTHONPATH: a module wandb that reports metrics")},
     {"log_mlflow", boolean, "",
-     "true: what a script logs by MLflow becomes the trial's metrics; default: false"},
+     "true: what a script logs by MLflow becomes the trial's metrics; default: false", no_field,
+     by_det_submit("MLFLOW_TRACKING_URI: a store that reports metrics")},
     {"checkpoint_format", checkpoint_format, "",
-     "state (default): a PyTorchTrial trains on while it saves; torch: it waits for torch.save"},
+     "state (default): a PyTorchTrial trains on while it saves; torch: it waits for torch.save", no_field,
+     by_det_submit("the files in checkpoints of a PyTorchTrial")},
     {"compile_cache", boolean, "",
-     "false: no cache of compiled kernels on the nodes; default: true, one for each experiment"},
+     "false: no cache of compiled kernels on the nodes; default: true, one for each experiment", no_field,
+     by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR")},
     {"after", dependencies, "",
-     "experiments and trials that must have ended well before this one starts: [7, 9.2]",
-     into<&Slurm::after>},
+     "experiments and trials that must have ended well before this one starts: [7, 9.2]", into<&Slurm::after>,
+     by_det_submit("sbatch --dependency, and a check at the start of each job")},
     {"after_any", dependencies, "", "experiments and trials that must have ended before this one starts",
-     into<&Slurm::after_any>},
+     into<&Slurm::after_any>, by_det_submit("sbatch --dependency, and a check at the start of each job")},
     {"bad_node_memory", bad_node_memory, "",
      "hours during which experiments leave out nodes on which runs of yours failed; 0: none; default: 24",
-     into<&Slurm::bad_node_memory_hours>},
+     into<&Slurm::bad_node_memory_hours>, by_det_submit("sbatch --exclude")},
     {"event_hook", text, "",
      "a shell command that runs when jobs are submitted and when a run starts, is preempted, fails or "
-     "completes, with the event as JSON on its standard input"},
+     "completes, with the event as JSON on its standard input",
+     no_field, by_det_submit("a command for each event of a run, and for submissions and waiting trials")},
     {"health_check", boolean, "",
      "true: before each run its nodes check their GPUs, network and disks, and a node that fails is left "
      "out; "
-     "default: false"},
+     "default: false",
+     no_field, by_det_submit("the check of a run's nodes before it starts")},
     {"nice", nice, "",
      "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",
-     into<&Slurm::nice>},
+     into<&Slurm::nice>, by_det_submit("sbatch --nice")},
 };
 constexpr Key pbs_keys[] = {
     {"slots_per_node", positive_integer, "", "slots on each node"},

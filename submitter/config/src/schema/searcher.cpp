@@ -1,5 +1,6 @@
 #include "../check.hpp"
 #include "assign.hpp"
+#include "effects.hpp"
 #include "tables.hpp"
 
 namespace det::config::schema {
@@ -18,61 +19,77 @@ constexpr std::string_view time_metric_help =
 constexpr std::string_view time_help = "the length of one trial's training, in time_metric";
 constexpr std::string_view divisor_help = "1/divisor of the trials continue at each rung";
 
+constexpr Effect length_effect = by_training_code(
+    "core_context.searcher, det_searcher_*: how long to train; the rungs of adaptive searches");
+constexpr Effect trials_effect = by_det_submit("the number of trials");
+constexpr Effect concurrent_effect = by_det_submit("the number of tasks of the job array that run at once");
+constexpr Effect divisor_effect = by_det_submit("the share of trials that a rung keeps");
+constexpr Effect stop_once_effect = by_det_submit("a stopped trial never continues", if_not_once);
+constexpr Effect time_metric_effect = by_det_submit("the metric that measures the training length");
+constexpr Effect time_effect = by_det_submit("the training length of the last rung");
+
 constexpr Key searcher_common_keys[] = {
-    required_when_merged({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>}),
-    required_when_merged(
-        {"metric", text, "", "the validation metric that ranks trials", into<&Searcher::metric>}),
+    required_when_merged({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>,
+                          by_det_submit("the search method and so the number of trials")}),
+    required_when_merged({"metric", text, "", "the validation metric that ranks trials",
+                          into<&Searcher::metric>,
+                          by_det_submit("the metric of rungs, best checkpoints and reports")}),
     {"smaller_is_better", boolean, "true", "false: the largest metric is best",
-     into<&Searcher::smaller_is_better>},
+     into<&Searcher::smaller_is_better>, by_det_submit("which of two metrics is better")},
     {"source_trial_id", integer, "", "start from the latest checkpoint of this trial",
-     into<&Searcher::source_trial_id>},
+     into<&Searcher::source_trial_id>,
+     by_det_submit("ClusterInfo: latest_checkpoint of a trial that has none of its own")},
     {"source_checkpoint_uuid", text, "", "start from this checkpoint",
-     into<&Searcher::source_checkpoint_uuid>},
+     into<&Searcher::source_checkpoint_uuid>,
+     by_det_submit("ClusterInfo: latest_checkpoint of a trial that has none of its own")},
 };
 
 constexpr Key single_keys[] = {
-    {"max_length", max_length, "", length_help, into<&SingleSearch::max_length>},
+    {"max_length", max_length, "", length_help, into<&SingleSearch::max_length>, length_effect},
 };
 constexpr Key random_keys[] = {
-    required_when_merged(
-        {"max_trials", positive_integer, "", "number of trials", into<&RandomSearch::max_trials>}),
+    required_when_merged({"max_trials", positive_integer, "", "number of trials",
+                          into<&RandomSearch::max_trials>, trials_effect}),
     {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
-     into<&RandomSearch::max_concurrent_trials>},
-    {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>},
+     into<&RandomSearch::max_concurrent_trials>, concurrent_effect},
+    {"max_length", max_length, "", length_help, into<&RandomSearch::max_length>, length_effect},
 };
 constexpr Key grid_keys[] = {
     {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
-     into<&GridSearch::max_concurrent_trials>},
-    {"max_length", max_length, "", length_help, into<&GridSearch::max_length>},
+     into<&GridSearch::max_concurrent_trials>, concurrent_effect},
+    {"max_length", max_length, "", length_help, into<&GridSearch::max_length>, length_effect},
 };
 constexpr Key adaptive_asha_keys[] = {
-    required_when_merged(
-        {"max_trials", positive_integer, "", "number of trials", into<&AdaptiveAshaSearch::max_trials>}),
+    required_when_merged({"max_trials", positive_integer, "", "number of trials",
+                          into<&AdaptiveAshaSearch::max_trials>, trials_effect}),
     {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
-     into<&AdaptiveAshaSearch::max_concurrent_trials>},
-    {"mode", asha_mode, "standard", "how early trials are stopped", into<&AdaptiveAshaSearch::mode>},
-    {"divisor", above_one, "4", divisor_help, into<&AdaptiveAshaSearch::divisor>},
+     into<&AdaptiveAshaSearch::max_concurrent_trials>, concurrent_effect},
+    {"mode", asha_mode, "standard", "how early trials are stopped", into<&AdaptiveAshaSearch::mode>,
+     by_det_submit("the brackets", if_rungs_are_listed)},
+    {"divisor", above_one, "4", divisor_help, into<&AdaptiveAshaSearch::divisor>, divisor_effect},
     {"max_rungs", positive_integer, "5", "number of rungs at which trials are compared",
-     into<&AdaptiveAshaSearch::max_rungs>},
+     into<&AdaptiveAshaSearch::max_rungs>, by_det_submit("the number of rungs", if_rungs_are_listed)},
     {"bracket_rungs", bracket_rungs, "[]", "the rungs of each bracket; empty: chosen by mode",
-     into<&AdaptiveAshaSearch::bracket_rungs>},
-    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AdaptiveAshaSearch::stop_once>},
-    {"max_length", max_length, "", length_help, into<&AdaptiveAshaSearch::max_length>},
-    {"time_metric", text, "", time_metric_help, into<&AdaptiveAshaSearch::time_metric>},
-    {"max_time", positive_integer, "", time_help, into<&AdaptiveAshaSearch::max_time>},
+     into<&AdaptiveAshaSearch::bracket_rungs>, by_det_submit("the rungs of each bracket")},
+    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AdaptiveAshaSearch::stop_once>,
+     stop_once_effect},
+    {"max_length", max_length, "", length_help, into<&AdaptiveAshaSearch::max_length>, length_effect},
+    {"time_metric", text, "", time_metric_help, into<&AdaptiveAshaSearch::time_metric>, time_metric_effect},
+    {"max_time", positive_integer, "", time_help, into<&AdaptiveAshaSearch::max_time>, time_effect},
 };
 constexpr Key async_halving_keys[] = {
     required_when_merged({"num_rungs", positive_integer, "", "number of rungs at which trials are compared",
-                          into<&AsyncHalvingSearch::num_rungs>}),
-    required_when_merged(
-        {"max_trials", positive_integer, "", "number of trials", into<&AsyncHalvingSearch::max_trials>}),
+                          into<&AsyncHalvingSearch::num_rungs>, by_det_submit("the number of rungs")}),
+    required_when_merged({"max_trials", positive_integer, "", "number of trials",
+                          into<&AsyncHalvingSearch::max_trials>, trials_effect}),
     {"max_concurrent_trials", non_negative_integer, "16", concurrent_help,
-     into<&AsyncHalvingSearch::max_concurrent_trials>},
-    {"divisor", above_one, "4", divisor_help, into<&AsyncHalvingSearch::divisor>},
-    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AsyncHalvingSearch::stop_once>},
-    {"max_length", max_length, "", length_help, into<&AsyncHalvingSearch::max_length>},
-    {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>},
-    {"max_time", positive_integer, "", time_help, into<&AsyncHalvingSearch::max_time>},
+     into<&AsyncHalvingSearch::max_concurrent_trials>, concurrent_effect},
+    {"divisor", above_one, "4", divisor_help, into<&AsyncHalvingSearch::divisor>, divisor_effect},
+    {"stop_once", boolean, "", "true: a stopped trial never continues", into<&AsyncHalvingSearch::stop_once>,
+     stop_once_effect},
+    {"max_length", max_length, "", length_help, into<&AsyncHalvingSearch::max_length>, length_effect},
+    {"time_metric", text, "", time_metric_help, into<&AsyncHalvingSearch::time_metric>, time_metric_effect},
+    {"max_time", positive_integer, "", time_help, into<&AsyncHalvingSearch::max_time>, time_effect},
 };
 constexpr std::string_view unit_choices[] = {"batches", "records", "epochs"};
 constinit Type const unit = choice_of(unit_choices);

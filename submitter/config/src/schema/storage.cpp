@@ -3,6 +3,7 @@
 
 #include "../check.hpp"
 #include "assign.hpp"
+#include "effects.hpp"
 #include "shared_rules.hpp"
 #include "tables.hpp"
 
@@ -11,53 +12,64 @@ namespace {
 
 constinit Type const prefix{.shape = Shape::text, .rule = require_plain_prefix};
 
+constexpr Effect container_path_effect =
+    by_det_submit("where checkpoints of the storage 'directory' are", if_shared_fs);
+constexpr Effect bucket_effect = by_det_submit("the bucket; gcs is refused");
+constexpr Effect prefix_effect = by_det_submit("prefix of object names");
+
 constexpr Key storage_common_keys[] = {
-    required_when_merged(
-        {"type", text, "", "shared_fs, directory, s3, gcs or azure", into<&CheckpointStorage::type>}),
+    required_when_merged({"type", text, "", "shared_fs, directory, s3, gcs or azure",
+                          into<&CheckpointStorage::type>, by_det_submit("where checkpoints are")}),
     {"save_experiment_best", non_negative_integer, "0", "number of the experiment's best checkpoints to keep",
-     into<&CheckpointStorage::save_experiment_best>},
+     into<&CheckpointStorage::save_experiment_best>, by_det_submit("which checkpoints stay")},
     {"save_trial_best", non_negative_integer, "1", "number of each trial's best checkpoints to keep",
-     into<&CheckpointStorage::save_trial_best>},
+     into<&CheckpointStorage::save_trial_best>, by_det_submit("which checkpoints stay")},
     {"save_trial_latest", non_negative_integer, "1", "number of each trial's latest checkpoints to keep",
-     into<&CheckpointStorage::save_trial_latest>},
+     into<&CheckpointStorage::save_trial_latest>, by_det_submit("which checkpoints stay")},
 };
 // The keys save_* of checkpoint_storage do not exist here.
 constexpr Key tensorboard_keys[] = {
     {"type", text, "", "shared_fs, directory, s3, gcs or azure"},
 };
 constexpr Key shared_fs_keys[] = {
-    required_when_merged(
-        {"host_path", text, "", "a directory that every node mounts", into<&SharedFsStorage::host_path>}),
-    {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>},
+    required_when_merged({"host_path", text, "", "a directory that every node mounts",
+                          into<&SharedFsStorage::host_path>, by_det_submit("where checkpoints are")}),
+    {"storage_path", text, "", "a directory below host_path", into<&SharedFsStorage::storage_path>,
+     by_det_submit("where checkpoints are")},
     {"propagation", text, "rprivate", "mount propagation in the container",
-     into<&SharedFsStorage::propagation>},
-    {"container_path", text, "", "no longer used"},
-    {"checkpoint_path", text, "", "no longer used"},
-    {"tensorboard_path", text, "", "no longer used"},
+     into<&SharedFsStorage::propagation>, no_effect("containers get the directory with rprivate")},
+    {"container_path", text, "", "no longer used", no_field, container_path_effect},
+    {"checkpoint_path", text, "", "no longer used", no_field, no_effect("it is no longer used")},
+    {"tensorboard_path", text, "", "no longer used", no_field, no_effect("it is no longer used")},
 };
 constexpr Key directory_keys[] = {
     required_when_merged({"container_path", text, "", "a directory in the container",
-                          into<&DirectoryStorage::container_path>}),
+                          into<&DirectoryStorage::container_path>, container_path_effect}),
 };
 constexpr Key s3_keys[] = {
-    required_when_merged({"bucket", text, "", "the bucket", into<&S3Storage::bucket>}),
+    required_when_merged({"bucket", text, "", "the bucket", into<&S3Storage::bucket>, bucket_effect}),
     secret({"access_key", text, "", "default: from the AWS environment and files",
-            into<&S3Storage::access_key>}),
+            into<&S3Storage::access_key>, by_det_submit("credentials of s3")}),
     secret({"secret_key", text, "", "default: from the AWS environment and files",
-            into<&S3Storage::secret_key>}),
-    {"endpoint_url", text, "", "the URL of an S3-compatible service", into<&S3Storage::endpoint_url>},
-    {"prefix", prefix, "", "prefix of every object name", into<&S3Storage::prefix>},
+            into<&S3Storage::secret_key>, by_det_submit("credentials of s3")}),
+    {"endpoint_url", text, "", "the URL of an S3-compatible service", into<&S3Storage::endpoint_url>,
+     by_det_submit("the address of s3")},
+    {"prefix", prefix, "", "prefix of every object name", into<&S3Storage::prefix>, prefix_effect},
 };
 constexpr Key gcs_keys[] = {
-    required_when_merged({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>}),
-    {"prefix", prefix, "", "prefix of every object name", into<&GcsStorage::prefix>},
+    required_when_merged({"bucket", text, "", "the bucket", into<&GcsStorage::bucket>, bucket_effect}),
+    {"prefix", prefix, "", "prefix of every object name", into<&GcsStorage::prefix>, prefix_effect},
 };
 constexpr Key azure_keys[] = {
-    required_when_merged({"container", text, "", "the container", into<&AzureStorage::container>}),
-    secret({"connection_string", text, "", "the connection string", into<&AzureStorage::connection_string>}),
+    required_when_merged({"container", text, "", "the container", into<&AzureStorage::container>,
+                          by_det_submit("azure is refused")}),
+    secret({"connection_string", text, "", "the connection string", into<&AzureStorage::connection_string>,
+            by_det_submit("azure is refused")}),
     // A URL may contain a signature that grants access.
-    secret({"account_url", text, "", "the account URL", into<&AzureStorage::account_url>}),
-    secret({"credential", text, "", "for account_url", into<&AzureStorage::credential>}),
+    secret({"account_url", text, "", "the account URL", into<&AzureStorage::account_url>,
+            by_det_submit("azure is refused")}),
+    secret({"credential", text, "", "for account_url", into<&AzureStorage::credential>,
+            by_det_submit("azure is refused")}),
 };
 constexpr Key hdfs_keys[] = {
     required_when_merged({"hdfs_url", text, "", "the URL of the name node"}),

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-// The types of the key tables. A table row defines everything about a key: name, type, default, help, rules
-// and the field that receives the value. Checks, spelling hints, merging, defaults, masking and reading are
-// each one walk over these tables.
+// The types of the key tables. A table row defines everything about a key: name, type, default, help, rules,
+// the field that receives the value, and what acts on it. Checks, spelling hints, merging, defaults, masking,
+// reading, the warnings of keys without effect and the page KEYS.md are each one walk over these tables.
 namespace det::config {
 
 class Checker;
@@ -51,6 +51,27 @@ enum class Required {
 /// Whether the value is masked in output.
 enum class Secrecy { shown, hidden };
 
+enum class Consumer {
+    det_submit,     // det-submit and the programs that it starts in a job
+    training_code,  // the user's program, which reads the value through an API that the row names
+    launcher,       // a launcher of another project that det-launch starts
+    nothing,        // a value that a user has set is a warning
+    ignored,        // the same, and the key is only accepted for old files
+};
+
+/// \param config a complete configuration
+/// \return why a key has no effect in this experiment; "" if it has one
+using WhyNone = std::string_view (*)(yaml::Node const& config);
+
+/// What acts on a key and on all keys below it whose rows have no effect of their own.
+struct Effect {
+    Consumer consumer = Consumer::det_submit;
+    std::string_view text = {};  // what it does, or why it does nothing; empty: as the key that contains it
+    WhyNone why_none = nullptr;  // nullptr: the same in all experiments
+
+    constexpr bool is_set() const { return !text.empty(); }
+};
+
 struct Type;
 /// Writes a checked value into a field of the struct that `object` points to.
 using AssignField = void (*)(void* object, yaml::Node const& value, Type const& type);
@@ -61,10 +82,17 @@ struct Key {
     std::string_view default_value;  // as YAML; empty: no default
     std::string_view help;
     AssignField assign = nullptr;
+    Effect effect = {};
     Required required = Required::no;
     Secrecy secrecy = Secrecy::shown;
-    std::string_view ignored_reason = {};
+
+    /// Empty: it is not ignored.
+    constexpr std::string_view ignored_reason() const {
+        return effect.consumer == Consumer::ignored ? effect.text : std::string_view();
+    }
 };
+/// For a key whose value only stays in the configuration as written; jobs may read it there.
+inline constexpr AssignField no_field = nullptr;
 
 /// A member of a tagged union: a searcher, a storage.
 struct Member {
@@ -116,6 +144,18 @@ constexpr Type choice_of(std::span<std::string_view const> choices) {
 constexpr Type list_of(Type const& item) { return {.shape = Shape::list, .item = &item}; }
 constexpr Type object_of(std::span<Key const> keys) { return {.shape = Shape::object, .keys = keys}; }
 
+constexpr Effect by_det_submit(std::string_view what, WhyNone why_none = nullptr) {
+    return {Consumer::det_submit, what, why_none};
+}
+constexpr Effect by_training_code(std::string_view what, WhyNone why_none = nullptr) {
+    return {Consumer::training_code, what, why_none};
+}
+constexpr Effect by_launcher(std::string_view what, WhyNone why_none = nullptr) {
+    return {Consumer::launcher, what, why_none};
+}
+constexpr Effect no_effect(std::string_view because) { return {Consumer::nothing, because}; }
+constexpr Effect ignored(std::string_view because) { return {Consumer::ignored, because}; }
+
 // Each returns the table row with one property set.
 constexpr Key required(Key key) {
     key.required = Required::always;
@@ -131,10 +171,6 @@ constexpr Key required_to_create(Key key) {
 }
 constexpr Key secret(Key key) {
     key.secrecy = Secrecy::hidden;
-    return key;
-}
-constexpr Key ignored(std::string_view because, Key key) {
-    key.ignored_reason = because;
     return key;
 }
 

@@ -10,43 +10,18 @@
 // What acts on the keys of a configuration, and which keys have no effect.
 namespace det::config {
 
-enum class Consumer {
-    det_submit,     // det-submit and the programs that it starts in a job
-    training_code,  // the user's program, which reads the value through an API that the row names
-    launcher,       // a launcher of another project that det-launch starts
-    nothing,
+/// A key of an experiment's configuration, from the key tables.
+struct ListedKey {
+    /// "resources.priority"; "bind_mounts[].host_path" for the items of a list. The members of a union
+    /// (searcher, checkpoint_storage) share their names.
+    std::string name;
+    bool is_leaf;              // it has no keys below it, or those are ignored with it
+    bool has_own_effect;       // its row says what acts on it, or why nothing does; false for an ignored key
+    bool has_effect_or_above;  // its row or that of a key that contains it says so
 };
-
-/// A row of the table of effects.
-struct KeyEffect {
-    /// "resources.priority"; "bind_mounts[].host_path" for the items of a list. A row is about all keys below
-    /// it that have no row of their own. The members of a union (searcher, checkpoint_storage) share their
-    /// rows.
-    std::string_view key;
-    Consumer consumer;
-    std::string_view effect;  // for Consumer::nothing: the reason
-    /// nullptr if the answer is the same for all experiments: no effect with Consumer::nothing, otherwise an
-    /// effect.
-    /// \param config a complete configuration
-    /// \return Why the key has no effect in this experiment, judged by its configuration alone (scripts are
-    /// not read); "" if it has an effect.
-    std::string_view (*why_no_effect)(yaml::Node const& config) = nullptr;
-};
-
-/// The table, in the order of the key tables. Keys that are marked as ignored there need no row.
-std::span<KeyEffect const> key_effects();
-
-/// \return The row about a key; nullptr if there is none.
-KeyEffect const* find_effect(std::string_view key);
-
-/// A key of the key tables that has no keys below it.
-struct LeafKey {
-    std::string name;                 // as in KeyEffect::key
-    std::string_view ignored_reason;  // of the key or of a section that contains it; empty: it is not ignored
-};
-/// \return All keys of an experiment's configuration, in order, without those of searchers and storages that
-/// are no longer supported.
-std::vector<LeafKey> leaf_keys();
+/// \return All keys in the order of the key tables, without those of searchers and storages that are no
+/// longer supported and without those below an ignored key.
+std::vector<ListedKey> list_keys();
 
 /// Warns of each value that a user has set and that has no effect in the experiment.
 /// \param effective a complete configuration with its defaults
@@ -56,7 +31,7 @@ Diagnostics find_keys_without_effect(yaml::Node const& effective,
 /// The same for a part of a configuration, such as a template: only keys that never have an effect.
 Diagnostics find_keys_without_effect_in_part(yaml::Node const& document);
 
-/// Renders the table as the page KEYS.md. Pure.
-std::string render_key_effects();
+/// Renders the key tables as the page KEYS.md. Pure.
+std::string render_key_page();
 
 }  // namespace det::config

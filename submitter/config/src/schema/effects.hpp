@@ -1,0 +1,22 @@
+#pragma once
+#include "type.hpp"
+
+// For the rows of the key tables: why a key has no effect in an experiment, judged by its configuration
+// alone (scripts are not read). Each function is a WhyNone.
+namespace det::config::schema {
+
+std::string_view if_not_profiled(yaml::Node const& config);
+std::string_view if_without_image(yaml::Node const& config);
+std::string_view if_rungs_are_listed(yaml::Node const& config);
+std::string_view if_single(yaml::Node const& config);
+std::string_view if_all_files_are_kept(yaml::Node const& config);
+std::string_view if_not_once(yaml::Node const& config);
+std::string_view if_shared_fs(yaml::Node const& config);
+std::string_view if_nice_is_set(yaml::Node const& config);
+std::string_view if_without_hook(yaml::Node const& config);
+std::string_view if_no_horovod(yaml::Node const& config);
+std::string_view if_no_trial_class(yaml::Node const& config);
+std::string_view if_no_trial_class_or_horovod(yaml::Node const& config);
+std::string_view if_no_trial_class_or_epochs(yaml::Node const& config);
+
+}  // namespace det::config::schema
