@@ -88,6 +88,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     auto const& config = request.config;
     auto const effective = yaml::to_json(config::mask_secrets(config.effective));
     ExperimentSpec spec;
+    static_cast<LaunchOptions&>(spec) = config.slurm;
     spec.id = id;
     spec.name = config.name;
     spec.owner = created.owner;
@@ -100,13 +101,9 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.has_gres = request.plan.pool.has_gres || request.plan.shape.slot_type == SlotType::cpu;
     spec.spare_nodes = request.plan.spare_nodes;
     spec.excluded_nodes = request.plan.excluded_nodes();
-    spec.launch = config.slurm.launch;
-    spec.mpi = config.slurm.mpi;
     spec.entrypoint =
         entrypoint_argv(config.entrypoint, request.plan.container && config.slurm.setup.empty());
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
-    spec.setup = config.slurm.setup;
-    spec.working_directory = config.slurm.working_directory;
     spec.persist = persistent_directories(config.slurm);
     spec.context = context;
     spec.container = request.plan.container;
@@ -121,13 +118,6 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
         static_cast<std::uint32_t>(config.preemption_timeout_seconds.value_or(spec.preemption_timeout_s));
     spec.notice_s = request.notice_s;
     spec.log_policies = log_policies(config);
-    spec.forward_signals = config.slurm.forward_signals;
-    spec.preempted_exit_codes = {config.slurm.preempted_exit_codes.begin(),
-                                 config.slurm.preempted_exit_codes.end()};
-    spec.progress_globs = config.slurm.progress_globs;
-    if (auto const seconds = config.slurm.hang_timeout_seconds)
-        spec.hang_timeout_s = static_cast<std::uint32_t>(*seconds);
-    spec.tensorboard = config.slurm.tensorboard;
     if (auto const& source = request.source_checkpoint) {
         spec.source_checkpoint = source->uuid;
         spec.source_checkpoint_sha256 = source->manifest_sha256;

@@ -117,8 +117,8 @@ debug: true
     BOOST_TEST((config.slurm.launch == Launch::rank));
     BOOST_TEST((config.slurm.mpi == Mpi::pmix));
     BOOST_TEST((config.slurm.forward_signals == std::vector<std::string>{"USR1"}));
-    BOOST_TEST((config.slurm.preempted_exit_codes == std::vector<std::int64_t>{85, 3}));
-    BOOST_TEST(config.slurm.hang_timeout_seconds.value() == 600);
+    BOOST_TEST((config.slurm.preempted_exit_codes == std::vector{85, 3}));
+    BOOST_TEST(config.slurm.hang_timeout_s.value() == 600u);
     BOOST_TEST((config.slurm.progress_globs == std::vector<std::string>{"ckpt/*.pt"}));
     BOOST_TEST((read_with("slurm: {progress_glob: [a, /b/*]}").slurm.progress_globs ==
                 std::vector<std::string>{"a", "/b/*"}));

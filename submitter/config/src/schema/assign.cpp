@@ -18,6 +18,11 @@ void assign_object(void* object, yaml::Node const& value, Type const& type) {
 
 void assign(bool& field, yaml::Node const& value, Type const&) { field = *value.boolean(); }
 void assign(std::int64_t& field, yaml::Node const& value, Type const&) { field = *value.integer(); }
+// The types of these fields limit the values.
+void assign(std::uint32_t& field, yaml::Node const& value, Type const&) {
+    field = static_cast<std::uint32_t>(*value.integer());
+}
+void assign(int& field, yaml::Node const& value, Type const&) { field = static_cast<int>(*value.integer()); }
 void assign(double& field, yaml::Node const& value, Type const&) { field = *value.number(); }
 void assign(std::string& field, yaml::Node const& value, Type const&) { field = *value.text(); }
 void assign(yaml::Node& field, yaml::Node const& value, Type const&) { field = value; }

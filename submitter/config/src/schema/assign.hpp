@@ -18,6 +18,8 @@ void assign_object(void* object, yaml::Node const& value, Type const& type);
 
 void assign(bool& field, yaml::Node const& value, Type const& type);
 void assign(std::int64_t& field, yaml::Node const& value, Type const& type);
+void assign(std::uint32_t& field, yaml::Node const& value, Type const& type);
+void assign(int& field, yaml::Node const& value, Type const& type);
 void assign(double& field, yaml::Node const& value, Type const& type);
 void assign(std::string& field, yaml::Node const& value, Type const& type);
 void assign(yaml::Node& field, yaml::Node const& value, Type const& type);
@@ -75,6 +77,12 @@ template <auto Field>
 void into(void* object, yaml::Node const& value, Type const& type) {
     auto& owner = *static_cast<typename FieldOwner<decltype(Field)>::type*>(object);
     assign_value(owner.*Field, value, type);
+}
+
+/// The same for a field that `Struct` has from a base class.
+template <class Struct, auto Field>
+void into_inherited(void* object, yaml::Node const& value, Type const& type) {
+    assign_value(static_cast<Struct*>(object)->*Field, value, type);
 }
 
 /// Assigns the keys of a union's member: emplaces `Alternative` in the variant `Field` and assigns to it.

@@ -242,6 +242,9 @@ void require_users_options(yaml::Node const& value, Path const& path, Checker& c
     }
 }
 
+template <auto Field>
+constexpr auto into_slurm = into_inherited<Slurm, Field>;
+
 constexpr Key slurm_keys[] = {
     {"slots_per_node", positive_integer, "", "slots on each node; default: from the pool",
      into<&Slurm::slots_per_node>, by_det_submit("the number of nodes")},
@@ -252,8 +255,8 @@ constexpr Key slurm_keys[] = {
     {"launch", launch, "",
      "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
      "slot",
-     into<&Slurm::launch>, by_det_submit("one task per node or per slot")},
-    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into<&Slurm::mpi>,
+     into_slurm<&Slurm::launch>, by_det_submit("one task per node or per slot")},
+    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into_slurm<&Slurm::mpi>,
      by_det_submit("srun's --mpi")},
     {"trials_per_node", positive_integer, "",
      "number of small trials that share a node; default: as many as fit; 1: trials do not share",
@@ -271,35 +274,35 @@ constexpr Key slurm_keys[] = {
     {"forward_signals", signal_names, "",
      "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
      "should_preempt",
-     into<&Slurm::forward_signals>, by_det_submit("the signals that the wrapper sends to the program")},
+     into_slurm<&Slurm::forward_signals>, by_det_submit("the signals that the wrapper sends to the program")},
     {"setup", text_list, "",
      "shell lines that run once per node before the entrypoint: ['module load cuda', 'source "
      "venv/bin/activate']",
-     into<&Slurm::setup>, by_det_submit("lines that run before the entrypoint")},
+     into_slurm<&Slurm::setup>, by_det_submit("lines that run before the entrypoint")},
     {"working_directory", working_directory, "",
      "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial "
      "work in one "
      "directory on the shared storage",
-     into<&Slurm::working_directory>, by_det_submit("where the code is unpacked")},
+     into_slurm<&Slurm::working_directory>, by_det_submit("where the code is unpacked")},
     {"persist", directories_inside, "",
      "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
      "['checkpoints/']",
      into<&Slurm::persist>, by_det_submit("directories that survive the runs", if_all_files_are_kept)},
     {"preempted_exit_codes", exit_codes, "",
      "exit codes of the program that ask for another place in the queue: [85]; default: none",
-     into<&Slurm::preempted_exit_codes>, by_det_submit("what follows the end of a run")},
+     into_slurm<&Slurm::preempted_exit_codes>, by_det_submit("what follows the end of a run")},
     {"progress_glob", progress_glob, "",
      "files whose newest change shows that a run made progress: 'checkpoints/*.pt'; default: checkpoints of "
      "the "
      "Core API",
-     into<&Slurm::progress_globs>, by_det_submit("which runs have made progress")},
+     into_slurm<&Slurm::progress_globs>, by_det_submit("which runs have made progress")},
     {"hang_timeout", hang_timeout, "",
      "seconds without a reported step or collective operation after which a run is ended as hung, with the "
      "stacks of its ranks in the log; default: off",
-     into<&Slurm::hang_timeout_seconds>, by_det_submit("when a run is ended as hung")},
+     into_slurm<&Slurm::hang_timeout_s>, by_det_submit("when a run is ended as hung")},
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",
-     into<&Slurm::tensorboard>, by_det_submit("event files of the metrics")},
+     into_slurm<&Slurm::tensorboard>, by_det_submit("event files of the metrics")},
     {"log_wandb", boolean, "",
      "true: what a script logs by wandb becomes the trial's metrics; default: false", no_field,
      by_det_submit("PYTHONPATH: a module wandb that reports metrics")},

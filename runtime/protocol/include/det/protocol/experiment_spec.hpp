@@ -60,7 +60,7 @@ struct Revision {
 /// The complete specification of an experiment for its jobs: experiments/<id>/spec.json, the only
 /// configuration that code in jobs reads, besides the secrets in secrets.json. Written at creation and
 /// replaced by each continuation. Only the revisions that it lists are valid.
-struct ExperimentSpec {
+struct ExperimentSpec : LaunchOptions {
     ExperimentId id;
     std::string name;
     std::string owner;
@@ -76,14 +76,9 @@ struct ExperimentSpec {
     std::uint32_t spare_nodes = 0;            // nodes of a job beyond those that a trial uses
     std::string excluded_nodes;               // host list of nodes that its jobs must not use
     std::vector<std::string> sbatch_options;  // sbatch options of its jobs in addition to the script
-    Launch launch = Launch::node;
-    Mpi mpi = Mpi::none;
     // argv; a string in the configuration becomes {"bash", "-c", string}
     std::vector<std::string> entrypoint;
     std::vector<std::string> environment_variables;  // NAME=VALUE; the last value of a name counts
-    /// Lines of slurm.setup: shell commands that run before the entrypoint.
-    std::vector<std::string> setup = {};
-    WorkingDirectory working_directory = WorkingDirectory::node_local;
     /// Directories of a node-local working directory that all nodes and runs of a trial share. The paths are
     /// relative; no directory lies inside another one.
     std::vector<std::string> persist = {};
@@ -99,12 +94,6 @@ struct ExperimentSpec {
     /// Time between Slurm's preemption notice and the end of the job; nullopt: unknown.
     std::optional<std::uint32_t> notice_s = {};
     std::vector<LogPolicySpec> log_policies;
-    // Signals that deliver a notice to the program, names without SIG
-    std::vector<std::string> forward_signals = {};
-    std::vector<int> preempted_exit_codes = {};        // of a program that stopped because of a notice
-    std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
-    std::optional<std::uint32_t> hang_timeout_s = {};  // a run without progress for so long hangs
-    bool tensorboard = false;                          // metrics are also written as event files
     /// The checkpoint from which a trial without a checkpoint of its own starts.
     std::optional<std::string> source_checkpoint = {};
     /// SHA-256 of the manifest of the source checkpoint when the experiment was created; empty: not known.

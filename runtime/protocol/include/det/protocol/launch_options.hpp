@@ -1,6 +1,9 @@
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace det {
 
@@ -26,6 +29,23 @@ enum class LogAction {
 enum class WorkingDirectory {
     node_local,  // in a copy of the code that each node has for each run
     shared,      // in a copy of the code that all nodes and runs of the trial share
+};
+
+/// Values of the section `slurm` that jobs use as they are configured: both the configuration and the
+/// specification of an experiment have them.
+struct LaunchOptions {
+    Launch launch = Launch::node;
+    Mpi mpi = Mpi::none;
+    /// Shell commands that run before the entrypoint.
+    std::vector<std::string> setup = {};
+    WorkingDirectory working_directory = WorkingDirectory::node_local;
+    /// Signals that deliver a notice to the program, names without SIG.
+    std::vector<std::string> forward_signals = {};
+    std::vector<int> preempted_exit_codes = {};        // of a program that stopped because of a notice
+    std::vector<std::string> progress_globs = {};      // files whose newest change shows progress
+    std::optional<std::uint32_t> hang_timeout_s = {};  // a run without progress for so long hangs
+    bool tensorboard = false;                          // metrics are also written as event files
+    friend bool operator==(LaunchOptions const&, LaunchOptions const&) = default;
 };
 
 std::string_view to_string(LogAction action);

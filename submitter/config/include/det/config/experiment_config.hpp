@@ -219,24 +219,15 @@ enum class ContainerUse {
     required,  // the experiment is refused
 };
 
-struct Slurm {
+struct Slurm : LaunchOptions {
     std::optional<std::int64_t> slots_per_node;
     std::optional<std::string> gpu_type;
     SbatchArgs sbatch_args;
-    Launch launch = Launch::node;
-    Mpi mpi = Mpi::none;
     std::optional<std::int64_t> trials_per_node;
     std::optional<bool> exclusive;  // whole nodes; empty: as the pool says
     std::int64_t spare_nodes = 0;
     ContainerUse container = ContainerUse::optional;
-    std::vector<std::string> forward_signals;
-    std::vector<std::string> setup;
-    WorkingDirectory working_directory = WorkingDirectory::node_local;
     std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
-    std::vector<std::int64_t> preempted_exit_codes;
-    std::vector<std::string> progress_globs;
-    std::optional<std::int64_t> hang_timeout_seconds;
-    bool tensorboard = false;
     std::optional<std::int64_t> nice;
     std::optional<std::int64_t> bad_node_memory_hours;
     std::vector<std::string> after, after_any;  // experiment "7" or trial "7.3"
