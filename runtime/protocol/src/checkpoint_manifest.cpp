@@ -7,24 +7,18 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "json_fields.hpp"
+
 namespace det {
 namespace {
 
 constexpr std::string_view shard_prefix = "rank-", shard_suffix = ".safetensors";
 
-[[noreturn]] void refuse(std::string const& what) { throw Json::other_error::create(501, what, nullptr); }
-
-UtcTime parse_time(std::string const& text) {
-    auto const time = parse_utc(text);
-    if (!time) refuse("'" + text + "' is no time");
-    return *time;
-}
-
 std::uint32_t parse_hex32(std::string_view text) {
     std::uint32_t value = 0;
     auto const end = text.data() + text.size();
     if (std::from_chars(text.data(), end, value, 16).ptr != end || text.size() != 8) {
-        refuse("'" + std::string(text) + "' is no checksum");
+        refuse_json("'" + std::string(text) + "' is no checksum");
     }
     return value;
 }
@@ -45,71 +39,80 @@ std::vector<std::uint32_t> split_hex32(std::string_view text) {
     return values;
 }
 
-Json to_json(CheckpointFile const& file) {
-    Json json{{"path", file.path}, {"size_bytes", file.size_bytes}, {"crc32c", format_hex32(file.crc32c)}};
-    if (file.block_size_bytes != 0) {
-        json["block_size_bytes"] = file.block_size_bytes;
-        json["block_crc32c"] = join_hex32(file.block_crc32c);
-    }
-    if (!file.shared_with.empty()) json["shared_with"] = file.shared_with;
-    if (file.sha256_part_size_bytes != 0) {
-        json["sha256_part_size_bytes"] = file.sha256_part_size_bytes;
-        json["part_sha256"] = file.part_sha256;
-    }
-    return json;
+void read_crc32c(CheckpointFile& file, Json const& json) {
+    file.crc32c = parse_hex32(json.get_ref<std::string const&>());
 }
+void write_crc32c(CheckpointFile const& file, Json& json) { json = format_hex32(file.crc32c); }
+
+void read_blocks(CheckpointFile& file, Json const& json) {
+    file.block_crc32c = split_hex32(json.get_ref<std::string const&>());
+}
+void write_blocks(CheckpointFile const& file, Json& json) { json = join_hex32(file.block_crc32c); }
+
+}  // namespace
+
+template <>
+inline constexpr JsonField json_fields<CheckpointFile>[] = {
+    field<&CheckpointFile::path>("path"),
+    field<&CheckpointFile::size_bytes>("size_bytes"),
+    computed_field<read_crc32c, write_crc32c>("crc32c"),
+    optional_field<&CheckpointFile::block_size_bytes>("block_size_bytes"),
+    written_if<&CheckpointFile::block_size_bytes>(computed_field<read_blocks, write_blocks>("block_crc32c")),
+    optional_field<&CheckpointFile::shared_with>("shared_with"),
+    optional_field<&CheckpointFile::sha256_part_size_bytes>("sha256_part_size_bytes"),
+    written_if<&CheckpointFile::sha256_part_size_bytes>(field<&CheckpointFile::part_sha256>("part_sha256")),
+};
+
+template <>
+inline constexpr JsonField json_fields<StoredSlice>[] = {
+    field<&StoredSlice::file>("file"),
+    field<&StoredSlice::offset_bytes>("offset_bytes"),
+    field<&StoredSlice::begin>("begin"),
+    field<&StoredSlice::shape>("shape"),
+};
+
+template <>
+inline constexpr JsonField json_fields<StoredTensor>[] = {
+    field<&StoredTensor::name>("name"),
+    field<&StoredTensor::dtype>("dtype"),
+    field<&StoredTensor::shape>("shape"),
+    field<&StoredTensor::slices>("slices"),
+};
+
+template <>
+inline constexpr JsonField json_fields<CheckpointManifest>[] = {
+    field<&CheckpointManifest::uuid>("uuid"),
+    field<&CheckpointManifest::run>("run"),
+    field<&CheckpointManifest::steps_completed>("steps_completed"),
+    field<&CheckpointManifest::time>("time"),
+    field<&CheckpointManifest::world_size>("world_size"),
+    field<&CheckpointManifest::files>("files"),
+    field<&CheckpointManifest::directories>("directories"),
+    field<&CheckpointManifest::metadata>("metadata"),
+    absent_in_old(field<&CheckpointManifest::tensors>("tensors")),  // since version 2
+};
+
+namespace {
 
 std::uint64_t count_parts(std::uint64_t size_bytes, std::uint64_t part_size_bytes) {
+    if (part_size_bytes == 0) return 0;
     return size_bytes / part_size_bytes + (size_bytes % part_size_bytes != 0 ? 1 : 0);
 }
 
-CheckpointFile file_from(Json const& json) {
-    CheckpointFile file{json.at("path"), json.at("size_bytes"),
-                        parse_hex32(json.at("crc32c").get_ref<std::string const&>())};
-    file.block_size_bytes = json.value("block_size_bytes", std::uint64_t{0});
-    if (file.block_size_bytes != 0) {
-        file.block_crc32c = split_hex32(json.at("block_crc32c").get_ref<std::string const&>());
+/// Throws Json::exception if numbers of the manifest contradict one another.
+void check(CheckpointManifest const& manifest) {
+    for (auto const& file : manifest.files) {
         if (file.block_crc32c.size() != count_parts(file.size_bytes, file.block_size_bytes))
-            refuse("'" + file.path + "' has another number of blocks");
-    }
-    file.shared_with = json.value("shared_with", "");
-    file.sha256_part_size_bytes = json.value("sha256_part_size_bytes", std::uint64_t{0});
-    if (file.sha256_part_size_bytes != 0) {
-        file.part_sha256 = json.at("part_sha256").get<std::vector<std::string>>();
+            refuse_json("'" + file.path + "' has another number of blocks");
         if (file.part_sha256.size() != count_parts(file.size_bytes, file.sha256_part_size_bytes))
-            refuse("'" + file.path + "' has another number of parts");
+            refuse_json("'" + file.path + "' has another number of parts");
     }
-    return file;
-}
-
-Json to_json(StoredTensor const& tensor) {
-    auto slices = Json::array();
-    for (auto const& slice : tensor.slices) {
-        slices.push_back({{"file", slice.file},
-                          {"offset_bytes", slice.offset_bytes},
-                          {"begin", slice.begin},
-                          {"shape", slice.shape}});
+    for (auto const& tensor : manifest.tensors) {
+        for (auto const& slice : tensor.slices) {
+            if (slice.begin.size() != tensor.shape.size() || slice.shape.size() != tensor.shape.size())
+                refuse_json("a slice of '" + tensor.name + "' has other dimensions than the tensor");
+        }
     }
-    return {{"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"slices", slices}};
-}
-
-StoredTensor tensor_from(Json const& json) {
-    StoredTensor tensor{json.at("name"), json.at("dtype"), json.at("shape"), {}};
-    for (auto const& slice : json.at("slices")) {
-        tensor.slices.push_back(
-            {slice.at("file"), slice.at("offset_bytes"), slice.at("begin"), slice.at("shape")});
-        auto const& last = tensor.slices.back();
-        if (last.begin.size() != tensor.shape.size() || last.shape.size() != tensor.shape.size())
-            refuse("a slice of '" + tensor.name + "' has other dimensions than the tensor");
-    }
-    return tensor;
-}
-
-template <class T>
-Json list_to_json(std::vector<T> const& values) {
-    auto list = Json::array();
-    for (auto const& value : values) list.push_back(to_json(value));
-    return list;
 }
 
 }  // namespace
@@ -126,32 +129,15 @@ std::optional<std::uint32_t> rank_of_shard(std::string_view name) {
 }
 
 std::string render_manifest(CheckpointManifest const& manifest) {
-    return render_document(documents::manifest, Json{{"uuid", manifest.uuid},
-                                                     {"run", manifest.run},
-                                                     {"steps_completed", manifest.steps_completed},
-                                                     {"time", format_utc(manifest.time)},
-                                                     {"world_size", manifest.world_size},
-                                                     {"files", list_to_json(manifest.files)},
-                                                     {"directories", manifest.directories},
-                                                     {"metadata", manifest.metadata},
-                                                     {"tensors", list_to_json(manifest.tensors)}});
+    return render_document(documents::manifest, fields_to_json(manifest));
 }
 
 Result<CheckpointManifest> parse_manifest(std::string_view text) {
     DET_TRY_ASSIGN(auto const body, parse_document(documents::manifest, text));
     return decode_json(manifest_name, [&] {
         CheckpointManifest manifest;
-        manifest.uuid = body.at("uuid");
-        manifest.run = body.at("run");
-        manifest.steps_completed = body.at("steps_completed");
-        manifest.time = parse_time(body.at("time").get_ref<std::string const&>());
-        manifest.world_size = body.at("world_size");
-        for (auto const& file : body.at("files")) manifest.files.push_back(file_from(file));
-        manifest.directories = body.at("directories").get<std::vector<std::string>>();
-        manifest.metadata = body.at("metadata");
-        // Tensors exist since version 2.
-        for (auto const& tensor : body.value("tensors", Json::array()))
-            manifest.tensors.push_back(tensor_from(tensor));
+        read_value(body, manifest);
+        check(manifest);
         return manifest;
     });
 }

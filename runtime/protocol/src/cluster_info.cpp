@@ -6,115 +6,114 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "json_fields.hpp"
+
 namespace det {
 namespace {
 
 std::string render(Json const& json) { return to_lines(json, 1) + "\n"; }
 
-Json nullable(std::optional<std::string> const& text) { return text ? Json(*text) : Json(nullptr); }
+// Keys of Determined that are always null here.
+void read_nothing(ClusterInfo&, Json const&) {}
+void write_null(ClusterInfo const&, Json& json) { json = nullptr; }
 
-std::optional<std::string> optional_text(Json const& json, char const* key) {
-    auto const found = json.find(key);
-    if (found == json.end() || found->is_null()) return std::nullopt;
-    return found->get<std::string>();
+// The number of a trial in Determined contains that of its experiment.
+void read_trial(TrialInfo& info, Json const& json) {
+    info.trial.index = static_cast<std::uint32_t>(json.get<std::uint64_t>() % trials_per_experiment_max);
 }
+void write_trial(TrialInfo const& info, Json& json) { json = to_integer(info.trial); }
+void read_experiment(TrialInfo& info, Json const& json) { read_value(json, info.trial.experiment); }
+void write_experiment(TrialInfo const& info, Json& json) { write_value(json, info.trial.experiment); }
 
-template <class Read>
-auto parse(std::string_view what, std::string_view text, Read read) {
-    return decode_json(what, [&] { return read(parse_json(text)); });
+}  // namespace
+
+template <>
+inline constexpr JsonField json_fields<ClusterInfo>[] = {
+    field<&ClusterInfo::master_url>("master_url"),
+    field<&ClusterInfo::cluster_id>("cluster_id"),
+    field<&ClusterInfo::agent_id>("agent_id"),
+    field<&ClusterInfo::slot_ids>("slot_ids"),
+    field<&ClusterInfo::task_id>("task_id"),
+    field<&ClusterInfo::allocation_id>("allocation_id"),
+    field<&ClusterInfo::session_token>("session_token"),
+    field<&ClusterInfo::task_type>("task_type"),
+    absent_in_old(computed_field<read_nothing, write_null>("master_cert_name")),
+    absent_in_old(computed_field<read_nothing, write_null>("master_cert_file")),
+    absent_in_old(field<&ClusterInfo::latest_checkpoint>("latest_checkpoint")),
+    absent_in_old(field<&ClusterInfo::latest_checkpoint_sha256>("latest_checkpoint_sha256")),
+};
+
+template <>
+inline constexpr JsonField json_fields<TrialInfo>[] = {
+    computed_field<read_trial, write_trial>("trial_id"),
+    computed_field<read_experiment, write_experiment>("experiment_id"),
+    field<&TrialInfo::trial_run_id>("trial_run_id"),
+    field<&TrialInfo::trial_seed>("trial_seed"),
+    field<&TrialInfo::hparams>("hparams"),
+    field<&TrialInfo::config>("config"),
+    field<&TrialInfo::steps_completed>("steps_completed"),
+    field<&TrialInfo::debug>("debug"),
+    absent_in_old(field<&TrialInfo::inter_node_network_interface>("inter_node_network_interface")),
+};
+
+template <>
+inline constexpr JsonField json_fields<NodeNetwork>[] = {
+    absent_in_old(field<&NodeNetwork::chief_address>("chief_addr")),
+    absent_in_old(field<&NodeNetwork::address>("container_addr")),
+    absent_in_old(field<&NodeNetwork::interface>("network_interface")),
+};
+
+template <>
+inline constexpr JsonField json_fields<RendezvousInfo>[] = {
+    field<&RendezvousInfo::hosts>("hosts"),
+    field<&RendezvousInfo::slot_counts>("slot_counts"),
+    field<&RendezvousInfo::container_rank>("container_rank"),
+};
+
+template <>
+inline constexpr JsonField json_fields<ResourcesInfo>[] = {
+    field<&ResourcesInfo::gpu_uuids>("gpu_uuids"),
+};
+
+namespace {
+
+template <HasJsonFields Info>
+Result<Info> parse(std::string_view what, std::string_view text) {
+    DET_TRY_ASSIGN(auto const json, decode_json(what, [&] { return parse_json(text); }));
+    return fields_from_json<Info>(what, json);
 }
 
 }  // namespace
 
-std::string render_cluster_info(ClusterInfo const& info) {
-    return render({{"master_url", info.master_url},
-                   {"cluster_id", info.cluster_id},
-                   {"agent_id", info.agent_id},
-                   {"slot_ids", info.slot_ids},
-                   {"task_id", info.task_id},
-                   {"allocation_id", info.allocation_id},
-                   {"session_token", info.session_token},
-                   {"task_type", info.task_type},
-                   {"master_cert_name", nullptr},
-                   {"master_cert_file", nullptr},
-                   {"latest_checkpoint", nullable(info.latest_checkpoint)},
-                   {"latest_checkpoint_sha256", nullable(info.latest_checkpoint_sha256)}});
-}
-
+std::string render_cluster_info(ClusterInfo const& info) { return render(fields_to_json(info)); }
 Result<ClusterInfo> parse_cluster_info(std::string_view text) {
-    return parse(info_files::cluster, text, [](Json const& json) {
-        return ClusterInfo{json.at("master_url"),
-                           json.at("cluster_id"),
-                           json.at("agent_id"),
-                           json.at("slot_ids").get<std::vector<int>>(),
-                           json.at("task_id"),
-                           json.at("allocation_id"),
-                           json.at("session_token"),
-                           json.at("task_type"),
-                           optional_text(json, "latest_checkpoint"),
-                           optional_text(json, "latest_checkpoint_sha256")};
-    });
+    return parse<ClusterInfo>(info_files::cluster, text);
 }
 
-std::string render_trial_info(TrialInfo const& info) {
-    return render({{"trial_id", to_integer(info.trial)},
-                   {"experiment_id", info.trial.experiment.value},
-                   {"trial_run_id", info.trial_run_id},
-                   {"trial_seed", info.trial_seed},
-                   {"hparams", info.hparams},
-                   {"config", info.config},
-                   {"steps_completed", info.steps_completed},
-                   {"debug", info.debug},
-                   {"inter_node_network_interface", nullable(info.inter_node_network_interface)}});
-}
-
+std::string render_trial_info(TrialInfo const& info) { return render(fields_to_json(info)); }
 Result<TrialInfo> parse_trial_info(std::string_view text) {
-    return parse(info_files::trial, text, [](Json const& json) {
-        auto const id = json.at("trial_id").get<std::uint64_t>();
-        TrialInfo info;
-        info.trial = {ExperimentId{json.at("experiment_id")},
-                      static_cast<std::uint32_t>(id % trials_per_experiment_max)};
-        info.trial_run_id = json.at("trial_run_id");
-        info.trial_seed = json.at("trial_seed");
-        info.hparams = json.at("hparams");
-        info.config = json.at("config");
-        info.steps_completed = json.at("steps_completed");
-        info.debug = json.at("debug");
-        info.inter_node_network_interface = optional_text(json, "inter_node_network_interface");
-        return info;
-    });
+    return parse<TrialInfo>(info_files::trial, text);
 }
 
 Result<std::string> render_rendezvous_info(RendezvousInfo const& info) {
     DET_TRY_ASSIGN(auto const hosts, expand_host_list(info.hosts));
     DET_TRY_ASSIGN(auto const counts, expand_counts(info.slot_counts));
-    return render({{"container_addrs", hosts},
-                   {"container_slot_counts", counts},
-                   {"container_rank", info.container_rank},
-                   {"hosts", info.hosts},
-                   {"slot_counts", info.slot_counts},
-                   {"chief_addr", info.network.chief_address},
-                   {"container_addr", info.network.address},
-                   {"network_interface", info.network.interface}});
+    auto json = fields_to_json(info);
+    write_fields(json, json_fields<NodeNetwork>, &info.network);
+    write_value(json["container_addrs"], hosts);
+    write_value(json["container_slot_counts"], counts);
+    return render(json);
 }
 
 Result<RendezvousInfo> parse_rendezvous_info(std::string_view text) {
-    return parse(info_files::rendezvous, text, [](Json const& json) {
-        NodeNetwork network{json.value("chief_addr", ""), json.value("container_addr", ""),
-                            json.value("network_interface", "")};
-        return RendezvousInfo{json.at("hosts"), json.at("slot_counts"), json.at("container_rank"),
-                              std::move(network)};
-    });
+    DET_TRY_ASSIGN(auto info, parse<RendezvousInfo>(info_files::rendezvous, text));
+    DET_TRY_ASSIGN(info.network, parse<NodeNetwork>(info_files::rendezvous, text));
+    return info;
 }
 
-std::string render_resources_info(ResourcesInfo const& info) {
-    return render({{"gpu_uuids", info.gpu_uuids}});
-}
-
+std::string render_resources_info(ResourcesInfo const& info) { return render(fields_to_json(info)); }
 Result<ResourcesInfo> parse_resources_info(std::string_view text) {
-    return parse(info_files::resources, text, [](Json const& json) {
-        return ResourcesInfo{json.at("gpu_uuids").get<std::vector<std::string>>()};
-    });
+    return parse<ResourcesInfo>(info_files::resources, text);
 }
 
 Result<Rank> global_rank(RendezvousInfo const& info, int local_rank) {

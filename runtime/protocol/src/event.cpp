@@ -4,21 +4,21 @@
 
 #include <fmt/format.h>
 
+#include "json_fields.hpp"
+
 namespace det {
 
-Json to_json(Event const& event) {
-    return {{"kind", event.kind}, {"time", format_utc(event.time)}, {"by", event.by}, {"body", event.body}};
-}
+template <>
+inline constexpr JsonField json_fields<Event>[] = {
+    field<&Event::kind>("kind"),
+    field<&Event::time>("time"),
+    field<&Event::by>("by"),
+    field<&Event::body>("body"),
+};
 
-Result<Event> event_from_json(Json const& json) {
-    DET_TRY_ASSIGN(auto event, decode_json("event", [&] {
-                       return Event{json.at("kind"), {}, json.at("by"), json.at("body")};
-                   }));
-    auto const time = parse_utc(json.value("time", ""));
-    if (!time) return Error{codes::damaged, "'event' does not hold what it should: no time"};
-    event.time = *time;
-    return event;
-}
+Json to_json(Event const& event) { return fields_to_json(event); }
+
+Result<Event> event_from_json(Json const& json) { return fields_from_json<Event>("event", json); }
 
 std::string render_event(Event const& event) { return render_document(documents::event, to_json(event)); }
 

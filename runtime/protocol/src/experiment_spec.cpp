@@ -4,77 +4,124 @@
 
 #include <algorithm>
 
+#include "json_fields.hpp"
+
 namespace det {
-namespace {
 
-/// Parses an enumerator name. Throws a JSON exception, which decode_json converts to an error.
-template <class Parse>
-auto named(Json const& json, char const* key, Parse parse) {
-    auto const text = json.at(key).get<std::string>();
-    auto const value = parse(text);
-    if (!value)
-        throw Json::other_error::create(501, std::string(key) + " '" + text + "' is unknown", nullptr);
-    return *value;
-}
+template <>
+inline constexpr JsonField json_fields<TrialShape>[] = {
+    field<&TrialShape::nodes>("nodes"),
+    field<&TrialShape::slots_per_node>("slots_per_node"),
+    named_field<&TrialShape::slot_type, parse_slot_type>("slot_type"),
+};
 
-Json to_json(TrialShape const& shape) {
-    return {{"nodes", shape.nodes},
-            {"slots_per_node", shape.slots_per_node},
-            {"slot_type", to_string(shape.slot_type)}};
-}
+template <>
+inline constexpr JsonField json_fields<ContextSpec>[] = {
+    field<&ContextSpec::sha256>("sha256"),
+    field<&ContextSpec::size_bytes>("size_bytes"),
+    field<&ContextSpec::has_startup_hook>("has_startup_hook"),
+};
 
-Json context_to_json(std::optional<ContextSpec> const& context) {
-    if (!context) return nullptr;
-    return {{"sha256", context->sha256},
-            {"size_bytes", context->size_bytes},
-            {"has_startup_hook", context->has_startup_hook}};
-}
+template <>
+inline constexpr JsonField json_fields<SearcherSpec>[] = {
+    field<&SearcherSpec::name>("name"),
+    field<&SearcherSpec::metric>("metric"),
+    field<&SearcherSpec::smaller_is_better>("smaller_is_better"),
+    field<&SearcherSpec::options>("options"),
+};
 
-std::optional<ContextSpec> context_from(Json const& json) {
-    if (json.is_null()) return std::nullopt;
-    return ContextSpec{json.at("sha256"), json.at("size_bytes"), json.at("has_startup_hook")};
-}
+template <>
+inline constexpr JsonField json_fields<LogPolicySpec>[] = {
+    field<&LogPolicySpec::name>("name"),
+    field<&LogPolicySpec::pattern>("pattern"),
+    named_field<&LogPolicySpec::action, parse_log_action>("action"),
+};
 
-Json to_json(std::vector<LogPolicySpec> const& policies) {
-    auto list = Json::array();
-    for (auto const& policy : policies) {
-        list.push_back(
-            {{"name", policy.name}, {"pattern", policy.pattern}, {"action", to_string(policy.action)}});
-    }
-    return list;
-}
+/// Example: {"number": 1, "first_runs": [[3, 2]]} means that trial 3 counts from its run 2 on.
+template <>
+inline constexpr JsonField json_fields<Revision>[] = {
+    field<&Revision::number>("number"),
+    field<&Revision::first_runs>("first_runs"),
+};
 
-std::vector<LogPolicySpec> log_policies_from(Json const& json) {
-    std::vector<LogPolicySpec> policies;
-    for (auto const& policy : json) {
-        policies.push_back(
-            {policy.at("name"), policy.at("pattern"), named(policy, "action", parse_log_action)});
-    }
-    return policies;
-}
+template <>
+inline constexpr JsonField json_fields<ContainerMount>[] = {
+    field<&ContainerMount::host_path>("host_path"),
+    field<&ContainerMount::container_path>("container_path"),
+    field<&ContainerMount::read_only>("read_only"),
+    field<&ContainerMount::propagation>("propagation"),
+};
 
-/// Example: [{"number": 1, "first_runs": [[3, 2]]}] means that trial 3 counts from its run 2 on.
-Json to_json(std::vector<Revision> const& revisions) {
-    auto list = Json::array();
-    for (auto const& revision : revisions) {
-        auto first_runs = Json::array();
-        for (auto const& [trial, run] : revision.first_runs) first_runs.push_back(Json::array({trial, run}));
-        list.push_back({{"number", revision.number}, {"first_runs", std::move(first_runs)}});
-    }
-    return list;
-}
+template <>
+inline constexpr JsonField json_fields<ContainerDevice>[] = {
+    field<&ContainerDevice::host_path>("host_path"),
+    field<&ContainerDevice::container_path>("container_path"),
+    field<&ContainerDevice::mode>("mode"),
+};
 
-std::vector<Revision> revisions_from(Json const& json) {
-    std::vector<Revision> revisions;
-    for (auto const& each : json) {
-        auto& revision = revisions.emplace_back();
-        revision.number = each.at("number");
-        for (auto const& pair : each.at("first_runs")) revision.first_runs[pair.at(0)] = pair.at(1);
-    }
-    return revisions;
-}
+template <>
+inline constexpr JsonField json_fields<ContainerSpec>[] = {
+    named_field<&ContainerSpec::runtime, parse_container_runtime>("runtime"),
+    field<&ContainerSpec::image>("image"),
+    field<&ContainerSpec::mounts>("mounts"),
+    field<&ContainerSpec::devices>("devices"),
+    field<&ContainerSpec::shm_size_bytes>("shm_size_bytes"),
+    field<&ContainerSpec::pulls_always>("pulls_always"),
+    field<&ContainerSpec::add_capabilities>("add_capabilities"),
+    field<&ContainerSpec::drop_capabilities>("drop_capabilities"),
+};
 
-}  // namespace
+template <>
+inline constexpr JsonField json_fields<LaunchOptions>[] = {
+    named_field<&LaunchOptions::launch, parse_launch>("launch"),
+    named_field<&LaunchOptions::mpi, parse_mpi>("mpi"),
+    optional_field<&LaunchOptions::setup>("setup"),
+    written_if<&LaunchOptions::working_directory>(
+        named_field<&LaunchOptions::working_directory, parse_working_directory>("working_directory")),
+    field<&LaunchOptions::forward_signals>("forward_signals"),
+    optional_field<&LaunchOptions::preempted_exit_codes>("preempted_exit_codes"),
+    optional_field<&LaunchOptions::progress_globs>("progress_globs"),
+    optional_field<&LaunchOptions::hang_timeout_s>("hang_timeout_s"),
+    optional_field<&LaunchOptions::tensorboard>("tensorboard"),
+};
+
+template <>
+inline constexpr JsonField json_fields<ExperimentSpec>[] = {
+    field<&ExperimentSpec::id>("id"),
+    field<&ExperimentSpec::name>("name"),
+    field<&ExperimentSpec::owner>("owner"),
+    field<&ExperimentSpec::parent>("parent"),
+    field<&ExperimentSpec::created>("created"),
+    field<&ExperimentSpec::root>("root"),
+    field<&ExperimentSpec::pool>("pool"),
+    field<&ExperimentSpec::shape>("shape"),
+    field<&ExperimentSpec::lanes>("lanes"),
+    optional_field<&ExperimentSpec::has_fewer_tasks>("has_fewer_tasks"),
+    written_unless<&ExperimentSpec::has_gres>(field<&ExperimentSpec::has_gres>("has_gres")),
+    field<&ExperimentSpec::spare_nodes>("spare_nodes"),
+    field<&ExperimentSpec::excluded_nodes>("excluded_nodes"),
+    field<&ExperimentSpec::sbatch_options>("sbatch_options"),
+    field<&ExperimentSpec::entrypoint>("entrypoint"),
+    field<&ExperimentSpec::environment_variables>("environment_variables"),
+    optional_field<&ExperimentSpec::persist>("persist"),
+    field<&ExperimentSpec::context>("context"),
+    optional_field<&ExperimentSpec::container>("container"),
+    field<&ExperimentSpec::searcher>("searcher"),
+    field<&ExperimentSpec::hyperparameters>("hyperparameters"),
+    field<&ExperimentSpec::experiment_seed>("experiment_seed"),
+    field<&ExperimentSpec::trial_count>("trial_count"),
+    field<&ExperimentSpec::max_restarts>("max_restarts"),
+    optional_field<&ExperimentSpec::has_default_max_restarts>("has_default_max_restarts"),
+    field<&ExperimentSpec::preemption_timeout_s>("preemption_timeout_s"),
+    optional_field<&ExperimentSpec::notice_s>("notice_s"),
+    field<&ExperimentSpec::log_policies>("log_policies"),
+    optional_field<&ExperimentSpec::source_checkpoint>("source_checkpoint"),
+    optional_field<&ExperimentSpec::source_checkpoint_sha256>("source_checkpoint_sha256"),
+    optional_field<&ExperimentSpec::source_checkpoint_owner>("source_checkpoint_owner"),
+    field<&ExperimentSpec::checkpoint_path>("checkpoint_path"),
+    field<&ExperimentSpec::config>("config"),
+    optional_field<&ExperimentSpec::revisions>("revisions"),
+};
 
 std::uint32_t ExperimentSpec::first_run_of(std::uint32_t trial) const {
     for (auto const& revision : reversed(revisions)) {
@@ -95,55 +142,9 @@ std::vector<Event> events_in_force(std::vector<Event> events, ExperimentSpec con
 }
 
 Json to_json(ExperimentSpec const& spec) {
-    Json body{{"id", spec.id.value},
-              {"name", spec.name},
-              {"owner", spec.owner},
-              {"parent", spec.parent ? Json(spec.parent->value) : Json(nullptr)},
-              {"created", format_utc(spec.created)},
-              {"root", spec.root},
-              {"pool", spec.pool},
-              {"shape", to_json(spec.shape)},
-              {"lanes", spec.lanes},
-              {"spare_nodes", spec.spare_nodes},
-              {"excluded_nodes", spec.excluded_nodes},
-              {"sbatch_options", spec.sbatch_options},
-              {"launch", to_string(spec.launch)},
-              {"mpi", to_string(spec.mpi)},
-              {"entrypoint", spec.entrypoint},
-              {"environment_variables", spec.environment_variables},
-              {"context", context_to_json(spec.context)},
-              {"searcher", Json{{"name", spec.searcher.name},
-                                {"metric", spec.searcher.metric},
-                                {"smaller_is_better", spec.searcher.smaller_is_better},
-                                {"options", spec.searcher.options}}},
-              {"hyperparameters", spec.hyperparameters},
-              {"experiment_seed", spec.experiment_seed},
-              {"trial_count", spec.trial_count},
-              {"max_restarts", spec.max_restarts},
-              {"preemption_timeout_s", spec.preemption_timeout_s},
-              {"log_policies", to_json(spec.log_policies)},
-              {"forward_signals", spec.forward_signals},
-              {"checkpoint_path", spec.checkpoint_path},
-              {"config", spec.config}};
-    if (spec.has_fewer_tasks) body["has_fewer_tasks"] = true;
-    if (!spec.has_gres) body["has_gres"] = false;
-    if (spec.has_default_max_restarts) body["has_default_max_restarts"] = true;
-    if (!spec.setup.empty()) body["setup"] = spec.setup;
-    if (spec.working_directory != WorkingDirectory::node_local)
-        body["working_directory"] = to_string(spec.working_directory);
-    if (!spec.persist.empty()) body["persist"] = spec.persist;
-    if (!spec.preempted_exit_codes.empty()) body["preempted_exit_codes"] = spec.preempted_exit_codes;
-    if (!spec.progress_globs.empty()) body["progress_globs"] = spec.progress_globs;
-    if (spec.hang_timeout_s) body["hang_timeout_s"] = *spec.hang_timeout_s;
-    if (spec.tensorboard) body["tensorboard"] = true;
-    if (spec.source_checkpoint) body["source_checkpoint"] = *spec.source_checkpoint;
-    if (!spec.source_checkpoint_sha256.empty())
-        body["source_checkpoint_sha256"] = spec.source_checkpoint_sha256;
-    if (spec.source_checkpoint_owner) body["source_checkpoint_owner"] = *spec.source_checkpoint_owner;
-    if (spec.notice_s) body["notice_s"] = *spec.notice_s;
-    if (spec.container) body["container"] = container_to_json(*spec.container);
-    if (!spec.revisions.empty()) body["revisions"] = to_json(spec.revisions);
-    return body;
+    auto json = fields_to_json(spec);
+    write_fields(json, json_fields<LaunchOptions>, static_cast<LaunchOptions const*>(&spec));
+    return json;
 }
 
 std::string render_spec(ExperimentSpec const& spec) {
@@ -156,60 +157,10 @@ Result<ExperimentSpec> parse_spec(std::string_view text) {
 }
 
 Result<ExperimentSpec> spec_from_json(Json const& body) {
-    return decode_json("spec.json", [&] {
-        ExperimentSpec spec;
-        spec.id = ExperimentId{body.at("id")};
-        spec.name = body.at("name");
-        spec.owner = body.at("owner");
-        if (auto const& parent = body.at("parent"); !parent.is_null()) spec.parent = ExperimentId{parent};
-        spec.created = parse_utc(body.at("created").get<std::string>()).value_or(UtcTime{});
-        spec.root = body.at("root");
-        spec.pool = body.at("pool");
-        auto const& shape = body.at("shape");
-        spec.shape = {shape.at("nodes"), shape.at("slots_per_node"),
-                      named(shape, "slot_type", parse_slot_type)};
-        spec.lanes = std::max(1u, body.at("lanes").get<std::uint32_t>());
-        spec.has_fewer_tasks = body.value("has_fewer_tasks", false);
-        spec.has_gres = body.value("has_gres", true);
-        spec.spare_nodes = body.at("spare_nodes");
-        spec.excluded_nodes = body.at("excluded_nodes");
-        spec.sbatch_options = body.at("sbatch_options").get<std::vector<std::string>>();
-        spec.launch = named(body, "launch", parse_launch);
-        spec.mpi = named(body, "mpi", parse_mpi);
-        spec.entrypoint = body.at("entrypoint").get<std::vector<std::string>>();
-        spec.environment_variables = body.at("environment_variables").get<std::vector<std::string>>();
-        spec.setup = body.value("setup", std::vector<std::string>());
-        if (body.contains("working_directory"))
-            spec.working_directory = named(body, "working_directory", parse_working_directory);
-        spec.persist = body.value("persist", std::vector<std::string>());
-        spec.context = context_from(body.at("context"));
-        spec.container = container_from_json(body.value("container", Json()));
-        auto const& searcher = body.at("searcher");
-        spec.searcher = {searcher.at("name"), searcher.at("metric"), searcher.at("smaller_is_better"),
-                         searcher.at("options")};
-        spec.hyperparameters = body.at("hyperparameters");
-        spec.experiment_seed = body.at("experiment_seed");
-        spec.trial_count = body.at("trial_count");
-        spec.max_restarts = body.at("max_restarts");
-        spec.has_default_max_restarts = body.value("has_default_max_restarts", false);
-        spec.preemption_timeout_s = body.at("preemption_timeout_s");
-        if (auto const notice = body.find("notice_s"); notice != body.end()) spec.notice_s = *notice;
-        spec.log_policies = log_policies_from(body.at("log_policies"));
-        spec.forward_signals = body.at("forward_signals").get<std::vector<std::string>>();
-        spec.preempted_exit_codes = body.value("preempted_exit_codes", std::vector<int>());
-        spec.progress_globs = body.value("progress_globs", std::vector<std::string>());
-        if (auto const hang = body.find("hang_timeout_s"); hang != body.end()) spec.hang_timeout_s = *hang;
-        spec.tensorboard = body.value("tensorboard", false);
-        if (auto const source = body.find("source_checkpoint"); source != body.end())
-            spec.source_checkpoint = source->get<std::string>();
-        spec.source_checkpoint_sha256 = body.value("source_checkpoint_sha256", "");
-        if (auto const owner = body.find("source_checkpoint_owner"); owner != body.end())
-            spec.source_checkpoint_owner = owner->get<std::uint32_t>();
-        spec.checkpoint_path = body.at("checkpoint_path");
-        spec.config = body.at("config");
-        spec.revisions = revisions_from(body.value("revisions", Json::array()));
-        return spec;
-    });
+    DET_TRY_ASSIGN(auto spec, fields_from_json<ExperimentSpec>("spec.json", body));
+    DET_TRY_ASSIGN(static_cast<LaunchOptions&>(spec), fields_from_json<LaunchOptions>("spec.json", body));
+    spec.lanes = std::max(1u, spec.lanes);
+    return spec;
 }
 
 }  // namespace det

@@ -8,46 +8,44 @@
 #include <fmt/format.h>
 #include <tuple>
 
+#include "json_fields.hpp"
+
 namespace det {
 namespace {
 
 constexpr char version_key[] = "rank_end";
 constexpr int version = 1;
 
+}  // namespace
+
+template <>
+inline constexpr JsonField json_fields<RankFailure>[] = {
+    field<&RankFailure::time>("time"),
+    field<&RankFailure::rank>("rank"),
+    field<&RankFailure::host>("host"),
+    field<&RankFailure::exit_code>("exit_code"),
+    absent_in_old(field<&RankFailure::signal>("signal")),
+    absent_in_old(field<&RankFailure::last_output>("last_words")),
+    optional_field<&RankFailure::setup_failure>("setup"),
+    optional_field<&RankFailure::lost_peer>("lost_peer"),
+};
+
+namespace {
+
 std::optional<RankFailure> parse_line(std::string_view line) {
     auto const json = try_parse_json(line);
-    if (json.is_discarded() || !json.is_object()) return std::nullopt;
-    try {
-        if (json.at(version_key).get<int>() > version) return std::nullopt;
-        auto const time = parse_utc(json.at("time").get<std::string>());
-        if (!time) return std::nullopt;
-        RankFailure end{*time,
-                        std::nullopt,
-                        json.at("host"),
-                        json.at("exit_code"),
-                        json.value("signal", 0),
-                        json.value("last_words", std::string()),
-                        json.value("setup", std::string()),
-                        json.value("lost_peer", std::string())};
-        if (!json.at("rank").is_null()) end.rank = json.at("rank").get<std::uint32_t>();
-        return end;
-    } catch (Json::exception const&) {
-        return std::nullopt;
-    }
+    if (!json.is_object() || !json.contains(version_key)) return std::nullopt;
+    auto const& written = json.at(version_key);
+    if (!written.is_number() || written.get<int>() > version) return std::nullopt;
+    auto failure = fields_from_json<RankFailure>(version_key, json);
+    return failure ? std::optional(*std::move(failure)) : std::nullopt;
 }
 
 }  // namespace
 
 std::string render_rank_failure(RankFailure const& end) {
-    Json json{{version_key, version},
-              {"time", format_utc(end.time)},
-              {"rank", end.rank ? Json(*end.rank) : Json(nullptr)},
-              {"host", end.host},
-              {"exit_code", end.exit_code},
-              {"signal", end.signal},
-              {"last_words", end.last_output}};
-    if (!end.setup_failure.empty()) json["setup"] = end.setup_failure;
-    if (!end.lost_peer.empty()) json["lost_peer"] = end.lost_peer;
+    auto json = fields_to_json(end);
+    json[version_key] = version;
     return to_line(json) + "\n";
 }
 

@@ -6,40 +6,197 @@
 #include <cmath>
 #include <limits>
 
+#include "enum_names.hpp"
+#include "json_fields.hpp"
+
 namespace det {
 namespace {
 
-constexpr std::array<std::string_view, 15> cause_names{"finished",
-                                                       "preempted",
-                                                       "paused",
-                                                       "canceled",
-                                                       "failed",
-                                                       "time-limit",
-                                                       "node-failed",
-                                                       "superseded",
-                                                       "not-launched",
-                                                       "interrupted",
-                                                       "stopped-by-search",
-                                                       "invalid-hyperparameters",
-                                                       "hung",
-                                                       "checkpoint-damaged",
-                                                       "unknown"};
-constexpr std::array<std::string_view, 5> next_action_names{"stop", "restart-in-place", "requeue",
-                                                            "left-to-slurm", "requeue-held"};
+constexpr EnumNames<15> cause_names{"finished",
+                                    "preempted",
+                                    "paused",
+                                    "canceled",
+                                    "failed",
+                                    "time-limit",
+                                    "node-failed",
+                                    "superseded",
+                                    "not-launched",
+                                    "interrupted",
+                                    "stopped-by-search",
+                                    "invalid-hyperparameters",
+                                    "hung",
+                                    "checkpoint-damaged",
+                                    "unknown"};
+constexpr EnumNames<5> next_action_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
+                                         "requeue-held"};
 
-template <class E, std::size_t N>
-E find_named(std::array<std::string_view, N> const& names, std::string const& text) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == text) return static_cast<E>(i);
-    }
-    throw Json::other_error::create(501, "'" + text + "' is unknown", nullptr);
+std::optional<NextAction> parse_next_action(std::string_view text) {
+    return find_named<NextAction>(next_action_names, text);
 }
 
-UtcTime time_from(Json const& json, char const* key = "time") {
-    auto const text = json.at(key).get<std::string>();
-    auto const time = parse_utc(text);
-    if (!time) throw Json::other_error::create(501, "'" + text + "' is no time", nullptr);
-    return *time;
+void read_cause(RunEnded& ended, Json const& json) {
+    auto name = json.get<std::string>();
+    auto const cause = find_named<Cause>(cause_names, name);
+    ended.cause = cause.value_or(Cause::unknown);
+    if (ended.cause == Cause::unknown) ended.unknown_cause = std::move(name);
+}
+void write_cause(RunEnded const& ended, Json& json) { json = ended.cause_name(); }
+
+/// JSON has no NaN: null.
+void read_metric(OperationCompleted& completed, Json const& json) {
+    completed.metric = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+void write_metric(OperationCompleted const& completed, Json& json) {
+    if (std::isfinite(completed.metric)) json = completed.metric;
+}
+
+}  // namespace
+
+template <>
+inline constexpr JsonField json_fields<RunStarted>[] = {
+    field<&RunStarted::time>("time"),
+    field<&RunStarted::job>("job"),
+    field<&RunStarted::restart_count>("restart_count"),
+    field<&RunStarted::batch_host>("batch_host"),
+    field<&RunStarted::hosts>("hosts"),
+    field<&RunStarted::restarts>("restarts"),
+    field<&RunStarted::latest_checkpoint>("latest_checkpoint"),
+    field<&RunStarted::steps_completed>("steps_completed"),
+    optional_field<&RunStarted::progress>("progress"),
+};
+
+template <>
+inline constexpr JsonField json_fields<RunEnded>[] = {
+    field<&RunEnded::time>("time"),
+    computed_field<read_cause, write_cause>("cause"),
+    named_field<&RunEnded::next_action, parse_next_action>("follow"),
+    field<&RunEnded::exit_code>("exit_code"),
+    field<&RunEnded::message>("message"),
+    absent_in_old(field<&RunEnded::bad_hosts>("bad_hosts")),
+};
+
+template <>
+inline constexpr JsonField json_fields<MetricsReported>[] = {
+    field<&MetricsReported::time>("time"),
+    field<&MetricsReported::group>("group"),
+    field<&MetricsReported::steps_completed>("steps_completed"),
+    field<&MetricsReported::metrics>("metrics"),
+    optional_field<&MetricsReported::rank>("rank"),
+};
+
+template <>
+inline constexpr JsonField json_fields<CheckpointCommitted>[] = {
+    field<&CheckpointCommitted::time>("time"),
+    field<&CheckpointCommitted::uuid>("uuid"),
+    field<&CheckpointCommitted::steps_completed>("steps_completed"),
+    field<&CheckpointCommitted::resources>("resources"),
+    field<&CheckpointCommitted::metadata>("metadata"),
+    optional_field<&CheckpointCommitted::blocked_s>("blocked_s"),
+    optional_field<&CheckpointCommitted::manifest_sha256>("manifest_sha256"),
+};
+
+template <>
+inline constexpr JsonField json_fields<CheckpointBegun>[] = {
+    field<&CheckpointBegun::time>("time"),
+    field<&CheckpointBegun::uuid>("uuid"),
+    field<&CheckpointBegun::steps_completed>("steps_completed"),
+};
+
+template <>
+inline constexpr JsonField json_fields<PreemptionAcknowledged>[] = {
+    field<&PreemptionAcknowledged::time>("time"),
+    optional_field<&PreemptionAcknowledged::noticed>("noticed"),
+};
+
+template <>
+inline constexpr JsonField json_fields<ProgressReported>[] = {
+    field<&ProgressReported::time>("time"),
+    field<&ProgressReported::progress>("progress"),
+};
+
+template <>
+inline constexpr JsonField json_fields<FirstStep>[] = {field<&FirstStep::time>("time")};
+
+template <>
+inline constexpr JsonField json_fields<JobRequeued>[] = {field<&JobRequeued::time>("time")};
+
+template <>
+inline constexpr JsonField json_fields<EarlyExitReported>[] = {
+    field<&EarlyExitReported::time>("time"),
+    field<&EarlyExitReported::reason>("reason"),
+};
+
+template <>
+inline constexpr JsonField json_fields<StatusSet>[] = {
+    field<&StatusSet::time>("time"),
+    field<&StatusSet::status>("status"),
+};
+
+template <>
+inline constexpr JsonField json_fields<AlertRaised>[] = {
+    field<&AlertRaised::time>("time"),
+    field<&AlertRaised::title>("title"),
+    field<&AlertRaised::description>("description"),
+    field<&AlertRaised::level>("level"),
+};
+
+template <>
+inline constexpr JsonField json_fields<TrialMetadataSet>[] = {
+    field<&TrialMetadataSet::time>("time"),
+    field<&TrialMetadataSet::metadata>("metadata"),
+};
+
+template <>
+inline constexpr JsonField json_fields<OperationCompleted>[] = {
+    field<&OperationCompleted::time>("time"),
+    field<&OperationCompleted::length>("length"),
+    computed_field<read_metric, write_metric>("metric"),
+};
+
+template <>
+inline constexpr JsonField json_fields<SearchDecision>[] = {
+    field<&SearchDecision::time>("time"),
+    field<&SearchDecision::steps_completed>("steps_completed"),
+    field<&SearchDecision::bracket>("bracket"),
+    field<&SearchDecision::rung>("rung"),
+    field<&SearchDecision::entry>("entry"),
+    field<&SearchDecision::trials>("trials"),
+    field<&SearchDecision::digest>("digest"),
+    field<&SearchDecision::better_trials>("better_trials"),
+    field<&SearchDecision::kept_trials>("kept_trials"),
+    field<&SearchDecision::decision>("decision"),
+};
+
+template <>
+inline constexpr JsonField json_fields<ReportsDropped>[] = {
+    field<&ReportsDropped::time>("time"),
+    field<&ReportsDropped::count>("count"),
+    field<&ReportsDropped::reason>("reason"),
+};
+
+template <>
+inline constexpr JsonField json_fields<JobAllocated>[] = {
+    field<&JobAllocated::time>("time"),
+    field<&JobAllocated::started>("started"),
+    optional_field<&JobAllocated::submitted>("submitted"),
+    optional_field<&JobAllocated::ended>("ended"),
+    field<&JobAllocated::nodes>("nodes"),
+};
+
+namespace {
+
+template <class T>
+Json to_json(Record const& record) {
+    Json json;
+    write_value(json, std::get<T>(record));
+    return json;
+}
+
+template <class T>
+Record from_json(Json const& json) {
+    T record;
+    read_value(json, record);
+    return record;
 }
 
 // One row per record type: its number, its name, and its conversion to and from JSON.
@@ -51,237 +208,30 @@ struct Codec {
     Record (*from_json)(Json const&);
 };
 
-Json started_to_json(Record const& record) {
-    auto const& r = std::get<RunStarted>(record);
-    Json json{{"time", format_utc(r.time)},
-              {"job", r.job},
-              {"restart_count", r.restart_count},
-              {"batch_host", r.batch_host},
-              {"hosts", r.hosts},
-              {"restarts", r.restarts},
-              {"latest_checkpoint", r.latest_checkpoint},
-              {"steps_completed", r.steps_completed}};
-    if (r.progress) json["progress"] = format_utc(*r.progress);
-    return json;
-}
-
-Record started_from_json(Json const& json) {
-    RunStarted started{
-        time_from(json),  json.at("job"),      json.at("restart_count"),     json.at("batch_host"),
-        json.at("hosts"), json.at("restarts"), json.at("latest_checkpoint"), json.at("steps_completed")};
-    if (json.contains("progress")) started.progress = time_from(json, "progress");
-    return started;
-}
-
-Json ended_to_json(Record const& record) {
-    auto const& r = std::get<RunEnded>(record);
-    return {{"time", format_utc(r.time)}, {"cause", r.cause_name()}, {"follow", to_string(r.next_action)},
-            {"exit_code", r.exit_code},   {"message", r.message},    {"bad_hosts", r.bad_hosts}};
-}
-
-Cause find_cause(std::string const& name) {
-    auto const found = std::ranges::find(cause_names, name);
-    return found == cause_names.end() ? Cause::unknown : static_cast<Cause>(found - cause_names.begin());
-}
-
-Record ended_from_json(Json const& json) {
-    auto const name = json.at("cause").get<std::string>();
-    auto const cause = find_cause(name);
-    return RunEnded{time_from(json),
-                    cause,
-                    find_named<NextAction>(next_action_names, json.at("follow")),
-                    json.at("exit_code"),
-                    json.at("message"),
-                    json.value("bad_hosts", ""),
-                    cause == Cause::unknown ? name : ""};
-}
-
-Json metrics_to_json(Record const& record) {
-    auto const& r = std::get<MetricsReported>(record);
-    Json json{{"time", format_utc(r.time)},
-              {"group", r.group},
-              {"steps_completed", r.steps_completed},
-              {"metrics", r.metrics}};
-    if (r.rank != Rank{}) json["rank"] = r.rank.value;
-    return json;
-}
-
-Record metrics_from_json(Json const& json) {
-    return MetricsReported{time_from(json), json.at("group"), json.at("steps_completed"), json.at("metrics"),
-                           Rank{json.value("rank", 0)}};
-}
-
-Json checkpoint_to_json(Record const& record) {
-    auto const& r = std::get<CheckpointCommitted>(record);
-    Json json{{"time", format_utc(r.time)},
-              {"uuid", r.uuid},
-              {"steps_completed", r.steps_completed},
-              {"resources", r.resources},
-              {"metadata", r.metadata}};
-    if (r.blocked_s) json["blocked_s"] = *r.blocked_s;
-    if (!r.manifest_sha256.empty()) json["manifest_sha256"] = r.manifest_sha256;
-    return json;
-}
-
-Record checkpoint_from_json(Json const& json) {
-    CheckpointCommitted committed{time_from(json), json.at("uuid"), json.at("steps_completed"),
-                                  json.at("resources"), json.at("metadata")};
-    if (json.contains("blocked_s")) committed.blocked_s = json.at("blocked_s").get<double>();
-    committed.manifest_sha256 = json.value("manifest_sha256", "");
-    return committed;
-}
-
-Json begun_to_json(Record const& record) {
-    auto const& r = std::get<CheckpointBegun>(record);
-    return {{"time", format_utc(r.time)}, {"uuid", r.uuid}, {"steps_completed", r.steps_completed}};
-}
-
-Record begun_from_json(Json const& json) {
-    return CheckpointBegun{time_from(json), json.at("uuid"), json.at("steps_completed")};
-}
-
-Json acknowledgement_to_json(Record const& record) {
-    auto const& r = std::get<PreemptionAcknowledged>(record);
-    Json json{{"time", format_utc(r.time)}};
-    if (r.noticed) json["noticed"] = format_utc(*r.noticed);
-    return json;
-}
-
-Record acknowledgement_from_json(Json const& json) {
-    PreemptionAcknowledged record{time_from(json)};
-    if (json.contains("noticed")) record.noticed = time_from(json, "noticed");
-    return record;
-}
-
-// Records that contain only a time.
-
 template <class T>
-Json moment_to_json(Record const& record) {
-    return {{"time", format_utc(std::get<T>(record).time)}};
-}
-
-template <class T>
-Record moment_from_json(Json const& json) {
-    return T{time_from(json)};
-}
-
-Json progress_to_json(Record const& record) {
-    auto const& r = std::get<ProgressReported>(record);
-    return {{"time", format_utc(r.time)}, {"progress", r.progress}};
-}
-
-Record progress_from_json(Json const& json) { return ProgressReported{time_from(json), json.at("progress")}; }
-
-Json early_exit_to_json(Record const& record) {
-    auto const& r = std::get<EarlyExitReported>(record);
-    return {{"time", format_utc(r.time)}, {"reason", r.reason}};
-}
-
-Record early_exit_from_json(Json const& json) {
-    return EarlyExitReported{time_from(json), json.at("reason")};
-}
-
-Json status_to_json(Record const& record) {
-    auto const& r = std::get<StatusSet>(record);
-    return {{"time", format_utc(r.time)}, {"status", r.status}};
-}
-
-Record status_from_json(Json const& json) { return StatusSet{time_from(json), json.at("status")}; }
-
-Json alert_to_json(Record const& record) {
-    auto const& r = std::get<AlertRaised>(record);
-    return {
-        {"time", format_utc(r.time)}, {"title", r.title}, {"description", r.description}, {"level", r.level}};
-}
-
-Record alert_from_json(Json const& json) {
-    return AlertRaised{time_from(json), json.at("title"), json.at("description"), json.at("level")};
-}
-
-Json metadata_to_json(Record const& record) {
-    auto const& r = std::get<TrialMetadataSet>(record);
-    return {{"time", format_utc(r.time)}, {"metadata", r.metadata}};
-}
-
-Record metadata_from_json(Json const& json) { return TrialMetadataSet{time_from(json), json.at("metadata")}; }
-
-Json operation_to_json(Record const& record) {
-    auto const& r = std::get<OperationCompleted>(record);
-    auto const metric = std::isfinite(r.metric) ? Json(r.metric) : Json(nullptr);
-    return {{"time", format_utc(r.time)}, {"length", r.length}, {"metric", metric}};
-}
-
-Record operation_from_json(Json const& json) {
-    auto const& metric = json.at("metric");
-    return OperationCompleted{
-        time_from(json), json.at("length"),
-        metric.is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.get<double>()};
-}
-
-Json decision_to_json(Record const& record) {
-    auto const& r = std::get<SearchDecision>(record);
-    return {{"time", format_utc(r.time)},
-            {"steps_completed", r.steps_completed},
-            {"bracket", r.bracket},
-            {"rung", r.rung},
-            {"entry", r.entry},
-            {"trials", r.trials},
-            {"digest", r.digest},
-            {"better_trials", r.better_trials},
-            {"kept_trials", r.kept_trials},
-            {"decision", r.decision}};
-}
-
-Record decision_from_json(Json const& json) {
-    return SearchDecision{time_from(json),    json.at("steps_completed"), json.at("bracket"),
-                          json.at("rung"),    json.at("entry"),           json.at("trials"),
-                          json.at("digest"),  json.at("better_trials"),   json.at("kept_trials"),
-                          json.at("decision")};
-}
-
-Json dropped_to_json(Record const& record) {
-    auto const& r = std::get<ReportsDropped>(record);
-    return {{"time", format_utc(r.time)}, {"count", r.count}, {"reason", r.reason}};
-}
-
-Record dropped_from_json(Json const& json) {
-    return ReportsDropped{time_from(json), json.at("count"), json.at("reason")};
-}
-
-Json allocation_to_json(Record const& record) {
-    auto const& r = std::get<JobAllocated>(record);
-    Json json{{"time", format_utc(r.time)}, {"started", format_utc(r.started)}, {"nodes", r.nodes}};
-    if (r.submitted) json["submitted"] = format_utc(*r.submitted);
-    if (r.ended) json["ended"] = format_utc(*r.ended);
-    return json;
-}
-
-Record allocation_from_json(Json const& json) {
-    JobAllocated allocated{time_from(json), time_from(json, "started"), {}, {}, json.at("nodes")};
-    if (json.contains("submitted")) allocated.submitted = time_from(json, "submitted");
-    if (json.contains("ended")) allocated.ended = time_from(json, "ended");
-    return allocated;
+constexpr Codec codec(RecordType type, std::string_view name) {
+    return {type, name, to_json<T>, from_json<T>};
 }
 
 /// In the order of the alternatives of Record.
 constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
-    {RecordType::run_started, "run-started", started_to_json, started_from_json},
-    {RecordType::run_ended, "run-ended", ended_to_json, ended_from_json},
-    {RecordType::metrics, "metrics", metrics_to_json, metrics_from_json},
-    {RecordType::checkpoint, "checkpoint", checkpoint_to_json, checkpoint_from_json},
-    {RecordType::acknowledgement, "acknowledgement", acknowledgement_to_json, acknowledgement_from_json},
-    {RecordType::progress, "progress", progress_to_json, progress_from_json},
-    {RecordType::checkpoint_begun, "checkpoint-begun", begun_to_json, begun_from_json},
-    {RecordType::first_step, "first-step", moment_to_json<FirstStep>, moment_from_json<FirstStep>},
-    {RecordType::requeued, "queued-again", moment_to_json<JobRequeued>, moment_from_json<JobRequeued>},
-    {RecordType::early_exit, "early-exit", early_exit_to_json, early_exit_from_json},
-    {RecordType::status, "status", status_to_json, status_from_json},
-    {RecordType::alert, "alert", alert_to_json, alert_from_json},
-    {RecordType::trial_metadata, "trial-metadata", metadata_to_json, metadata_from_json},
-    {RecordType::operation_completed, "operation-completed", operation_to_json, operation_from_json},
-    {RecordType::search_decision, "search-decision", decision_to_json, decision_from_json},
-    {RecordType::reports_dropped, "reports-dropped", dropped_to_json, dropped_from_json},
-    {RecordType::allocation, "allocation", allocation_to_json, allocation_from_json},
+    codec<RunStarted>(RecordType::run_started, "run-started"),
+    codec<RunEnded>(RecordType::run_ended, "run-ended"),
+    codec<MetricsReported>(RecordType::metrics, "metrics"),
+    codec<CheckpointCommitted>(RecordType::checkpoint, "checkpoint"),
+    codec<PreemptionAcknowledged>(RecordType::acknowledgement, "acknowledgement"),
+    codec<ProgressReported>(RecordType::progress, "progress"),
+    codec<CheckpointBegun>(RecordType::checkpoint_begun, "checkpoint-begun"),
+    codec<FirstStep>(RecordType::first_step, "first-step"),
+    codec<JobRequeued>(RecordType::requeued, "queued-again"),
+    codec<EarlyExitReported>(RecordType::early_exit, "early-exit"),
+    codec<StatusSet>(RecordType::status, "status"),
+    codec<AlertRaised>(RecordType::alert, "alert"),
+    codec<TrialMetadataSet>(RecordType::trial_metadata, "trial-metadata"),
+    codec<OperationCompleted>(RecordType::operation_completed, "operation-completed"),
+    codec<SearchDecision>(RecordType::search_decision, "search-decision"),
+    codec<ReportsDropped>(RecordType::reports_dropped, "reports-dropped"),
+    codec<JobAllocated>(RecordType::allocation, "allocation"),
 }};
 
 }  // namespace
@@ -290,10 +240,8 @@ std::string_view RunEnded::cause_name() const {
     return unknown_cause.empty() ? to_string(cause) : std::string_view(unknown_cause);
 }
 
-std::string_view to_string(Cause cause) { return cause_names.at(static_cast<std::size_t>(cause)); }
-std::string_view to_string(NextAction next_action) {
-    return next_action_names.at(static_cast<std::size_t>(next_action));
-}
+std::string_view to_string(Cause cause) { return name_in(cause_names, cause); }
+std::string_view to_string(NextAction next_action) { return name_in(next_action_names, next_action); }
 
 EncodedRecord encode_record(Record const& record) {
     auto const& codec = codecs.at(record.index());

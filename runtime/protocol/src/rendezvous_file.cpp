@@ -1,27 +1,29 @@
-#include <det/protocol/json.hpp>
 #include <det/protocol/rendezvous_file.hpp>
+
+#include "json_fields.hpp"
 
 namespace det {
 
+template <>
+inline constexpr JsonField json_fields<Endpoint>[] = {
+    field<&Endpoint::address>("address"),
+    field<&Endpoint::port>("port"),
+};
+
+template <>
+inline constexpr JsonField json_fields<RendezvousFile>[] = {
+    field<&RendezvousFile::secret>("secret"),
+    optional_field<&RendezvousFile::chief>("chief"),
+    optional_field<&RendezvousFile::ranks>("ranks"),
+};
+
 std::string render_rendezvous_file(RendezvousFile const& rendezvous) {
-    Json body{{"secret", rendezvous.secret}};
-    if (rendezvous.chief)
-        body["chief"] = {{"address", rendezvous.chief->address}, {"port", rendezvous.chief->port}};
-    if (rendezvous.ranks) body["ranks"] = *rendezvous.ranks;
-    return render_document(rendezvous_document, body);
+    return render_document(rendezvous_document, fields_to_json(rendezvous));
 }
 
 Result<RendezvousFile> parse_rendezvous_file(std::string_view text) {
     DET_TRY_ASSIGN(auto const body, parse_document(rendezvous_document, text));
-    return decode_json("rendezvous", [&] {
-        RendezvousFile rendezvous{body.at("secret").get<std::string>()};
-        if (body.contains("chief")) {
-            auto const& chief = body.at("chief");
-            rendezvous.chief = Endpoint{chief.at("address"), chief.at("port")};
-        }
-        if (body.contains("ranks")) rendezvous.ranks = body.at("ranks").get<int>();
-        return rendezvous;
-    });
+    return fields_from_json<RendezvousFile>("rendezvous", body);
 }
 
 }  // namespace det

@@ -1,6 +1,4 @@
 #pragma once
-#include <det/protocol/document.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,9 +38,5 @@ struct ContainerSpec {
     std::vector<std::string> add_capabilities, drop_capabilities;
     friend bool operator==(ContainerSpec const&, ContainerSpec const&) = default;
 };
-
-Json container_to_json(ContainerSpec const& container);
-/// Returns nullopt for JSON null. Throws nlohmann::json exceptions, which decode_json converts.
-std::optional<ContainerSpec> container_from_json(Json const& json);
 
 }  // namespace det

@@ -2,6 +2,7 @@
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/container.hpp>
+#include <det/protocol/json_value.hpp>
 #include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
