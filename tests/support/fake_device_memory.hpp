@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
@@ -28,13 +29,30 @@ public:
         ::munmap(host_view_, size_bytes_);
     }
 
-    /// Allocates `size_bytes`. Returns nullptr if not enough memory is left.
+    /// Allocates `size_bytes`. Returns nullptr if there is no free range of that size.
     std::byte* take(std::size_t size_bytes) {
         constexpr std::size_t alignment = 256;
-        if (size_bytes > size_bytes_ - taken_) return nullptr;
-        auto* const at = device_view_ + taken_;
-        taken_ += (size_bytes + alignment - 1) / alignment * alignment;
-        return at;
+        auto const size = (size_bytes + alignment - 1) / alignment * alignment;
+        std::size_t begin = 0;
+        for (auto const& [taken_begin, taken_end] : taken_) {
+            if (taken_begin - begin >= size) break;
+            begin = taken_end;
+        }
+        if (size > size_bytes_ - begin) return nullptr;
+        taken_.emplace(begin, begin + size);
+        return device_view_ + begin;
+    }
+    /// Frees what take() has returned. Returns whether it was allocated.
+    bool give_back(void const* memory) {
+        if (!holds(memory)) return false;
+        return taken_.erase(static_cast<std::size_t>(static_cast<std::byte const*>(memory) - device_view_)) !=
+               0;
+    }
+    std::size_t size_bytes() const { return size_bytes_; }
+    std::size_t free_bytes() const {
+        auto free = size_bytes_;
+        for (auto const& [begin, end] : taken_) free -= end - begin;
+        return free;
     }
     bool holds(void const* memory) const {
         auto const* const at = static_cast<std::byte const*>(memory);
@@ -42,6 +60,9 @@ public:
     }
     void copy(void* to, void const* from, std::size_t size_bytes) const {
         std::memcpy(const_cast<void*>(to_host_view(to)), to_host_view(from), size_bytes);
+    }
+    void fill(void* to, unsigned char value, std::size_t size_bytes) const {
+        std::memset(const_cast<void*>(to_host_view(to)), value, size_bytes);
     }
 
 private:
@@ -54,7 +75,7 @@ private:
     }
 
     std::size_t size_bytes_;
-    std::size_t taken_ = 0;
+    std::map<std::size_t, std::size_t> taken_;  // begin and end of each allocation
     std::byte* device_view_ = nullptr;
     std::byte* host_view_ = nullptr;
 };

@@ -1,6 +1,8 @@
 // A fake NCCL 2.28 for machines without a GPU, in the same library as the fake libcuda.so. A communicator of
-// one rank copies memory; one of several ranks behaves as if all of them used the same device.
+// one rank copies memory, and may send to itself; one of several ranks behaves as if all of them used the
+// same device.
 #include <cuda.h>
+#include <deque>
 #include <nccl.h>
 
 struct ncclComm {
@@ -32,6 +34,32 @@ ncclResult_t copy(void const* in, void* out, std::size_t count, ncclDataType_t t
     auto const copied = ::cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(out), reinterpret_cast<CUdeviceptr>(in),
                                         count * size_of(type), stream);
     return copied == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+/// A send or receive of the only rank, to itself.
+struct Transfer {
+    void* memory;
+    std::size_t count;
+    ncclDataType_t type;
+    CUstream stream;
+};
+
+/// Sends and receives of the group in progress, of the thread that has begun it. As in NCCL, a rank that
+/// sends to itself does so in a group with the receive.
+thread_local std::deque<Transfer> sends, receives;
+
+ncclResult_t exchange() {
+    auto result = sends.size() == receives.size() ? ncclSuccess : ncclInvalidUsage;
+    for (; result == ncclSuccess && !sends.empty(); sends.pop_front(), receives.pop_front()) {
+        auto const& from = sends.front();
+        auto const& to = receives.front();
+        result = from.count == to.count && from.type == to.type
+                     ? copy(from.memory, to.memory, from.count, from.type, to.stream)
+                     : ncclInvalidUsage;
+    }
+    sends.clear();
+    receives.clear();
+    return result;
 }
 
 /// Like NCCL 2.28, leaves the last count % 8 elements of a mean unwritten.
@@ -75,7 +103,7 @@ char const* ncclGetLastError(ncclComm_t communicator) {
                                     : "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 18000";
 }
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
-ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return exchange(); }
 
 ncclResult_t ncclAllReduce(void const* in, void* out, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t, CUstream_st* stream) {
@@ -97,11 +125,15 @@ ncclResult_t ncclBroadcast(void const* in, void* out, std::size_t count, ncclDat
                            CUstream_st* stream) {
     return copy(in, out, count, type, stream);
 }
-ncclResult_t ncclSend(void const*, std::size_t, ncclDataType_t, int, ncclComm_t, CUstream_st*) {
-    return ncclInternalError;
+ncclResult_t ncclSend(void const* data, std::size_t count, ncclDataType_t type, int peer, ncclComm_t,
+                      CUstream_st* stream) {
+    sends.push_back({const_cast<void*>(data), count, type, stream});
+    return peer == 0 ? ncclSuccess : ncclInvalidArgument;
 }
-ncclResult_t ncclRecv(void*, std::size_t, ncclDataType_t, int, ncclComm_t, CUstream_st*) {
-    return ncclInternalError;
+ncclResult_t ncclRecv(void* data, std::size_t count, ncclDataType_t type, int peer, ncclComm_t,
+                      CUstream_st* stream) {
+    receives.push_back({data, count, type, stream});
+    return peer == 0 ? ncclSuccess : ncclInvalidArgument;
 }
 
 #pragma GCC visibility pop
