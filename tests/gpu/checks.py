@@ -83,7 +83,7 @@ CHECKS = (
         "slurm",
         ("slurm_trial.py",),
         ("device", "torch", "slurm"),
-        80,
+        110,
         ("slurm-slots", "slurm-trial", "slurm-telemetry"),
     ),
 )

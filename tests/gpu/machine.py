@@ -13,6 +13,8 @@ from typing import Any, Dict, List, NamedTuple, Set
 from one_node_slurm import Slurm
 
 PROBE_LIMIT_S = 60
+# Variables of the job or the run in which the checks may themselves be started.
+FOREIGN = ("DET_", "SLURM_", "SBATCH_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_")
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -134,9 +136,7 @@ class Machine:
         if with_nccl and self._nccl:
             paths.append(self._nccl)
         paths += os.environ.get("LD_LIBRARY_PATH", "").split(":")
-        kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("DET_", "SLURM_", "SBATCH_", "RANK", "WORLD_"))
-        }
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         programs = [f"{self.layout.slurm}/bin", f"{self.layout.slurm}/sbin", f"{self.layout.prefix}/bin"]
         return {
             **kept,
@@ -236,11 +236,8 @@ def known_libraries() -> Set[str]:
 
 def find_missing(programs: List[str], environment: Dict[str, str]) -> List[str]:
     """The libraries, or versions of them, that programs do not find."""
-    lines = []
-    for program in programs:
-        done = run_probe(["ldd", program], environment)
-        lines += [line.strip() for line in (done.stdout + done.stderr).splitlines() if "not found" in line]
-    return sorted(set(lines))
+    done = run_probe(["ldd", *programs], environment)
+    return sorted({line.strip() for line in (done.stdout + done.stderr).splitlines() if "not found" in line})
 
 
 def driver_version() -> str:

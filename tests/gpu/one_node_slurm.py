@@ -51,6 +51,10 @@ def free_ports(count: int) -> List[int]:
     return ports
 
 
+def node_name() -> str:
+    return socket.gethostname().split(".")[0]
+
+
 def memory_mib() -> int:
     with open("/proc/meminfo") as file:
         total = next(line for line in file if line.startswith("MemTotal:"))
@@ -93,9 +97,9 @@ PriorityType=priority/basic
 SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=1
 SlurmdParameters=config_overrides
 GresTypes=gpu
-NodeName=gpunode NodeHostname={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} RealMemory={memory_mib()} Gres=gpu:{gpus} State=UNKNOWN
-PartitionName=compute Nodes=gpunode Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=30 PreemptMode=REQUEUE
-PartitionName=urgent Nodes=gpunode MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
+NodeName={node_name()} NodeHostname={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} RealMemory={memory_mib()} Gres=gpu:{gpus} State=UNKNOWN
+PartitionName=compute Nodes={node_name()} Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=30 PreemptMode=REQUEUE
+PartitionName=urgent Nodes={node_name()} MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
 """
 
 
@@ -111,7 +115,7 @@ def write_configuration(slurm: Slurm, directory: str, gpus: List[str]) -> None:
         os.fchmod(key.fileno(), 0o400)
         key.write(os.urandom(1024))
     write(f"{directory}/slurm.conf", render_slurm_conf(slurm, directory, len(gpus)))
-    write(f"{directory}/gres.conf", "".join(f"NodeName=gpunode Name=gpu File={gpu}\n" for gpu in gpus))
+    write(f"{directory}/gres.conf", "".join(f"NodeName={node_name()} Name=gpu File={gpu}\n" for gpu in gpus))
     write(f"{directory}/plugstack.conf", "")
     # Needed with linuxproc too: without this file slurmd looks for a cgroup v2 tree and exits.
     write(
@@ -152,7 +156,7 @@ class Cluster:
         )
         wait_until(lambda: os.path.exists(f"{directory}/munge.socket"), START_LIMIT_S, "munged has no socket")
         self._start("slurmctld", "-D")
-        self._start("slurmd", "-D", "-N", "gpunode", "-d", self._slurm.program("slurmstepd"))
+        self._start("slurmd", "-D", "-N", node_name(), "-d", self._slurm.program("slurmstepd"))
         wait_until(self._is_idle, START_LIMIT_S, "the node is not idle")
 
     def run(self, *command: str, limit_s: float = 30) -> str:

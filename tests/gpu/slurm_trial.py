@@ -1,5 +1,6 @@
 """Trials on a Slurm of one node with the GPUs of this machine: slots, a PyTorchTrial that is paused, telemetry."""
 
+import contextlib
 import glob
 import json
 import os
@@ -7,7 +8,7 @@ import shutil
 import signal
 import stat
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
 
 from one_node_slurm import Cluster, one_node_slurm, wait_until
 from rows import require, row
@@ -67,8 +68,13 @@ class Submitter:
         return self.run("trial", "logs", experiment)
 
     def wait(self, experiment: str) -> None:
+        self.run("experiment", "wait", experiment, limit_s=45)
+
+    @contextlib.contextmanager
+    def log_on_error(self, experiment: str) -> Iterator[None]:
+        """Prints the log of the trial if the block raises an exception."""
         try:
-            self.run("experiment", "wait", experiment, limit_s=45)
+            yield
         except Exception:
             print(self.log(experiment), file=sys.stderr)
             raise
@@ -76,9 +82,12 @@ class Submitter:
 
 def check_slots(submitter: Submitter, gpus: int) -> None:
     pools = submitter.ask("resource-pool", "list")
-    require(all(pool["slot_type"] == "cuda" for pool in pools), f"a pool is not of type cuda: {pools}")
+    for pool in pools:
+        require(pool["slot_type"] == "cuda", f"{pool['name']} is of type {pool['slot_type']}")
+        require(pool["slots"] == gpus, f"{pool['name']} has {pool['slots']} slots, and the machine {gpus} GPUs")
     experiment = submitter.create("info", "python3 info.py", 1)
-    submitter.wait(experiment)
+    with submitter.log_on_error(experiment):
+        submitter.wait(experiment)
     line = next(line for line in submitter.log(experiment).splitlines() if "FOUND " in line)
     found = json.loads(line.split("FOUND ", 1)[1])
     require(found["slot_ids"] == [0], f"the slots of the trial are {found['slot_ids']}")
@@ -88,17 +97,20 @@ def check_slots(submitter: Submitter, gpus: int) -> None:
         require(found["gpu_uuids"] == found["torch_uuids"], f"det has {found['gpu_uuids']}, torch {found['torch_uuids']}")
 
 
-def check_trial(submitter: Submitter) -> str:
-    """A trial is paused in the middle and activated again. Returns its experiment."""
-    device = "cpu" if IS_REHEARSAL else "cuda"
-    experiment = submitter.create(
+def create_trial(submitter: Submitter) -> str:
+    return submitter.create(
         "trial",
         "classifier:Classifier",
         40 if IS_REHEARSAL else 120,
         hyperparameters={"global_batch_size": 16, "step_s": 0.1},
         profiling={"enabled": True},
     )
-    wait_until(lambda: f"TRAINS {device}" in submitter.log(experiment), 30, "the trial does not train on the device")
+
+
+def check_trial(submitter: Submitter, experiment: str) -> None:
+    """The trial is paused in the middle and activated again."""
+    device = "cpu" if IS_REHEARSAL else "cuda"
+    wait_until(lambda: f"TRAINS {device}" in submitter.log(experiment), 45, "the trial does not train on the device")
     submitter.run("experiment", "pause", experiment)
     wait_until(
         lambda: submitter.ask("experiment", "describe", experiment)["state"] == "PAUSED", 30, "the trial is not paused"
@@ -108,7 +120,6 @@ def check_trial(submitter: Submitter) -> str:
     starts = [line for line in submitter.log(experiment).splitlines() if f"TRAINS {device}" in line]
     require(len(starts) == 2, f"it has begun {len(starts)} times")
     require(not starts[1].endswith("batch 0"), "it has begun again at the first batch")
-    return experiment
 
 
 def check_telemetry(submitter: Submitter, experiment: str) -> None:
@@ -127,7 +138,9 @@ def main() -> None:
             check_slots(submitter, len(gpus))
         experiment = ""
         with row("slurm-trial"):
-            experiment = check_trial(submitter)
+            experiment = create_trial(submitter)
+            with submitter.log_on_error(experiment):
+                check_trial(submitter, experiment)
         with row("slurm-telemetry"):
             check_telemetry(submitter, experiment)
 
