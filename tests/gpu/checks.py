@@ -8,7 +8,7 @@ class Check(NamedTuple):
 
     Attributes:
         command: gpu-checks, or a script in this directory, and its arguments
-        needs: names of what the machine must have: "device", "torch", "slurm"
+        needs: names of what the machine must have: "device", "nccl", "torch", "slurm"
         limit_s: after it the program is killed
         rows: what it prints, in this order
     """
@@ -24,7 +24,7 @@ CHECKS = (
     Check(
         "collectives",
         ("gpu-checks", "collectives"),
-        ("device",),
+        ("device", "nccl"),
         60,
         (
             "collectives-values",
@@ -37,11 +37,11 @@ CHECKS = (
             "allreduce-128MiB",
         ),
     ),
-    Check("two-ranks", ("gpu-checks", "two-ranks"), ("device",), 30, ("two-ranks-one-gpu",)),
+    Check("two-ranks", ("gpu-checks", "two-ranks"), ("device", "nccl"), 30, ("two-ranks-one-gpu",)),
     Check(
         "checkpoints",
         ("gpu-checks", "checkpoints"),
-        ("device",),
+        ("device", "nccl"),
         60,
         ("checkpoint-bits", "checkpoint-save", "checkpoint-load"),
     ),

@@ -90,6 +90,7 @@ class Machine:
         self._nccl = ""
         self._probe_torch()
         self._probe_device()
+        self._probe_nccl()
         self._probe_slurm()
 
     def environment(self, check: str, is_python: bool) -> Dict[str, str]:
@@ -184,6 +185,11 @@ class Machine:
             return
         self.facts.update(json.loads(done.stdout.splitlines()[-1]))
         self.facts["driver"] = driver_version()
+
+    def _probe_nccl(self) -> None:
+        load = "import ctypes; ctypes.CDLL('libnccl.so.2')"
+        if run_probe([sys.executable, "-c", load], self._base_environment(with_nccl=True)).returncode != 0:
+            self.lacking["nccl"] = "this machine has no NCCL (libnccl.so.2)"
 
     def _probe_slurm(self) -> None:
         slurm = Slurm(self.layout.slurm if os.path.isdir(self.layout.slurm) else None)
