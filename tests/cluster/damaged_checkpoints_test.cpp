@@ -1,6 +1,7 @@
 // Trials whose newest checkpoints are damaged continue from older ones, and never begin anew beside them.
 #include <det/foundation/files.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fmt/format.h>
@@ -74,8 +75,21 @@ struct Site : DigitsCluster {
         }
         return checkpoints(id);
     }
-    static void flip_a_bit(fs::path const& path) {
-        auto const at = static_cast<std::streamoff>(fs::file_size(path) / 2);
+    fs::path last_shard(std::string const& uuid) const {
+        fs::path last;
+        for (auto const& entry : fs::directory_iterator(root() / "checkpoints" / uuid)) {
+            if (entry.path().extension() == ".safetensors") last = std::max(last, entry.path());
+        }
+        BOOST_REQUIRE(!last.empty());
+        return last;
+    }
+    static void flip_a_bit(fs::path const& path) { flip_a_bit(path, fs::file_size(path) / 2); }
+    /// The tensors are at the end of the file.
+    static void flip_a_bit_of_the_last_tensor(fs::path const& path) {
+        flip_a_bit(path, fs::file_size(path) - 1);
+    }
+    static void flip_a_bit(fs::path const& path, std::uintmax_t offset) {
+        auto const at = static_cast<std::streamoff>(offset);
         std::fstream stream(path, std::ios::in | std::ios::out | std::ios::binary);
         stream.seekg(at);
         auto const byte = static_cast<char>(stream.get());
@@ -135,6 +149,29 @@ BOOST_AUTO_TEST_CASE(a_pytorch_trial_continues_from_the_checkpoint_before_the_da
         return;
     }
     check(pytorch_trial);
+}
+
+// det_checkpoint_load() with DET_ON_DAMAGE_TAKE_OLDER goes on within the same run. The policy keeps all
+// checkpoints, because the usual one leaves only the newest when the trial has ended.
+BOOST_AUTO_TEST_CASE(a_c_program_continues_from_the_checkpoint_before_the_damaged_one) {
+    auto const id = create(
+        "--config resources.slots_per_trial=2 --config slurm.mpi=none --config slurm.launch=rank "
+        "--config max_restarts=0 --config checkpoint_storage.save_trial_latest=9 "
+        "--config 'searcher={name: single, metric: loss, max_length: {batches: 300}}' "
+        "--config 'entrypoint=[" DET_EXAMPLE_LINE "]'");
+    finish(id);
+    auto const saved = checkpoints(id);  // at steps 100, 200 and 300
+    BOOST_REQUIRE_EQUAL(saved.size(), 3u);
+    flip_a_bit_of_the_last_tensor(last_shard(saved.back()));
+    shell(fmt::format("det-submit experiment continue {} --config searcher.max_length.batches=500", id));
+    finish(id);
+    auto const logs = shell(fmt::format("det trial logs {} --run 1", id));
+    BOOST_TEST(logs.find("resumed at step 200") != std::string::npos, logs);
+    BOOST_TEST(logs.find("at step 500") != std::string::npos, logs);
+    auto const runs = trial(id).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs.at(1).at("latest_checkpoint") == saved.back());
+    BOOST_TEST(runs.at(1).at("cause") == "finished");
 }
 
 BOOST_AUTO_TEST_CASE(damage_that_shows_without_reading_costs_no_run_and_damage_of_all_ends_the_trial) {
