@@ -349,6 +349,28 @@ BOOST_AUTO_TEST_CASE(a_heartbeat_finds_a_request_that_standard_input_has_not_bro
     BOOST_TEST(output.exit_code == 4, output.err);
 }
 
+// A heartbeat that opens a fifo does not return, as on a shared file system that does not answer.
+BOOST_AUTO_TEST_CASE(a_notice_and_a_request_are_handled_while_a_heartbeat_does_not_return) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "4");  // a check every half second
+    for (std::string const notice : {"kill -TERM $wrapper", "echo stop >&3"}) {
+        auto const output = shell(until + std::string(R"sh(
+            rm -rf runs requests; mkdir -p runs/0; mkfifo requests runs/0/node-0.pulse
+            "$WRAP" --node bash -c 'trap "" TERM
+                touch "$0/runs/0/begun"
+                until od -An -tx8 -j16 -N8 "$DET_RUN_DIR/preempt" | grep -q "[1-9a-f]"; do sleep 0.01; done
+                touch "$0/runs/0/told"; exit 4' "$DIR" <requests &
+            wrapper=$!
+            exec 3>requests
+            until_there runs/0/begun
+            )sh") + notice + R"sh(
+            until_there runs/0/told
+            exec 4<>runs/0/node-0.pulse  # from here on heartbeats return
+            wait $wrapper)sh");
+        BOOST_TEST(output.exit_code == 4, notice << ": " << output.err);
+    }
+}
+
 // Under proctrack/linuxproc Slurm's TERM reaches every process of a step.
 BOOST_AUTO_TEST_CASE(a_program_that_saves_is_awaited_though_the_notice_has_ended_the_shell_in_front_of_it) {
     be_the_first_task_of_a_run();

@@ -135,12 +135,14 @@ Result<int> ChildMonitor::wait_for_exit() {
         beat();
         watch();
         // poll(2) ignores a descriptor of -1.
-        pollfd polled[] = {{signals.fd(), POLLIN, 0}, {input_, POLLIN, 0}};
+        pollfd polled[] = {
+            {signals.fd(), POLLIN, 0}, {input_, POLLIN, 0}, {files_ ? files_->fd() : -1, POLLIN, 0}};
         if (::poll(polled, std::size(polled), poll_timeout_ms(next_wake(), clock_.steady_now())) < 0 &&
             errno != EINTR)
             return os_error("wait", errno);
         take_signals(signals);
         if (polled[1].revents != 0) read_requests();
+        if (polled[2].revents != 0) take_findings();
         if (stack_helper_ > 0 && ::waitpid(stack_helper_, nullptr, WNOHANG) != 0) stack_helper_ = -1;
         deliver_notice();
         if (kill_at_ && clock_.steady_now() >= *kill_at_) {
@@ -169,18 +171,24 @@ std::optional<ChildMonitor::TimePoint> ChildMonitor::next_wake() const {
 void ChildMonitor::beat() {
     auto const now = clock_.steady_now();
     if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
-    bool const may_continue = command_.beat();
     // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
-    if (!may_continue || ::getppid() != parent_) child_.signal(SIGKILL);
-    if (command_.find_request) take_request(command_.find_request());
+    if (::getppid() != parent_) child_.signal(SIGKILL);
+    files_->request(FileThread::beat);
     beat_at_ = now + command_.beat_interval;
 }
 
 void ChildMonitor::watch() {
     auto const now = clock_.steady_now();
     if (!command_.watch || (watch_at_ && now < *watch_at_)) return;
-    command_.watch();
+    files_->request(FileThread::watch);
     watch_at_ = now + command_.sample_interval;
+}
+
+void ChildMonitor::take_findings() {
+    auto const found = files_->take();
+    if (found.must_end) child_.signal(SIGKILL);
+    if (!command_.handle_request) return;
+    for (auto const request : found.requests) take_request(command_.handle_request(request));
 }
 
 void ChildMonitor::take_signals(SignalReader const& signals) {
@@ -225,7 +233,9 @@ void ChildMonitor::read_requests() {
 
 void ChildMonitor::take_request(Request request) {
     if (request == Request::notice) begin_notice(By::supervisor);
-    if (request == Request::show_stacks) show_stacks();
+    if (request != Request::show_stacks) return;
+    if (files_ && command_.write_waits) files_->request(FileThread::write_waits);
+    show_stacks();
 }
 
 /// Errors are ignored: the run ends without stacks. The pipe is opened for writing only now, because the
@@ -260,7 +270,7 @@ void ChildMonitor::begin_notice(By by) {
         deliver_at_ = clock_.steady_now();
         deliver_notice();
     }
-    if (by == By::slurm && command_.record_notice) command_.record_notice();
+    if (by == By::slurm && command_.record_notice) files_->request(FileThread::record_notice);
 }
 
 void ChildMonitor::deliver_notice() {

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "file_thread.hpp"
 #include "notice_delivery.hpp"
 #include "relay.hpp"
 
@@ -44,7 +45,8 @@ private:
     Group group_;
 };
 
-/// Forwards signals to the command, and sends heartbeats, until the command ends.
+/// Forwards signals to the command, and sends heartbeats, until the command ends. The destructor waits until
+/// the files of the run are written.
 class ChildMonitor {
 public:
     /// \param error_pipe the pipe of the command's standard error, opened for reading
@@ -53,6 +55,7 @@ public:
                  Orphans* orphans, Clock const& clock)
         : command_(command), child_(child), error_pipe_(error_pipe), orphans_(orphans), clock_(clock) {
         if (!command.handle_request) input_ = -1;
+        if (command.beat || command.watch || command.record_notice) files_.emplace(command);
     }
 
     /// Returns the status of waitpid(2).
@@ -64,6 +67,7 @@ private:
     std::optional<TimePoint> next_wake() const;
     void beat();
     void watch();
+    void take_findings();
     enum class By { slurm, supervisor };
     void begin_notice(By by);
     void deliver_notice();
@@ -91,6 +95,7 @@ private:
     std::string unfinished_line_;
     bool has_slurm_notice_ = false;
     std::optional<int> status_;  // of the command, once it has ended
+    std::optional<FileThread> files_;
 };
 
 }  // namespace det::launch::wrap_rank

@@ -126,11 +126,13 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     EndEvent ending;
     // A separate thread forwards the output, so that a blocked reader does not delay a notice.
     std::jthread forwarding([&] { forward(standard_output, standard_error, ending, clock); });
-    auto const status =
-        ChildMonitor(command, child, error_pipe, orphans ? &*orphans : nullptr, clock).wait_for_exit();
+    std::optional<ChildMonitor> monitor;
+    monitor.emplace(command, child, error_pipe, orphans ? &*orphans : nullptr, clock);
+    auto const status = monitor->wait_for_exit();
     auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();
+    monitor.reset();
     if (!status) return status.error();
     queue.reset();
     if (log) log->finish();

@@ -40,6 +40,8 @@ enum class Request {
     show_stacks,  // `stack_helper` is started
 };
 
+/// The functions that may wait for the shared file system, from write_waits to watch, are called on a thread
+/// of their own, one at a time.
 struct RelayedCommand {
     std::vector<std::string> argv;
     Environment environment;
@@ -49,11 +51,9 @@ struct RelayedCommand {
     /// Called for each signal except SIGCHLD and the SIGTERM of the launcher that started this wrapper.
     /// Empty: all signals are forwarded.
     std::function<SignalUse(int)> handle_signal = {};
-    /// Called for each line of standard input. Empty: standard input belongs to the command; otherwise that
-    /// of the command is empty.
+    /// Called for each line of standard input, and for each request of find_requests. Empty: standard input
+    /// belongs to the command; otherwise that of the command is empty.
     std::function<Request(std::string_view)> handle_request = {};
-    /// Called with each heartbeat, for a request that standard input has not brought.
-    std::function<Request()> find_request = {};
     /// The signals by which the command gets a notice, once; empty: none.
     std::vector<int> notice_signals = {};
     /// Whether Slurm sends its signals to every process, so that the command has got them already.
@@ -64,15 +64,19 @@ struct RelayedCommand {
     /// If Slurm's notice ends the command, its descendants that live on are awaited: they may save their work
     /// while, for example, the shell in front of them has been ended by the signal.
     bool awaits_orphans = false;
-    /// Called when the delivery of Slurm's notice has begun.
-    std::function<void()> record_notice = {};
     /// A program that prints the stacks of the command's processes as lines of the command's standard error.
     /// It gets the number of the command's process as its last argument.
     std::vector<std::string> stack_helper = {};
+    /// Called when the stacks are asked for.
+    std::function<void()> write_waits = {};
+    /// Called when the delivery of Slurm's notice has begun.
+    std::function<void()> record_notice = {};
     /// Called once at the start and then at this interval while the command runs. If the function returns
     /// false, the command is killed.
     std::function<bool()> beat = {};
     std::chrono::milliseconds beat_interval{0};
+    /// Called after each heartbeat. Returns requests that standard input may not have brought, as lines.
+    std::function<std::vector<std::string_view>()> find_requests = {};
     /// Called at the start and then at sample_interval while the command runs.
     std::function<void()> watch = {};
     std::chrono::milliseconds sample_interval{0};

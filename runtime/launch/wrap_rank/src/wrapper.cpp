@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
@@ -91,16 +92,23 @@ bool can_be_opened(fs::path const& file) {
     return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
+/// The requests whose files the supervisor has created. An NFS client asks the server when a file is opened.
+std::vector<std::string_view> find_requests(RunLayout const& run) {
+    std::vector<std::string_view> found;
+    if (can_be_opened(run.stop_request())) found.push_back(step_requests::stop);
+    if (can_be_opened(run.hung())) found.push_back(step_requests::stacks);
+    return found;
+}
+
 /// Handles Slurm's SIGTERM and the requests of the supervisor to a task of a run: writes a notice to the page
 /// in DET_RUN_DIR, where the ranks read it.
 class RunNotices {
 public:
-    /// Reads DET_RUN_DIR, DET_RUN_PATH and DET_FORWARD_SIGNALS.
+    /// Reads DET_RUN_DIR and DET_FORWARD_SIGNALS.
     static Result<RunNotices> open(Environment const& environment) {
         fs::path const run_dir = environment.find(variables::run_dir).value_or("");
         DET_TRY_ASSIGN(auto page, preemption::NoticePage::open(run_dir / preemption::notice_file));
-        RunLayout const run(environment.find(variables::run_path).value_or(""));
-        return RunNotices(std::move(page), run,
+        return RunNotices(std::move(page),
                           parse_forward_signals(environment.find(variables::forward_signals).value_or("")));
     }
 
@@ -109,37 +117,25 @@ public:
         page_.raise(clock, preemption::NoticePage::By::slurm);
         return SignalUse::notice;
     }
-    /// Handles a line of the supervisor.
-    Request take_request(std::string_view line, Clock const& clock) {
-        if (line == step_requests::stop) return stop(clock);
-        return line == step_requests::stacks ? show_stacks() : Request::none;
-    }
-    /// Looks for the files that the supervisor creates with its requests. An NFS client asks the server when
-    /// a file is opened.
-    Request find_request(Clock const& clock) {
-        if (!was_asked_to_stop_ && can_be_opened(run_.stop_request())) return stop(clock);
-        return !has_shown_stacks_ && can_be_opened(run_.hung()) ? show_stacks() : Request::none;
+    /// Handles a request of the supervisor. Does nothing if it was handled before.
+    Request take_request(std::string_view request, Clock const& clock) {
+        if (request == step_requests::stop && !std::exchange(was_asked_to_stop_, true)) {
+            page_.raise(clock, preemption::NoticePage::By::supervisor);
+            return Request::notice;
+        }
+        if (request == step_requests::stacks && !std::exchange(has_shown_stacks_, true))
+            return Request::show_stacks;
+        return Request::none;
     }
 
     /// The signals by which the command gets a notice.
     std::vector<int> const& forwarded() const { return forwarded_; }
 
 private:
-    RunNotices(preemption::NoticePage page, RunLayout run, std::vector<int> forwarded)
-        : page_(std::move(page)), run_(std::move(run)), forwarded_(std::move(forwarded)) {}
-
-    Request stop(Clock const& clock) {
-        was_asked_to_stop_ = true;
-        page_.raise(clock, preemption::NoticePage::By::supervisor);
-        return Request::notice;
-    }
-    Request show_stacks() {
-        has_shown_stacks_ = true;
-        return Request::show_stacks;
-    }
+    RunNotices(preemption::NoticePage page, std::vector<int> forwarded)
+        : page_(std::move(page)), forwarded_(std::move(forwarded)) {}
 
     preemption::NoticePage page_;
-    RunLayout run_;
     bool was_asked_to_stop_ = false;
     bool has_shown_stacks_ = false;
     std::vector<int> forwarded_;
@@ -255,14 +251,13 @@ private:
     void take_requests() {
         if (!environment_.find(variables::step_requests)) return;
         environment_.unset(variables::step_requests);
-        auto const write_waits = [this](Request request) {
-            if (request == Request::show_stacks && waits_) waits_->write_all();
-            return request;
-        };
         command_.stack_helper = {own_executable(), "--stacks"};
-        command_.find_request = [=, this] { return write_waits(notices_->find_request(clock_)); };
-        command_.handle_request = [=, this](std::string_view line) {
-            return write_waits(notices_->take_request(line, clock_));
+        command_.find_requests = [run = RunLayout(run_path_)] { return find_requests(run); };
+        command_.write_waits = [this] {
+            if (waits_) waits_->write_all();
+        };
+        command_.handle_request = [this](std::string_view request) {
+            return notices_->take_request(request, clock_);
         };
     }
 
