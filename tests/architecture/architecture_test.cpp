@@ -81,6 +81,7 @@ std::vector<OnlyThere> const rules{
       "runtime/events/",
       "runtime/launch/supervisor/src/node_health.cpp",
       "runtime/launch/supervisor/src/storage_probe.cpp",
+      "runtime/launch/supervisor/src/storage_watch.",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.cpp",
       "runtime/launch/wrap_rank/src/checkpoint_read_ahead.hpp",
       "submitter/pack/src/"}},

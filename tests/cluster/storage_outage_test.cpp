@@ -21,7 +21,9 @@ namespace storage_outage {
 
 namespace fs = std::filesystem;
 
-/// Reports a metric every 50 ms until the file ~/stop exists. Writes the number of steps to ~/steps.
+/// Reports a metric every 50 ms until the file ~/stop exists. Writes the number of steps to ~/steps, and
+/// makes
+/// ~/noticed after a notice, which it does not acknowledge: that would wait for the journal.
 constexpr char program[] = R"(import os, time
 import determined as det
 home = os.path.expanduser("~")
@@ -33,6 +35,8 @@ with det.core.init() as context:
         with open(f"{home}/steps.new", "w") as file:
             file.write(str(step))
         os.rename(f"{home}/steps.new", f"{home}/steps")
+        if context.preempt.should_preempt(auto_ack=False):
+            open(f"{home}/noticed", "w").close()
         time.sleep(0.05)
 )";
 
@@ -138,6 +142,11 @@ struct Site : OwnMounts, LoopbackCluster {
         run(fmt::format("fsfreeze --unfreeze '{}'", small.string()));
         BOOST_TEST(more > 8 * length.count(), "only " << more << " steps in " << length.count() << " s");
     }
+    static bool appears_within(std::chrono::seconds limit, fs::path const& file) {
+        auto const give_up_at = std::chrono::steady_clock::now() + limit;
+        while (!path_exists(file) && std::chrono::steady_clock::now() < give_up_at) ::usleep(50'000);
+        return path_exists(file);
+    }
     /// Lets the program end, and checks that the run has gone on and that no report is lost.
     void check_that_nothing_is_lost(int id) const {
         BOOST_TEST(trial(id).at("state") == "RUNNING");
@@ -200,6 +209,19 @@ BOOST_AUTO_TEST_CASE(a_training_goes_on_while_writes_do_not_return) {
     auto const id = create();
     check_that_it_trains_through_a_stall(12s);
     wait_for_steps(200);
+    check_that_nothing_is_lost(id);
+}
+
+BOOST_AUTO_TEST_CASE(a_notice_reaches_the_ranks_while_writes_do_not_return) {
+    mount_small_ext4();
+    auto const id = create();
+    auto const job = trial(id).at("runs").at(0).at("job").get<std::string>();
+    run(fmt::format("fsfreeze --freeze '{}'", small.string()));
+    wait_for_steps(100);  // 5 s, in which heartbeats do not return
+    shell(fmt::format("scancel --signal=TERM {}", job));
+    auto const has_come = appears_within(20s, home() / "noticed");
+    run(fmt::format("fsfreeze --unfreeze '{}'", small.string()));
+    BOOST_TEST(has_come);
     check_that_nothing_is_lost(id);
 }
 

@@ -3,6 +3,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/core/context.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/storage_timeout.hpp>
 #include <det/foundation/text.hpp>
 #include <det/preemption/term_handler.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -15,7 +16,6 @@
 #include "collective_peers.hpp"
 #include "connect.hpp"
 #include "context_data.hpp"
-#include "storage_timeout.hpp"
 #include "trial_files.hpp"
 
 namespace det::core {
@@ -67,7 +67,7 @@ struct OpenedRun {
 
 Result<OpenedRun> open_run(std::optional<Info> info, ContextOptions const& options, bool is_chief) {
     OpenedRun run;
-    DET_TRY_ASSIGN(run.storage_timeout, find_storage_timeout(options.environment));
+    DET_TRY_ASSIGN(run.storage_timeout, find_storage_timeout(options.environment, std::chrono::minutes(5)));
     if (info && info->trial && is_chief) {
         DET_TRY_ASSIGN(auto writer, repeat_write(clock_of(options), {run.storage_timeout}, [&] {
                            return journal::JournalWriter::open(RunLayout(info->run_path).chief_journal());

@@ -31,7 +31,12 @@ void LineQueue::append(std::string_view lines) {
 
 void LineQueue::flush() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return queued_.empty() && missing_ == 0 && !is_writing_; });
+    changed_.wait(lock, [this] { return is_written(); });
+}
+
+bool LineQueue::flush_for(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [this] { return is_written(); });
 }
 
 void LineQueue::write_lines(std::stop_token const& stop) {

@@ -89,8 +89,14 @@ Result<int> trial(Arguments const& arguments) {
     auto const log = [&](std::string const& line) {
         output.append(fmt::format("{} det-launch: {}\n", format_utc(clock.now()), escape_control(line)));
     };
-    return supervisor::supervise_trials(batch_job,
-                                        {slurm, clock, environment, sibling_program("det-wrap-rank"), log});
+    auto const end_process = [&](Error const& error) {
+        log(fmt::format("error: {} [{}]", error.message, error.code.name));
+        log(fmt::format("hint: {}", error.hint));
+        (void)output.flush_for(std::chrono::seconds(5));  // the output may be on the same file system
+        ::_exit(to_int(error.code.exit));
+    };
+    return supervisor::supervise_trials(
+        batch_job, {slurm, clock, environment, sibling_program("det-wrap-rank"), log, end_process});
 }
 
 Result<int> prepare_node(Arguments const& arguments) {

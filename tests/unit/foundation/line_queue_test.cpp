@@ -51,6 +51,13 @@ BOOST_AUTO_TEST_CASE(lines_wait_while_a_write_does_not_return) {
     BOOST_TEST(written == "a\n12345678\n\n");
 }
 
+BOOST_AUTO_TEST_CASE(flush_for_waits_no_longer_than_it_may) {
+    begin_blocked_write();
+    BOOST_TEST(!queue->flush_for(std::chrono::milliseconds(1)));
+    release();
+    BOOST_TEST(queue->flush_for(std::chrono::seconds(30)));
+}
+
 BOOST_AUTO_TEST_CASE(lines_beyond_the_limit_are_counted_where_they_are_missing) {
     begin_blocked_write();
     queue->append("12345678\n");

@@ -25,6 +25,8 @@ struct SupervisorFixture {
     FakeSlurm slurm;
     FakeClock clock;
     std::vector<std::string> log_lines;
+    std::function<void(std::string const&)> on_log;
+    std::function<void(Error const&)> end_process;
     std::string path_before = std::getenv("PATH");
 
     SupervisorFixture() {
@@ -87,8 +89,9 @@ struct SupervisorFixture {
                                     [this](std::string const& line) {
                                         log_lines.push_back(line);
                                         BOOST_TEST_MESSAGE(line);
+                                        if (on_log) on_log(line);
                                     },
-                                    output()}));
+                                    end_process, output()}));
     }
     RunEnded end_of(std::uint32_t run) const {
         auto const life = must(journal::load_journal(experiment.trial(0).run(run).supervisor_journal()));

@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervis
     } jumping;
     auto const a = batch_job();
     auto const result = supervise_trials(
-        a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}});
+        a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}, {}});
     BOOST_TEST(must(result) == 0);
     BOOST_TEST(to_string(end_of(0).cause) == "canceled");
     BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));

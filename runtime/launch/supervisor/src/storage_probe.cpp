@@ -43,6 +43,13 @@ StorageProbe StorageProbe::of_writing(std::filesystem::path directory) {
         [file = directory / fmt::format(".probe-{}", ::getpid())] { return can_write(file); });
 }
 
+StorageProbe StorageProbe::of_answers(std::filesystem::path directory) {
+    return StorageProbe([file = directory / fmt::format(".answer-{}", ::getpid())] {
+        (void)can_write(file);
+        return true;
+    });
+}
+
 bool StorageProbe::ask(std::chrono::milliseconds limit) {
     if (!running_) {
         running_ = std::make_shared<State>();

@@ -15,6 +15,9 @@ public:
     /// Writes a small file into a directory and removes it.
     static StorageProbe of_writing(std::filesystem::path directory);
 
+    /// The same, where an error is an answer too.
+    static StorageProbe of_answers(std::filesystem::path directory);
+
     /// Waits for the answer, at most `limit`. If it comes later, the next call waits for the same attempt.
     /// \return whether the attempt has succeeded in time
     bool ask(std::chrono::milliseconds limit);

@@ -28,9 +28,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <list>
 #include <poll.h>
+#include <type_traits>
 
 #include "batch_parent.hpp"
 #include "claims.hpp"
@@ -40,6 +42,7 @@
 #include "repeat_write.hpp"
 #include "requeue_job.hpp"
 #include "retry_until.hpp"
+#include "storage_watch.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -51,6 +54,7 @@ constexpr auto dependency_interval = 60s;  // between two looks at the journals 
 constexpr auto query_timeout = 6s;         // the query is repeated later
 // How often the supervisor reads what the trials have reported to their search.
 constexpr auto search_interval = 1s;
+constexpr auto silence_limit_min = 5s;       // of the shared file system, at the beginning or end of a run
 constexpr auto between_storage_probes = 5s;  // while the shared file system does not answer
 
 /// The job as Slurm shows it, if slurmctld answers.
@@ -76,10 +80,11 @@ public:
     Result<int> run() {
         if (batch_job_.is_started_again) {
             if (auto const refused = take_over()) return *refused;
-            DET_TRY_ASSIGN(auto const own, claims_.list_own());
-            DET_TRY(end_lost_runs(batch_job_, context_, own));
+            DET_TRY(watched("the runs of the supervisor that was killed have no end", nullptr,
+                            [&] { return end_own_lost_runs(); }));
         }
-        DET_TRY_ASSIGN(auto const permission, check_dependencies(batch_job_.spec));
+        DET_TRY_ASSIGN(auto const permission, watched("no trial has begun", nullptr,
+                                                      [&] { return check_dependencies(batch_job_.spec); }));
         if (permission.refusal.empty() && !permission.waits_for.empty())
             return wait_in_queue(permission.waits_for);
         refusal_ = permission.refusal;
@@ -96,7 +101,8 @@ public:
             }
             assign_trials();
         }
-        if (!is_superseded_) finish_this_job();
+        if (!is_superseded_)
+            watched("the job was not ended or queued again", nullptr, [&] { finish_this_job(); });
         // Waits for steps that still run: after a requeue Slurm ends them, and later this process.
         for (auto& lane : lanes_) lane.wait_and_clear();
         hook_.wait();
@@ -131,6 +137,40 @@ private:
         return 0;
     }
 
+    /// Does work on files at the beginning or end of a run. If the shared file system does not answer for too
+    /// long meanwhile, a thread ends this process, because a call that does not return can't be given up. The
+    /// steps of other lanes are awaited first.
+    /// \param what is not done then
+    /// \param lane whose step is not awaited
+    template <class Work>
+    std::invoke_result_t<Work const&> watched(std::string const& what, Lane const* lane, Work const& work) {
+        StorageWatch const watch(describe_watch(what, lane));
+        return work();
+    }
+
+    StorageWatch::Settings describe_watch(std::string const& what, Lane const* but) const {
+        auto const limit = std::max<std::chrono::milliseconds>(storage_timeout(context_), silence_limit_min);
+        auto const message = fmt::format("the shared file system has not answered for {} s: {}",
+                                         std::chrono::floor<std::chrono::seconds>(limit).count(), what);
+        std::vector<UniqueFd> steps;
+        for (auto const& lane : lanes_) {
+            if (&lane == but || lane.pidfd() < 0) continue;
+            steps.emplace_back(::fcntl(lane.pidfd(), F_DUPFD_CLOEXEC, 0));
+        }
+        return {batch_job_.experiment.path(), limit, std::move(steps),
+                [this, message] { context_.log(message + ". Other trials of this job run: it waits"); },
+                [this, message] {
+                    context_.end_process(
+                        {codes::file_system, message,
+                         "when it answers, 'det-submit experiment activate' continues the trials"});
+                }};
+    }
+
+    Status end_own_lost_runs() {
+        DET_TRY_ASSIGN(auto const own, claims_.list_own());
+        return end_lost_runs(batch_job_, context_, own);
+    }
+
     bool any_running() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) { return lane.is_running(); });
     }
@@ -138,8 +178,9 @@ private:
     void assign_trials() {
         for (auto& lane : lanes_) {
             while (lane.is_idle() && !is_draining_) {
-                auto const trial =
-                    repeat_write(context_, AtNotice::give_up, [&] { return claims_.claim_next(); });
+                auto const trial = watched("no further trial begins", nullptr, [&] {
+                    return repeat_write(context_, AtNotice::give_up, [&] { return claims_.claim_next(); });
+                });
                 if (!trial) return stop_on_error(trial.error());
                 if (!*trial) return;
                 begin(lane, **trial);
@@ -149,7 +190,9 @@ private:
 
     void begin(Lane& lane, std::uint32_t trial) {
         has_begun_ = true;
-        if (auto const begun = lane.begin(trial, refusal_); !begun) return stop_on_error(begun.error());
+        auto const begun = watched(fmt::format("no run of trial {} has begun", trial), &lane,
+                                   [&] { return lane.begin(trial, refusal_); });
+        if (!begun) return stop_on_error(begun.error());
         if (lane.has_outcome()) apply_outcome(lane);  // the run has ended without a step
         if (lane.has_unhealthy_nodes()) end_run(lane, 1);
     }
@@ -287,8 +330,10 @@ private:
 
     void end_run(Lane& lane, int exit_code) {
         auto const snapshot = query_slurm(timeout());
-        if (auto const judged = lane.finish_run(exit_code, snapshot.job, snapshot.answered); !judged)
-            stop_on_error(judged.error());
+        auto const judged =
+            watched(fmt::format("the end of run {} is not recorded", to_string(lane.id())), &lane,
+                    [&] { return lane.finish_run(exit_code, snapshot.job, snapshot.answered); });
+        if (!judged) stop_on_error(judged.error());
         if (!lane.has_outcome()) return lane.wait_and_clear();  // the cause could not be determined
         was_completing_ = snapshot.job && snapshot.job->state == slurm::JobState::completing;
         is_in_grace_ = is_in_grace_ || (snapshot.job && snapshot.job->preempt_time);
@@ -335,7 +380,9 @@ private:
     void release_trial(Lane& lane) {
         auto const trial = lane.id().trial.index;
         lane.wait_and_clear();
-        auto const given = repeat_write(context_, AtNotice::give_up, [&] { return claims_.release(trial); });
+        auto const given = watched(fmt::format("the claim of trial {} stays", trial), nullptr, [&] {
+            return repeat_write(context_, AtNotice::give_up, [&] { return claims_.release(trial); });
+        });
         if (!given) stop_on_error(given.error());
     }
 
@@ -403,6 +450,7 @@ private:
 }  // namespace
 
 Result<int> supervise_trials(BatchJob const& batch_job, SupervisorContext const& context) {
+    DET_TRY(find_storage_timeout(context.environment, {}));
     // TERM is Slurm's notice; det-submit sends URG when the desired state has changed. Users' scripts may
     // send USR2, which must not end this process.
     DET_TRY_ASSIGN(auto signals, SignalReader::open(signal_set({SIGTERM, SIGURG, SIGUSR2}),

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -30,9 +31,12 @@ public:
     void append(std::string_view lines);
     /// Blocks until all lines that were queued before are written.
     void flush();
+    /// Does the same, for `limit` at most. Returns whether the lines are written.
+    bool flush_for(std::chrono::milliseconds limit);
 
 private:
     void write_lines(std::stop_token const& stop);
+    bool is_written() const { return queued_.empty() && missing_ == 0 && !is_writing_; }
 
     Write const write_;
     std::size_t const limit_bytes_;

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <fmt/format.h>
 
-namespace det::core {
+namespace det {
 
-/// How long a rank repeats a write to the shared file system that fails (disk full, quota, input or output
-/// error), before the call fails: DET_STORAGE_TIMEOUT_S, else 5 minutes. 0: writes are not repeated.
+/// How long a process repeats a write to the shared file system that fails (disk full, quota, input or output
+/// error): DET_STORAGE_TIMEOUT_S, else `usual`. 0: writes are not repeated.
 /// \return codes::misuse if the variable is no number of seconds
-inline Result<std::chrono::milliseconds> find_storage_timeout(Environment const& environment) {
-    constexpr std::chrono::seconds usual{300};
+inline Result<std::chrono::milliseconds> find_storage_timeout(Environment const& environment,
+                                                              std::chrono::seconds usual) {
     auto const text = environment.find_non_empty("DET_STORAGE_TIMEOUT_S");
     if (!text) return std::chrono::milliseconds(usual);
     auto const seconds = parse_integer<int>(*text);
@@ -21,4 +21,4 @@ inline Result<std::chrono::milliseconds> find_storage_timeout(Environment const&
     return std::chrono::milliseconds(std::chrono::seconds(*seconds));
 }
 
-}  // namespace det::core
+}  // namespace det
