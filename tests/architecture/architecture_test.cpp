@@ -78,6 +78,7 @@ std::vector<OnlyThere> const rules{
       "runtime/tracker/ingest/src/live_index.cpp",
       "runtime/launch/wrap_rank/src/relay.cpp",
       "runtime/launch/wrap_rank/src/file_thread.",
+      "runtime/launch/wrap_rank/src/main.cpp",
       "runtime/events/",
       "runtime/launch/supervisor/src/node_health.cpp",
       "runtime/launch/supervisor/src/storage_probe.cpp",

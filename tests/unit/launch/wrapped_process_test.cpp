@@ -371,6 +371,18 @@ BOOST_AUTO_TEST_CASE(a_notice_and_a_request_are_handled_while_a_heartbeat_does_n
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_wrapper_ends_though_a_heartbeat_does_not_return) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "4");
+    environment.set("DET_STORAGE_TIMEOUT_S", "5");
+    auto const output = shell(R"sh(
+        mkdir -p runs/0; mkfifo runs/0/node-0.pulse
+        "$WRAP" --node bash -c 'exit 4')sh");
+    BOOST_TEST(output.exit_code == 4, output.err);
+    BOOST_TEST(output.err.find("the shared file system has not answered for 5 s: ") != std::string::npos,
+               output.err);
+}
+
 // Under proctrack/linuxproc Slurm's TERM reaches every process of a step.
 BOOST_AUTO_TEST_CASE(a_program_that_saves_is_awaited_though_the_notice_has_ended_the_shell_in_front_of_it) {
     be_the_first_task_of_a_run();

@@ -1,15 +1,22 @@
 // det-wrap-rank: puts "[rank=N] " before each line of a command, and enters DET_RUN_DIR for a task of a run.
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/executable.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/start_thread.hpp>
+#include <det/foundation/storage_timeout.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <fmt/format.h>
 #include <iostream>
 #include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
 
 #include "stacks.hpp"
 #include "wrapper.hpp"
@@ -113,6 +120,25 @@ int end_as(CommandEnd const& end) {
     return end.exit_code;
 }
 
+/// Lets this process end after the limit: it may wait for a shared file system that does not answer. What
+/// the process has left in the node's directory is removed by a later run.
+void limit_end(std::chrono::milliseconds limit, int exit_code) {
+    start_thread("det-end", [=](std::stop_token const&) {
+        std::this_thread::sleep_for(limit);
+        auto const seconds = std::chrono::floor<std::chrono::seconds>(limit).count();
+        (void)write_all(
+            STDERR_FILENO,
+            fmt::format("det-wrap-rank: the shared file system has not answered for {} s: the log, "
+                        "or how the command ended, is not recorded\n",
+                        seconds),
+            "standard error");
+        ::_exit(exit_code);
+    }).detach();
+}
+
+/// Longer than a wrapper waits for anything else after the command's end.
+constexpr std::chrono::seconds end_limit_min{5};
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -133,6 +159,9 @@ int main(int argc, char** argv) try {
     }
     auto request = parse_arguments({argv + 1, argv + argc}, environment);
     if (!request) return fail(request.error());
+    auto const limit = std::max<std::chrono::milliseconds>(
+        find_storage_timeout(environment, std::chrono::minutes(10)).value_or(end_limit_min), end_limit_min);
+    request->when_ended = [limit](int exit_code) { limit_end(limit, exit_code); };
     SystemClock clock;
     auto const end =
         run_wrapped(*std::move(request), std::move(environment), sibling_program("det-launch"), clock);

@@ -132,6 +132,7 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     auto const ended_at = clock.now();
     ending.announce(clock.steady_now() + output_grace);
     forwarding.join();
+    if (status && command.when_ended) command.when_ended(exit_code_of_wait_status(*status));
     monitor.reset();
     if (!status) return status.error();
     queue.reset();

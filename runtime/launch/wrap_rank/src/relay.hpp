@@ -80,6 +80,9 @@ struct RelayedCommand {
     /// Called at the start and then at sample_interval while the command runs.
     std::function<void()> watch = {};
     std::chrono::milliseconds sample_interval{0};
+    /// Called with the exit code when the command has ended and its output is forwarded, before the files of
+    /// the run are awaited.
+    std::function<void(int)> when_ended = {};
     /// If a launcher started this wrapper, the launcher may send SIGTERM to end the rank. The command's
     /// process group then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;

@@ -146,6 +146,7 @@ class Wrapper {
 public:
     Wrapper(WrapRequest request, Environment environment, Clock const& clock)
         : request_(std::move(request)), environment_(std::move(environment)), clock_(clock) {
+        command_.when_ended = std::move(request_.when_ended);
         environment_.unset(variables::wrapped_command);
         if (auto task = identify_task(lookup_)) {
             task_ = *std::move(task);

@@ -2,6 +2,7 @@
 #include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct WrapRequest {
     Launch level = Launch::rank;  // node: prepare the node, label nothing
     std::string rank;             // of the label, in decimal; empty at the node level
     std::vector<std::string> command;
+    /// Called with the exit code when the command has ended, before the files of its run are awaited.
+    std::function<void(int)> when_ended = {};
 };
 
 /// Enters DET_RUN_DIR if the task belongs to a run, sets the command's environment, and runs it. At the rank
