@@ -1,9 +1,9 @@
 #include "checkpoint_owner.hpp"
 
 #include <det/checkpoint/stored_manifest.hpp>
+#include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/user_name.hpp>
 
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -35,15 +35,14 @@ Status keep_from_others(fs::path const& directory) {
     return keep_from_others(fd.get(), directory.string());
 }
 
-Status check_owner(struct stat const& info, std::string const& name, std::string const& uuid,
-                   std::optional<uid_t> trusted) {
-    bool const is_ours = info.st_uid == ::geteuid() || info.st_uid == 0 || info.st_uid == trusted;
-    if (!is_ours) {
+// A commit takes the permission to write away from groups. Only the owner or root can give it to one again.
+Status OwnedDirectory::check_access(struct stat const& info, std::string const& name) const {
+    if (!has_trusted_owner(info, rules_)) {
         auto const owner = name_of_user(info.st_uid);
-        return not_yours_error(uuid, fmt::format("'{}' belongs to {}", name, owner), owner);
+        return not_yours_error(uuid_, fmt::format("'{}' belongs to {}", name, owner), owner);
     }
-    if ((info.st_mode & S_IWOTH) != 0)
-        return not_yours_error(uuid, fmt::format("all users can write to '{}'", name), "");
+    if (can_others_write(fd_.get(), info, rules_))
+        return not_yours_error(uuid_, fmt::format("all users can write to '{}'", name), "");
     return Ok{};
 }
 
@@ -51,36 +50,33 @@ Result<std::optional<OwnedDirectory>> OwnedDirectory::open(fs::path const& path,
                                                            std::optional<uid_t> trusted) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd && is_absent(errno)) return std::optional<OwnedDirectory>();
-    if (!fd) return os_error(fmt::format("read '{}'", path.string()), errno);
     struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) return os_error(fmt::format("read '{}'", path.string()), errno);
-    DET_TRY(check_owner(info, path.string(), uuid, trusted));
-    return std::optional(OwnedDirectory(std::move(fd), path, uuid, trusted));
+    if (!fd || ::fstat(fd.get(), &info) != 0) return os_error(fmt::format("read '{}'", path.string()), errno);
+    TrustRules rules;
+    rules.other_owner = trusted;
+    rules.accepts_groups = true;
+    OwnedDirectory directory(std::move(fd), path, uuid, std::move(rules));
+    DET_TRY(directory.check_access(info, path.string()));
+    return std::optional(std::move(directory));
 }
 
 Result<std::optional<std::string>> OwnedDirectory::read_file(std::string_view name,
                                                              std::size_t limit_bytes) const {
-    auto const path = (path_ / name).string();
+    auto const path = path_ / name;
     UniqueFd const file(
         ::openat(fd_.get(), std::string(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file && errno == ENOENT) return std::optional<std::string>();
     if (!file && errno == ELOOP) return damaged_error(uuid_, fmt::format("'{}' is a symbolic link", name));
-    if (!file) return os_error(fmt::format("read '{}'", path), errno);
     struct stat info {};
-    if (::fstat(file.get(), &info) != 0) return os_error(fmt::format("read '{}'", path), errno);
-    DET_TRY(check_owner(info, path, uuid_, trusted_));
+    if (!file || ::fstat(file.get(), &info) != 0)
+        return os_error(fmt::format("read '{}'", path.string()), errno);
+    DET_TRY(check_access(info, path.string()));
     if (!S_ISREG(info.st_mode)) return damaged_error(uuid_, fmt::format("'{}' is not a regular file", name));
-    std::string text;
-    std::array<char, 65536> buffer{};
-    for (;;) {
-        auto const count = ::read(file.get(), buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return os_error(fmt::format("read '{}'", path), errno);
-        if (count == 0) return std::optional(std::move(text));
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-        if (text.size() > limit_bytes)
-            return damaged_error(uuid_, fmt::format("'{}' has more than {} bytes", name, limit_bytes));
-    }
+    auto text = read_descriptor(file.get(), path, limit_bytes);
+    if (!text && text.error().code == codes::document_too_large)
+        return damaged_error(uuid_, fmt::format("'{}' has more than {} bytes", name, limit_bytes));
+    if (!text) return std::move(text).error();
+    return std::optional(*std::move(text));
 }
 
 Status OwnedDirectory::check_parent(fs::path const& relative) const {
@@ -91,7 +87,7 @@ Status OwnedDirectory::check_parent(fs::path const& relative) const {
         return damaged_error(uuid_, fmt::format("directory '{}' is missing", relative.string()));
     if (!S_ISDIR(info.st_mode))
         return damaged_error(uuid_, fmt::format("'{}' is not a directory", relative.string()));
-    return check_owner(info, (path_ / relative).string(), uuid_, trusted_);
+    return check_access(info, (path_ / relative).string());
 }
 
 Status OwnedDirectory::check(CheckpointFile const& file) const {
@@ -104,7 +100,7 @@ Status OwnedDirectory::check(CheckpointFile const& file) const {
     }
     if (!S_ISREG(info.st_mode))
         return damaged_error(uuid_, fmt::format("'{}' is not a regular file", file.path));
-    DET_TRY(check_owner(info, (path_ / file.path).string(), uuid_, trusted_));
+    DET_TRY(check_access(info, (path_ / file.path).string()));
     if (static_cast<std::uint64_t>(info.st_size) == file.size_bytes) return Ok{};
     return damaged_error(
         uuid_, fmt::format("'{}' has {} bytes in place of {}", file.path, info.st_size, file.size_bytes));

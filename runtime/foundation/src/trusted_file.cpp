@@ -17,13 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 Status check_access(int descriptor, struct stat const& info, fs::path const& path) {
-    TrustRules const rules;
-    if (info.st_uid != rules.user && info.st_uid != 0) {
+    if (!has_trusted_owner(info)) {
         return Error{codes::unsafe_owner,
                      fmt::format("'{}' belongs to another user ({})", path.string(), describe_access(info)),
                      "it was not written by your jobs or commands: find out who put it there"};
     }
-    if (!can_others_write(descriptor, info, rules)) return Ok{};
+    if (!can_others_write(descriptor, info)) return Ok{};
     return Error{codes::unsafe_owner,
                  fmt::format("others can write '{}' ({})", path.string(), describe_access(info)),
                  fmt::format("if its contents are yours: chmod go-w '{}'", path.string())};

@@ -134,8 +134,7 @@ private:
             return is_in_shared && !is_own(info) ? Status(belongs_to_another(path, info)) : Ok{};
         }
         bool const is_listed = is_directory && std::ranges::find(listed_, *end_) != listed_.end();
-        bool const is_accepted = is_own(info) || info.st_uid == rules_.other_owner || is_listed;
-        if (!is_accepted) return belongs_to_another(path, info);
+        if (!has_trusted_owner(info, rules_) && !is_listed) return belongs_to_another(path, info);
         bool const is_shared = can_others_write(fd.get(), info, rules_);
         bool const may_be_sticky = !is_last || last_ != Last::private_directory;
         bool const is_sticky = is_directory && may_be_sticky && (info.st_mode & S_ISVTX) != 0;
@@ -209,9 +208,13 @@ Status check(fs::path const& path, TrustRules const& rules, Last last) {
 
 }  // namespace
 
+bool has_trusted_owner(struct stat const& info, TrustRules const& rules) {
+    return info.st_uid == rules.user || info.st_uid == 0 || info.st_uid == rules.other_owner;
+}
+
 bool can_others_write(int descriptor, struct stat const& info, TrustRules const& rules) {
     if ((info.st_mode & S_IWOTH) != 0) return true;
-    if ((info.st_mode & S_IWGRP) == 0) return false;
+    if ((info.st_mode & S_IWGRP) == 0 || rules.accepts_groups) return false;
     bool const is_private = rules.is_private_group(info.st_gid, rules.user) ||
                             (rules.other_owner && rules.is_private_group(info.st_gid, *rules.other_owner));
     return !is_private || may_have_acl(descriptor);

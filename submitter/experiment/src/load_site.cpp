@@ -19,7 +19,7 @@ constexpr char site_variable[] = "DET_SITE";
 /// Fails unless only root and this user can write the file.
 Status check_writers(fs::path const& path, std::string const& what) {
     DET_TRY_ASSIGN(auto const access, load_access(path));
-    if (access.info.st_uid != 0 && access.info.st_uid != ::geteuid()) {
+    if (!has_trusted_owner(access.info)) {
         return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
                      "use one of root's or of yours"};
     }

@@ -29,7 +29,7 @@ bool only_ada(gid_t group, uid_t user) { return group == ada_group && user == ad
 struct Tree {
     TemporaryDirectory base;
     fs::path above = base / "project", home = above / "ada", root = home / "root";
-    TrustRules rules{ada, {}, {}, only_ada};
+    TrustRules rules{ada, {}, {}, false, only_ada};
 
     Tree() {
         fs::create_directories(root);
@@ -239,6 +239,21 @@ BOOST_FIXTURE_TEST_CASE(another_owner_can_be_accepted, Tree) {
     BOOST_TEST(!is_trusted());
     rules.other_owner = bob;
     BOOST_TEST(is_trusted());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_owner_and_the_writers_of_one_file_follow_the_same_rules, Tree) {
+    struct stat info {};
+    info.st_uid = bob;
+    BOOST_TEST(!has_trusted_owner(info, rules));
+    rules.other_owner = bob;
+    BOOST_TEST(has_trusted_owner(info, rules));
+    info.st_gid = project;
+    info.st_mode = S_IFREG | 0664;
+    BOOST_TEST(can_others_write(-1, info, rules));
+    rules.accepts_groups = true;
+    BOOST_TEST(!can_others_write(-1, info, rules));
+    info.st_mode = S_IFREG | 0666;
+    BOOST_TEST(can_others_write(-1, info, rules));
 }
 
 BOOST_AUTO_TEST_CASE(a_group_is_private_only_if_the_user_database_says_so) {

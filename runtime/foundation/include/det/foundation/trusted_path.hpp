@@ -30,16 +30,21 @@ struct TrustRules {
     /// project. What is in them must belong to the user or to root. A directory that all users can write must
     /// be sticky nevertheless.
     std::vector<std::filesystem::path> trusted_ancestors = {};
-    /// Another user who is accepted as the owner of directories.
+    /// Another user who is accepted as an owner (--trust-owner).
     std::optional<uid_t> other_owner = {};
+    /// A group that may write is accepted: only the owner or root has given it the permission.
+    bool accepts_groups = false;
     bool (*is_private_group)(gid_t group, uid_t user) = det::is_private_group;
 };
+
+/// Whether the user, root or the other owner owns a file or directory.
+bool has_trusted_owner(struct stat const& info, TrustRules const& rules = {});
 
 /// Whether users besides the owner and root can write a file or directory. A private group of the user or of
 /// the other owner counts as none, unless the file has an ACL: then the mode shows its mask, and not who may
 /// write.
 ///
-/// \param descriptor of the file; O_PATH is enough
+/// \param descriptor of the file; O_PATH is enough. Not used if the rules accept groups
 bool can_others_write(int descriptor, struct stat const& info, TrustRules const& rules = {});
 
 struct FileAccess {
