@@ -78,6 +78,16 @@ AnyTensor slice(AnyTensor tensor, std::size_t begin, std::size_t count) {
 
 ReduceOp without_mean(ReduceOp op) { return op == ReduceOp::mean ? ReduceOp::sum : op; }
 
+/// A communicator over some ranks of a transport, which it keeps: a context may outlive the TwoLevel.
+struct SubgroupCommunicator {
+    SubgroupCommunicator(std::shared_ptr<transport::Transport> whole, std::vector<Rank> const& members,
+                         Tuning const& tuning)
+        : transport(std::move(whole)), communicator(transport::make_subgroup(*transport, members), tuning) {}
+
+    std::shared_ptr<transport::Transport> transport;  // declared first: the communicator uses it
+    Communicator communicator;
+};
+
 class TwoLevel final : public RankGroup {
 public:
     TwoLevel(std::shared_ptr<transport::Transport> transport, std::unique_ptr<Communicator> flat,
@@ -176,11 +186,9 @@ public:
 private:
     std::shared_ptr<Communicator> make_cross() {
         auto const members = nodes_.cross_ranks(local_->rank().value);
-        auto cross = std::shared_ptr<Communicator>(
-            new Communicator(transport::make_subgroup(*transport_, members), tuning_),
-            [keeps = transport_](Communicator* made) { delete made; });  // a context may outlive this group
-        cross->set_global_ranks(members);
-        return cross;
+        auto const cross = std::make_shared<SubgroupCommunicator>(transport_, members, tuning_);
+        cross->communicator.set_global_ranks(members);
+        return {cross, &cross->communicator};
     }
 
     bool is_leader() const { return local_->rank() == leader; }
