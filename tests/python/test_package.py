@@ -35,6 +35,35 @@ class Package(Case):
         self.assertEqual(self.python(find, DET_LIBRARY="/no/libdet.so").stdout, "/no/libdet.so\n")
         self.assertEqual(self.python(find, DET_LIBRARY="").stdout, self.python("import os; os.environ.pop('DET_LIBRARY', None); " + find).stdout)
 
+    def test_libdet_is_looked_for_in_the_documented_places_alone(self):
+        machine = getattr(sys.implementation, "_multiarch", f"{os.uname().machine}-linux-gnu")
+        program = "from determined._lib._library import find_library; print(find_library())"
+
+        def copy(packages):
+            shutil.copytree(f"{BUILD}/lib/det-submit/python", packages)
+            return packages
+
+        def add(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb"):
+                pass
+
+        def found(packages):
+            return self.python(program, PYTHONPATH=packages, DET_LIBRARY="", DET_MODULES="").stdout.strip()
+
+        for place in ("lib/det-submit/python/determined/_lib", "lib", "lib64", f"lib/{machine}", "lib/det-host"):
+            prefix = f"{self.directory}/{place.replace('/', '-')}"
+            packages = copy(f"{prefix}/lib/det-submit/python")
+            add(f"{prefix}/lib/other/libdet.so.0")
+            self.assertEqual(found(packages), "libdet.so.0")
+            add(f"{prefix}/{place}/libdet.so.0")
+            self.assertEqual(found(packages), f"{prefix}/{place}/libdet.so.0")
+        # Directories beside a package that is in no prefix are those of others.
+        packages = copy(f"{self.directory}/shared/copy/python")
+        add(f"{self.directory}/shared/build/libdet.so.0")
+        add(f"{self.directory}/shared/libdet.so.0")
+        self.assertEqual(found(packages), "libdet.so.0")
+
     def test_modules_of_the_package_are_found(self):
         done = self.python("import determined.core._context; import determined; print(determined.__file__)")
         self.assertEqual(done.stdout, f"{BUILD}/lib/det-submit/python/determined/__init__.py\n", done.stderr)

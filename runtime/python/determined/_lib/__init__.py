@@ -1,14 +1,16 @@
 """libdet by ctypes: the calls of det.h that the package uses, as methods of `Handle`."""
 
-from determined._lib._collectives import CROSS, DTYPES, LOCAL, REDUCE_OPS, SIZES, Group, Operation, writable_address
+from determined._lib._collectives import CROSS, LOCAL, REDUCE_OPS, Group, Operation, writable_address
+from determined._lib._dtypes import COLLECTIVE_TYPES, ELEMENT_TYPES
 from determined._lib._handle import Draft, Handle, Ranks, check_steps
 from determined._lib._library import LibraryError, find_library, load
 from determined._lib._tensor_saves import Ended, LoadedFrom, Memory, TensorSaves
 
 __all__ = [
+    "COLLECTIVE_TYPES",
     "CROSS",
-    "DTYPES",
     "Draft",
+    "ELEMENT_TYPES",
     "Ended",
     "Group",
     "Handle",
@@ -19,7 +21,6 @@ __all__ = [
     "Operation",
     "REDUCE_OPS",
     "Ranks",
-    "SIZES",
     "TensorSaves",
     "check_steps",
     "find_library",

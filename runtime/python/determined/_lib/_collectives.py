@@ -41,17 +41,6 @@ SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
 LOCAL, CROSS = 0, 1  # det_subset
 DEVICES_NCCL = 1
 
-# det_dtype of the types that collectives accept
-DTYPES: Dict[str, int] = {
-    "uint8": 1,
-    "float16": 7,
-    "bfloat16": 8,
-    "int32": 10,
-    "float32": 11,
-    "int64": 13,
-    "float64": 14,
-}
-SIZES: Dict[int, int] = {1: 1, 7: 2, 8: 2, 10: 4, 11: 4, 13: 8, 14: 8}  # bytes of an element by det_dtype
 # det_reduce_op; "avg" and "product" are the names of torch.distributed.
 REDUCE_OPS: Dict[str, int] = {"sum": 0, "mean": 1, "avg": 1, "min": 2, "max": 3, "prod": 4, "product": 4}
 

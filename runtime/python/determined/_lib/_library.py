@@ -3,6 +3,7 @@
 import ctypes
 import os
 import pathlib
+import sys
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -196,18 +197,19 @@ def _candidates() -> Iterator[str]:
         return
     package = pathlib.Path(__file__).resolve().parent.parent
     yield str(package / "_lib" / SONAME)
-    # The package is PREFIX/lib/det-submit/python/determined. Libraries are in lib, in lib64, in lib/MACHINE, or, in a
-    # container, in lib/det-host.
     folder = package.parent.parent.parent
-    for pattern in (SONAME, f"../lib64/{SONAME}", f"*/{SONAME}"):
-        yield from map(str, sorted(folder.glob(pattern)))
+    if package == folder / "det-submit" / "python" / "determined":
+        # Libraries are in lib, in lib64, on Debian in lib/x86_64-linux-gnu or the like, and in a container in lib/det-host.
+        machine = getattr(sys.implementation, "_multiarch", f"{os.uname().machine}-linux-gnu")
+        for place in (folder, folder.parent / "lib64", folder / machine, folder / "det-host"):
+            yield str(place / SONAME)
     modules = os.environ.get("DET_MODULES")
     if modules:
         yield os.path.join(modules, SONAME)
 
 
 def find_library() -> str:
-    """The path of libdet.so: DET_LIBRARY, else a file in or beside the package, else one in DET_MODULES, else
+    """The path of libdet.so: DET_LIBRARY, else a file in the package or its prefix, else one in DET_MODULES, else
     the name alone, which the dynamic linker looks for."""
     for path in _candidates():
         if os.path.exists(path) or os.environ.get("DET_LIBRARY"):

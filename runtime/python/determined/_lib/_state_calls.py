@@ -80,22 +80,3 @@ SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_outcomes_get": (c_int32, c_void_p, c_size_t, POINTER(Outcome)),
     "det_outcomes_destroy": (None, c_void_p),
 }
-
-# det_dtype, by the names in safetensors files.
-DTYPES: Dict[str, int] = {
-    "BOOL": 0,
-    "U8": 1,
-    "I8": 2,
-    "F8_E4M3": 3,
-    "F8_E5M2": 4,
-    "U16": 5,
-    "I16": 6,
-    "F16": 7,
-    "BF16": 8,
-    "U32": 9,
-    "I32": 10,
-    "F32": 11,
-    "U64": 12,
-    "I64": 13,
-    "F64": 14,
-}

@@ -6,9 +6,10 @@ import os
 from ctypes import byref, c_uint64, c_void_p
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from determined._lib._dtypes import ELEMENT_TYPES
 from determined._lib._handle import Handle, check_steps
 from determined._lib._library import Library, LibraryError
-from determined._lib._state_calls import DTYPES, Loaded, Outcome, SaveStarted, TensorArguments
+from determined._lib._state_calls import Loaded, Outcome, SaveStarted, TensorArguments
 
 
 class Memory(NamedTuple):
@@ -17,7 +18,7 @@ class Memory(NamedTuple):
     Attributes:
         name: of the tensor in the checkpoint
         address: of its first byte
-        dtype: a key of DTYPES
+        dtype: a key of ELEMENT_TYPES
     """
 
     name: str
@@ -120,7 +121,7 @@ class TensorSaves:
             arguments = TensorArguments(struct_size=ctypes.sizeof(TensorArguments))
             pointer = byref(arguments)
             for name, address, dtype, shape in tensors:
-                arguments.name, arguments.data, arguments.dtype = name.encode(), address or None, DTYPES[dtype]
+                arguments.name, arguments.data, arguments.dtype = name.encode(), address or None, ELEMENT_TYPES[dtype].number
                 arguments.dimensions = len(shape)
                 arguments.shape = (c_uint64 * len(shape))(*shape)
                 library.check(library.det_state_add(state, pointer))

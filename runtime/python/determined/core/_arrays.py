@@ -5,48 +5,14 @@ import importlib
 import sys
 from typing import Any, NamedTuple, Optional, Tuple
 
+from determined import _lib
+
 # The type in safetensors files and the number of such elements in one of ours, by the name in torch.
-_TORCH_TYPES = {
-    "bool": ("BOOL", 1),
-    "uint8": ("U8", 1),
-    "int8": ("I8", 1),
-    "uint16": ("U16", 1),
-    "int16": ("I16", 1),
-    "uint32": ("U32", 1),
-    "int32": ("I32", 1),
-    "uint64": ("U64", 1),
-    "int64": ("I64", 1),
-    "float8_e4m3fn": ("F8_E4M3", 1),
-    "float8_e5m2": ("F8_E5M2", 1),
-    "float16": ("F16", 1),
-    "bfloat16": ("BF16", 1),
-    "float32": ("F32", 1),
-    "float64": ("F64", 1),
-    "complex32": ("F16", 2),
-    "complex64": ("F32", 2),
-    "complex128": ("F64", 2),
-}
+_TORCH_TYPES = {each.name: (stored, 1) for stored, each in _lib.ELEMENT_TYPES.items()}
+_TORCH_TYPES.update(complex32=("F16", 2), complex64=("F32", 2), complex128=("F64", 2))
 # The same by the kind and the size of numpy's.
-_NUMPY_TYPES = {
-    "b1": ("BOOL", 1),
-    "u1": ("U8", 1),
-    "i1": ("I8", 1),
-    "u2": ("U16", 1),
-    "i2": ("I16", 1),
-    "u4": ("U32", 1),
-    "i4": ("I32", 1),
-    "u8": ("U64", 1),
-    "i8": ("I64", 1),
-    "f2": ("F16", 1),
-    "f4": ("F32", 1),
-    "f8": ("F64", 1),
-    "c8": ("F32", 2),
-    "c16": ("F64", 2),
-}
-ITEM_BYTES = {
-    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "I16": 2, "F16": 2, "BF16": 2,
-    "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "F64": 8,
-}  # fmt: skip
+_NUMPY_TYPES = {each.numpy: (stored, 1) for stored, each in _lib.ELEMENT_TYPES.items() if each.numpy}
+_NUMPY_TYPES.update(c8=("F32", 2), c16=("F64", 2))
 
 
 class Array(NamedTuple):
@@ -78,7 +44,12 @@ class Array(NamedTuple):
         return self.shape if self.components == 1 else (*self.shape, self.components)
 
     def size_bytes(self) -> int:
-        return count(self.stored_shape()) * ITEM_BYTES[self.stored]
+        return count(self.stored_shape()) * item_bytes(self.stored)
+
+
+def item_bytes(stored: str) -> int:
+    """The size of an element, by its type in safetensors files."""
+    return _lib.ELEMENT_TYPES[stored].size_bytes
 
 
 def count(shape: Any) -> int:
@@ -213,7 +184,7 @@ class Form(NamedTuple):
 def element_bytes(form: Form) -> int:
     if form.kind == "torch":
         stored, components = _TORCH_TYPES[form.dtype]
-        return ITEM_BYTES[stored] * components
+        return item_bytes(stored) * components
     return int(numpy_dtype(form.dtype).itemsize)
 
 

@@ -122,4 +122,4 @@ class _Files:
 
     def _size_of(self, name: str) -> int:
         dtype, shape = self.stored[name]
-        return _arrays.ITEM_BYTES[dtype] * _arrays.count(shape)
+        return _arrays.item_bytes(dtype) * _arrays.count(shape)

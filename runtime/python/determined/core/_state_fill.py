@@ -44,17 +44,10 @@ def tree_of_tensors(stored: Stored) -> Dict[str, Any]:
     """The text for a checkpoint that has only tensors, as those of C programs: a map of names."""
     items = []
     for name, (dtype, shape) in stored.items():
-        torch_name = _TORCH_NAMES.get(dtype)
-        if torch_name is not None:
-            items.append([name, {"tensor": name, "kind": "torch", "dtype": torch_name, "shape": list(shape)}])
+        element = _lib.ELEMENT_TYPES.get(dtype)
+        if element is not None:
+            items.append([name, {"tensor": name, "kind": "torch", "dtype": element.name, "shape": list(shape)}])
     return {"det": FORMAT, "size": 0, "root": {"dict": items}}
-
-
-_TORCH_NAMES = {
-    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
-    "U64": "uint64", "I64": "int64", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F16": "float16",
-    "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-}  # fmt: skip
 
 
 class _Memory(NamedTuple):
@@ -306,7 +299,7 @@ class Filler:
         if name not in self._stored:
             raise errors.InvalidCheckpointException(f"the checkpoint has no tensor '{name}'")
         dtype, shape = self._stored[name]
-        return _arrays.ITEM_BYTES[dtype] * _arrays.count(shape)
+        return _arrays.item_bytes(dtype) * _arrays.count(shape)
 
 
 def _items_of(node: Any) -> Optional[List[Any]]:

@@ -177,18 +177,20 @@ class TensorGroup:
             raise InvalidTensor(
                 f"the {part_name} has {_describe(part)} and the {whole_name} {_describe(whole)}, for {size} ranks"
             )
-        _check_overlap(whole, part, part[0] == whole[0] + rank * part[1] * _lib.SIZES[part[2]])
+        _check_overlap(whole, part, part[0] == whole[0] + rank * part[1] * _SIZES[part[2]])
 
 
 def _check_overlap(a: Elements, b: Elements, is_in_place: bool) -> None:
     if (a[3] is None) != (b[3] is None):
         raise InvalidTensor("one tensor is in memory of a device and the other in host memory")
-    size_bytes = _lib.SIZES[a[2]]
+    size_bytes = _SIZES[a[2]]
     if not is_in_place and a[0] < b[0] + b[1] * size_bytes and b[0] < a[0] + a[1] * size_bytes:
         raise InvalidTensor("the input and the output overlap")
 
 
-_NAMES = {number: name for name, number in _lib.DTYPES.items()}
+# By det_dtype
+_NAMES = {each.number: each.name for each in _lib.COLLECTIVE_TYPES.values()}
+_SIZES = {each.number: each.size_bytes for each in _lib.COLLECTIVE_TYPES.values()}
 
 
 def _describe(elements: Elements) -> str:

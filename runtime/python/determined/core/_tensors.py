@@ -57,7 +57,7 @@ def _find_reader(tensor: Any) -> Reader:
 
 def _wrong_type(name: str, view: str) -> InvalidTensor:
     return InvalidTensor(
-        f"collectives accept elements of type {', '.join(_lib.DTYPES)}, and not {name}: "
+        f"collectives accept elements of type {', '.join(_lib.COLLECTIVE_TYPES)}, and not {name}: "
         f"to move them unchanged, pass {view}"
     )
 
@@ -69,7 +69,7 @@ def _not_dense(shape: Any, strides: Any, copy: str) -> InvalidTensor:
 
 
 def _make_torch_reader(torch: Any) -> Reader:
-    numbers = {getattr(torch, name): number for name, number in _lib.DTYPES.items()}
+    numbers = {getattr(torch, name): each.number for name, each in _lib.COLLECTIVE_TYPES.items()}
     strided = torch.strided
 
     def read_torch(tensor: Any, is_written: bool) -> Elements:
@@ -107,8 +107,8 @@ def _torch_device(torch: Any, tensor: Any) -> Device:
 
 def _make_numpy_reader(numpy: Any) -> Reader:
     # bfloat16 is a type of the package ml_dtypes.
-    bfloat16 = _lib.DTYPES["bfloat16"]
-    numbers = {numpy.dtype(name): number for name, number in _lib.DTYPES.items() if number != bfloat16}
+    bfloat16 = _lib.COLLECTIVE_TYPES["bfloat16"].number
+    numbers = {numpy.dtype(each.numpy): each.number for each in _lib.COLLECTIVE_TYPES.values() if each.numpy}
     writable_address = _lib.writable_address
 
     def read_numpy(array: Any, is_written: bool) -> Elements:
@@ -133,28 +133,23 @@ def _make_numpy_reader(numpy: Any) -> Reader:
 def _read_cuda_array(array: Any, is_written: bool) -> Elements:
     """CuPy, Numba and others: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html"""
     interface = array.__cuda_array_interface__
-    name = _NAMES_OF_TYPESTR.get(interface["typestr"])
-    if name is None:
+    element = _TYPES_OF_TYPESTR.get(interface["typestr"])
+    if element is None:
         raise _wrong_type(interface["typestr"], "a view of it as uint8")
     shape = interface["shape"]
     strides = interface.get("strides")  # None: dense
     count = 1
     for axis in reversed(range(len(shape))):
-        if strides is not None and shape[axis] > 1 and strides[axis] != count * _lib.SIZES[_lib.DTYPES[name]]:
+        if strides is not None and shape[axis] > 1 and strides[axis] != count * element.size_bytes:
             raise _not_dense(shape, strides, "a contiguous copy")
         count *= shape[axis]
     address, is_read_only = interface["data"]
     if is_written and is_read_only:
         raise InvalidTensor("the array is read-only, and the result is written to it: pass a copy")
     stream = interface.get("stream")
-    return address, count, _lib.DTYPES[name], Device(0 if stream in (None, 1) else stream)
+    return address, count, element.number, Device(0 if stream in (None, 1) else stream)
 
 
-_NAMES_OF_TYPESTR = {
-    "|u1": "uint8",
-    "<f2": "float16",
-    "<i4": "int32",
-    "<f4": "float32",
-    "<i8": "int64",
-    "<f8": "float64",
+_TYPES_OF_TYPESTR = {
+    f"{'|' if each.size_bytes == 1 else '<'}{each.numpy}": each for each in _lib.COLLECTIVE_TYPES.values() if each.numpy
 }
