@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 from ctypes import byref, c_uint64, c_void_p
-from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from determined._lib._dtypes import ELEMENT_TYPES
 from determined._lib._handle import Handle, check_steps
@@ -13,18 +13,27 @@ from determined._lib._state_calls import Loaded, Outcome, SaveStarted, TensorArg
 
 
 class Memory(NamedTuple):
-    """A tensor that lies row by row in memory, which the caller keeps.
+    """A tensor, or the part of it that this rank holds. It lies row by row in memory, which the caller keeps.
 
     Attributes:
         name: of the tensor in the checkpoint
-        address: of its first byte
+        address: of the first byte
         dtype: a key of ELEMENT_TYPES
+        shape: of the whole tensor
+        begin, part_shape: position and shape of the part; None: the whole tensor
     """
 
     name: str
     address: int
     dtype: str
     shape: Tuple[int, ...]
+    begin: Optional[Tuple[int, ...]] = None
+    part_shape: Optional[Tuple[int, ...]] = None
+
+
+def _numbers(values: Optional[Tuple[int, ...]]) -> Any:
+    """An array of C; None is NULL."""
+    return None if values is None else (c_uint64 * len(values))(*values)
 
 
 class Ended(NamedTuple):
@@ -120,10 +129,11 @@ class TensorSaves:
         try:
             arguments = TensorArguments(struct_size=ctypes.sizeof(TensorArguments))
             pointer = byref(arguments)
-            for name, address, dtype, shape in tensors:
+            for name, address, dtype, shape, begin, part_shape in tensors:
                 arguments.name, arguments.data, arguments.dtype = name.encode(), address or None, ELEMENT_TYPES[dtype].number
                 arguments.dimensions = len(shape)
-                arguments.shape = (c_uint64 * len(shape))(*shape)
+                arguments.shape = _numbers(shape)
+                arguments.begin, arguments.part_shape = _numbers(begin), _numbers(part_shape)
                 library.check(library.det_state_add(state, pointer))
             if directory is not None:
                 library.check(library.det_state_add_directory(state, os.fsencode(directory)))

@@ -60,6 +60,56 @@ def count(shape: Any) -> int:
     return number
 
 
+class Part(NamedTuple):
+    """The part of a DTensor that this rank holds.
+
+    Attributes:
+        array: its memory; None if the rank holds no element
+        dtype, stored, components: as in Array
+        shape: of the whole tensor
+        begin: position of the part in it
+    """
+
+    array: Optional[Array]
+    dtype: str
+    stored: str
+    components: int
+    shape: Tuple[int, ...]
+    begin: Tuple[int, ...]
+
+
+def is_sharded(value: Any) -> bool:
+    """Whether it is a DTensor of torch. Imports nothing."""
+    kind = type(value)
+    return kind.__name__ == "DTensor" and kind.__module__.startswith("torch.")
+
+
+def describe_part(value: Any) -> Part:
+    """This rank's part of a DTensor.
+
+    Raises:
+        TypeError: it has no elements here, or they are terms of a sum, or lie in several parts
+    """
+    if any(placement.is_partial() for placement in value.placements):
+        raise TypeError("a DTensor whose placement is Partial has terms of a sum: pass full_tensor() or redistribute() it")
+    dtype = str(value.dtype)[len("torch.") :]
+    stored, components = _TORCH_TYPES.get(dtype, ("", 0))
+    if not stored:
+        raise TypeError(f"a DTensor of type {dtype} has no type in safetensors files")
+    shape = tuple(value.shape)
+    if value.device_mesh.get_coordinate() is None:
+        return Part(None, dtype, stored, components, shape, (0,) * len(shape))
+    # Where DCP takes it from, too. https://pytorch.org/docs/2.6/distributed.checkpoint.html
+    chunks = value.__create_chunk_list__()
+    if len(chunks) != 1:
+        raise TypeError(f"a DTensor with {len(chunks)} parts on one rank can't be saved")
+    local = value.detach().to_local()
+    array = _describe_torch(sys.modules["torch"], local)
+    if array is None:
+        raise TypeError(f"a DTensor of {type(local).__name__} can't be saved: its elements do not lie one beside the other")
+    return Part(array if count(array.shape) else None, dtype, stored, components, shape, tuple(chunks[0].offsets))
+
+
 def is_tensor(value: Any) -> bool:
     """Whether it is a tensor of torch or an array of numpy, of any type."""
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
@@ -84,8 +134,8 @@ def describe(value: Any) -> Optional[Array]:
 
 
 def _describe_torch(torch: Any, value: Any) -> Optional[Array]:
-    if type(value).__name__ == "DTensor":
-        raise TypeError("a DTensor can't be saved by save_state(): use torch.distributed.checkpoint in store_path(shard=True)")
+    if is_sharded(value):
+        raise TypeError("a DTensor has its elements on several ranks")
     if value.device.type == "meta":
         raise TypeError("a tensor on the device 'meta' has no elements to save")
     is_plain = type(value) is torch.Tensor or type(value) is torch.nn.Parameter
@@ -198,6 +248,12 @@ def numpy_dtype(name: str) -> Any:
     if dtype.hasobject:
         raise ValueError(f"the type '{name}' has objects")
     return dtype
+
+
+def stored_shape(form: Form) -> Tuple[int, ...]:
+    """The shape of a tensor in a safetensors file with the type stored_type()."""
+    components = _TORCH_TYPES[form.dtype][1] if form.kind == "torch" else _stored_numpy(numpy_dtype(form.dtype))[1]
+    return form.shape if components == 1 else (*form.shape, components)
 
 
 def stored_type(form: Form) -> str:

@@ -10,7 +10,6 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from determined import _lib
-from determined.core._distributed import DistributedContext
 from determined.core._state import StateCheckpoints
 
 logger = logging.getLogger("determined.core")

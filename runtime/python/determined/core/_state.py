@@ -1,19 +1,20 @@
 """Checkpoints of a program's state that are written while it goes on."""
 
-import ctypes
 import json
 import logging
 import shutil
-import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from determined import _lib, errors
-from determined.core import _arrays
+from determined import _lib
 from determined.core._distributed import DistributedContext
-from determined.core._state_fill import Filler, Stored, parse_tree, tree_of_tensors
-from determined.core._state_pack import OBJECTS, TREE, Packed, pack
+from determined.core._staging import Staging
+from determined.core._state_load import SavedState, load_manifest, result_of_ranks
+from determined.core._state_pack import Packed, pack
 
 logger = logging.getLogger("determined.core")
+
+
+OnEnd = Callable[[Optional[_lib.LibraryError]], None]
 
 
 class LoadedState(NamedTuple):
@@ -38,8 +39,9 @@ class StateCheckpoints:
         self._distributed = distributed
         self._tensor_saves: Optional[_lib.TensorSaves] = None
         self._in_flight: Dict[str, Optional[str]] = {}  # UUIDs of saves; their directories of further files
+        self._on_end: Dict[str, OnEnd] = {}  # by UUID, for some of the saves
         self._ended: List[str] = []  # checkpoints that no call has returned yet
-        self._staging = _Staging()
+        self._staging = Staging()
 
     def save_state(self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None) -> str:
         """Saves a state while the program goes on. Returns when it has been copied; it may change then.
@@ -99,10 +101,11 @@ class StateCheckpoints:
             InvalidCheckpointException: it has no state, or objects that must not be unpickled here
             RuntimeError: it is damaged, or another user has written it
         """
-        chosen = self._choose(uuid)
-        if chosen is None:
+        saved = self._open(uuid)
+        if saved is None:
             return None
-        return _Load(self._saves(), self._distributed, chosen).fill(state)
+        saved.fill(state)
+        return LoadedState(saved.uuid, saved.steps_completed, saved.metadata)
 
     def poll(self) -> List[str]:
         """Completes the saves that all ranks have written by now. Does not wait for a disk. It may be called after each
@@ -138,11 +141,24 @@ class StateCheckpoints:
         self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]], directory: Optional[str]
     ) -> str:
         """save_state(). directory: on the chief, its files become files of the checkpoint; it is removed afterwards."""
+        return self._begin_save(lambda: self._pack(state), steps_completed, metadata, directory)
+
+    def _begin_save(
+        self,
+        pack: Callable[[], Packed],
+        steps_completed: int,
+        metadata: Optional[Dict[str, Any]],
+        directory: Optional[str] = None,
+        on_end: Optional[OnEnd] = None,
+    ) -> str:
+        """Begins a save of what pack() returns. on_end: called with its error, or None, when it has ended."""
         if self._in_flight:
             self._take(self._saves().poll())
-        packed = self._pack(state)
+        packed = pack()
         uuid = self._saves().save(steps_completed, json.dumps(metadata or {}), packed.tensors, directory)
         self._in_flight[uuid] = directory
+        if on_end is not None:
+            self._on_end[uuid] = on_end
         return uuid
 
     def _save_before_preemption(
@@ -196,6 +212,7 @@ class StateCheckpoints:
             directory = self._in_flight.pop(each.uuid, None)
             if directory is not None:
                 shutil.rmtree(directory, ignore_errors=True)
+            self._on_end.pop(each.uuid, lambda problem: None)(each.problem)
             if each.problem is None:
                 self._ended.append(each.uuid)
                 if self._distributed.rank == 0:
@@ -215,8 +232,8 @@ class StateCheckpoints:
         ended, self._ended = self._ended, []
         return ended
 
-    def _choose(self, uuid: Optional[str]) -> Optional[Tuple[str, Dict[str, Any]]]:
-        """The UUID of the checkpoint to load, and its manifest. Collective."""
+    def _open(self, uuid: Optional[str]) -> Optional[SavedState]:
+        """The checkpoint to load, whose texts are loaded; None if uuid is None and there is none. Collective."""
 
         def find() -> Optional[str]:
             if uuid is not None:
@@ -225,139 +242,20 @@ class StateCheckpoints:
             if not listed or self._is_in_trial():
                 return listed[0] if listed else None
             # The user's directory also has checkpoints of other programs, which may consist of files.
-            return next((each for each in listed if _load_manifest(self._distributed, each).get("tensors")), None)
+            return next((each for each in listed if load_manifest(self._distributed, each).get("tensors")), None)
 
         ranks = self._distributed
-        found = _result_of_ranks(ranks, lambda: find() if ranks.rank == 0 else None)
+        found = result_of_ranks(ranks, lambda: find() if ranks.rank == 0 else None)
         found = ranks.broadcast(found)
         if found is None:
             return None
-        return found, _result_of_ranks(ranks, lambda: _load_manifest(ranks, found))
+        manifest = result_of_ranks(ranks, lambda: load_manifest(ranks, found))
+        saved = SavedState(self._saves(), ranks, found, manifest)
+        saved.load_texts()
+        return saved
 
     def _is_in_trial(self) -> bool:
         import determined
 
         info = determined.get_cluster_info()
         return info is not None and info.task_type == "TRIAL"
-
-
-class _Load:
-    """The load of one checkpoint."""
-
-    def __init__(
-        self, saves: _lib.TensorSaves, ranks: DistributedContext, chosen: Tuple[str, Dict[str, Any]]
-    ) -> None:
-        self._saves = saves
-        self._ranks = ranks
-        self._uuid, self._manifest = chosen
-        self._stored: Stored = {
-            tensor["name"]: (tensor["dtype"], tuple(tensor["shape"])) for tensor in self._manifest.get("tensors", [])
-        }
-        self._objects: Dict[str, List[Any]] = {}
-        self._texts: Dict[str, Any] = {}
-        self._is_own = False
-
-    def fill(self, state: Any) -> LoadedState:
-        self._load_texts()
-        filler, memories = _result_of_ranks(self._ranks, lambda: self._plan(state))
-        self._saves.load_from(self._uuid, memories)
-        filler.finish()
-        return LoadedState(
-            self._uuid, int(self._manifest.get("steps_completed", 0)), self._manifest.get("metadata") or {}
-        )
-
-    def _load_texts(self) -> None:
-        """Loads the texts and the pickles, which are not unpickled yet."""
-        names = [TREE, OBJECTS, self._of_rank(TREE), self._of_rank(OBJECTS)]
-        self._texts = {
-            name: (ctypes.c_char * self._stored[name][1][0])() for name in names if name in self._stored
-        }
-        memories = [
-            _lib.Memory(name, ctypes.addressof(text), "U8", (len(text),)) for name, text in self._texts.items()
-        ]
-        self._is_own = self._saves.load_from(self._uuid, memories).is_own
-
-    def _of_rank(self, name: str) -> str:
-        return f"{name}.rank-{self._ranks.rank}"
-
-    def _plan(self, state: Any) -> Tuple[Filler, List[_lib.Memory]]:
-        if not self._stored:
-            raise errors.InvalidCheckpointException(
-                f"checkpoint {self._uuid} consists of files: load it by restore_path() or download()"
-            )
-        tree = parse_tree(self._texts[TREE].raw) if TREE in self._texts else tree_of_tensors(self._stored)
-        own = self._texts.get(self._of_rank(TREE))
-        filler = Filler(
-            tree,
-            None if own is None else parse_tree(own.raw).get("values"),
-            self._stored,
-            lambda: self._unpickle(OBJECTS),
-            lambda: self._unpickle(self._of_rank(OBJECTS)),
-        )
-        return filler, filler.plan(state)
-
-    def _unpickle(self, name: str) -> List[Any]:
-        if not self._is_own:
-            raise errors.InvalidCheckpointException(
-                f"checkpoint {self._uuid} has pickled objects, which can run code, and it is not known who wrote it\n"
-                "  hint: load it in the experiment that saved it, or save states without such objects"
-            )
-        if name not in self._objects:
-            import pickle
-
-            self._objects[name] = pickle.loads(self._texts[name].raw)
-        return self._objects[name]
-
-
-class _Staging:
-    """Copies of tensors on devices in pinned memory of the host, which is kept for the next save."""
-
-    def __init__(self) -> None:
-        self._copies: Dict[str, Any] = {}
-        self._pending: List[Any] = []
-
-    def stage(self, name: str, array: _arrays.Array) -> _arrays.Array:
-        """Starts the copy of a tensor. wait() ends all."""
-        torch = sys.modules["torch"]
-        value = array.value
-        if array.device != "cuda":
-            copied = _arrays.describe(value.cpu())
-        else:
-            host = self._copies.get(name)
-            if host is None or host.shape != value.shape or host.dtype != value.dtype:
-                host = self._copies[name] = torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
-            host.copy_(value, non_blocking=True)
-            self._pending.append(value.device)
-            copied = _arrays.describe(host)
-        assert copied is not None
-        return copied
-
-    def wait(self) -> None:
-        for device in set(self._pending):
-            sys.modules["torch"].cuda.current_stream(device).synchronize()
-        self._pending.clear()
-
-
-def _load_manifest(ranks: DistributedContext, uuid: str) -> Dict[str, Any]:
-    from determined.core._checkpoint import _fetch
-
-    manifest: Dict[str, Any] = json.loads(_fetch(lambda: ranks._handle().manifest(uuid)))["body"]
-    return manifest
-
-
-def _result_of_ranks(ranks: DistributedContext, call: Callable[[], Any]) -> Any:
-    """The result of a call on this rank, or on all ranks the error of the lowest rank that has one. Collective."""
-    if ranks.size == 1:
-        return call()
-    result, problem = None, None
-    try:
-        result = call()
-    except Exception as caught:
-        problem = caught
-    texts = ranks.allgather(None if problem is None else f"{type(problem).__name__}: {problem}")
-    if problem is not None:
-        raise problem
-    for rank, text in enumerate(texts):
-        if text is not None:
-            raise RuntimeError(f"rank {rank}: {text}")
-    return result

@@ -82,6 +82,7 @@ class Filler:
         self._rank_objects = rank_objects
         self._is_of_rank = False
         self._memories: Dict[str, _Memory] = {}
+        self._parts: List[_lib.Memory] = []
         self._made: Dict[str, Any] = {}
         self._copies: List[Tuple[Any, Any]] = []
         self._last_steps: List[Callable[[], Any]] = []
@@ -99,9 +100,12 @@ class Filler:
             self._fill(state, self._root, "")
         except (KeyError, IndexError, AttributeError) as problem:
             raise errors.InvalidCheckpointException(f"the checkpoint's state is damaged: {problem!r}") from problem
-        return [
-            _lib.Memory(name, each.address, *self._stored[name]) for name, each in self._memories.items()
-        ]
+        return self.memories()
+
+    def memories(self) -> List[_lib.Memory]:
+        """The memory to load the tensors into. Several parts may be of one tensor."""
+        whole = [_lib.Memory(name, each.address, *self._stored[name]) for name, each in self._memories.items()]
+        return whole + self._parts
 
     def finish(self) -> None:
         """Call it when the tensors are loaded."""
@@ -119,6 +123,8 @@ class Filler:
             return target
         if isinstance(node, dict) and "rank" in node:
             return self._fill_of_rank(target, node["rank"], path)
+        if _arrays.is_sharded(target):
+            return self._fill_sharded(target, node, path)
         array = None if target is None else _arrays.describe(target)
         if array is not None:
             return self._fill_tensor(target, array, node, path)
@@ -175,14 +181,58 @@ class Filler:
         filled = [self._fill(old, node, f"{path}[{index}]") for index, (old, node) in enumerate(zip(target, items))]
         return filled + [self._make(node) for node in items[len(filled) :]]
 
-    def _fill_tensor(self, target: Any, array: _arrays.Array, node: Any, path: str) -> Any:
+    def _fill_sharded(self, target: Any, node: Any, path: str) -> Any:
+        part = _arrays.describe_part(target)
+        self._check_tensor(_arrays.Form("torch", part.dtype, part.shape, None), node, path)
+        if part.array is not None:
+            self.fill_part(target.detach().to_local(), node, part.begin)
+        return target
+
+    def fill_part(self, target: Any, node: Dict[str, Any], begin: Tuple[int, ...]) -> None:
+        """Fills a tensor with the elements that a stored one has from a position on, in the type of the former.
+
+        Raises:
+            TypeError: the elements of the tensor do not lie one beside the other
+            InvalidCheckpointException: the stored tensor is smaller
+        """
+        array, form = _arrays.describe(target), _form_of(node)
+        if array is None:
+            raise TypeError(f"a {type(target).__name__} can't be filled: its elements do not lie one beside the other")
+        ends = [first + length for first, length in zip(begin, array.shape)]
+        if len(form.shape) != len(ends) or any(end > length for end, length in zip(ends, form.shape)):
+            raise errors.InvalidCheckpointException(f"the checkpoint's tensor has the shape {form.shape}, too small for {ends}")
+        if array.span_bytes == 0:
+            return
+        name = node["tensor"]
+        if "offset" in node or self._stored.get(name) != (_arrays.stored_type(form), _arrays.stored_shape(form)):
+            whole = _arrays.as_kind(self._elements(name, form, node.get("offset")), "torch")
+            self._copies.append((whole[tuple(map(slice, begin, ends))], target.detach()))
+            return
+        pair = len(_arrays.stored_shape(form)) - len(form.shape)  # 1 if an element is two numbers
+        part_form = _arrays.Form("torch", form.dtype, array.shape, None)
+        address = array.address
+        can_be_read_to = array.strides is None and array.device == "cpu" and _is_memory_of(array, target)
+        if not can_be_read_to or array.dtype != form.dtype:
+            memory = _arrays.new_bytes("torch", _arrays.element_bytes(part_form) * _arrays.count(array.shape))
+            address = _address_of(memory)
+            self._copies.append((_arrays.make(memory, 0, part_form), target.detach()))
+        self._parts.append(
+            _lib.Memory(name, address, *self._stored[name], tuple(begin) + (0,) * pair, _arrays.stored_shape(part_form))
+        )
+
+    def _check_tensor(self, own: _arrays.Form, node: Any, path: str) -> None:
+        """Raises ValueError if the checkpoint has no tensor of this form there."""
         if not isinstance(node, dict) or "tensor" not in node:
             raise ValueError(f"state{path} is a tensor, and the checkpoint has another kind of value there")
+        form = _form_of(node)
+        if form.shape != own.shape:
+            raise ValueError(f"state{path} has the shape {own.shape}, and the checkpoint {form.shape}")
+        if _arrays.stored_type(form) != _arrays.stored_type(own) or _arrays.element_bytes(form) != _arrays.element_bytes(own):
+            raise ValueError(f"state{path} is {own.dtype}, and the checkpoint has {form.dtype}")
+
+    def _fill_tensor(self, target: Any, array: _arrays.Array, node: Any, path: str) -> Any:
+        self._check_tensor(_form(array), node, path)
         name, form = node["tensor"], _form_of(node)
-        if form.shape != array.shape:
-            raise ValueError(f"state{path} has the shape {array.shape}, and the checkpoint {form.shape}")
-        if _arrays.stored_type(form) != array.stored or _arrays.element_bytes(form) != _arrays.element_bytes(_form(array)):
-            raise ValueError(f"state{path} is {array.dtype}, and the checkpoint has {form.dtype}")
         if array.kind == "numpy" and not array.value.flags.writeable:
             return self._make(node)
         stored_bytes = self._size_of(name)
@@ -200,6 +250,18 @@ class Filler:
         return target
 
     # New values.
+
+    def make(self, node: Any) -> Any:
+        """A new value. Its tensors have their elements after finish().
+
+        Raises:
+            InvalidCheckpointException: the node is damaged, or has objects that must not be unpickled
+        """
+        try:
+            value = self._make(node)
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError) as problem:
+            raise errors.InvalidCheckpointException(f"the checkpoint's state is damaged: {problem!r}") from problem
+        return None if value is _ABSENT else value
 
     def _make(self, node: Any) -> Any:
         if not isinstance(node, dict):

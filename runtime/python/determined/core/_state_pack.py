@@ -13,6 +13,8 @@ The text (JSON) has the form of the nest. Its nodes:
         "parameter": true and "requires_grad": true as in torch
     {"object": 0}                                the n-th object of those that are pickled apart
     {"rank": 0}                                  the n-th PerRank, whose node is in the text of the rank
+
+A DTensor has the same node as the whole tensor. Each rank saves the part that it holds.
 """
 
 import base64
@@ -20,10 +22,23 @@ import collections
 import json
 import pickle
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Collection, Dict, List, NamedTuple, Optional, Tuple
 
 from determined import _lib
 from determined.core import _arrays
+from determined.core._state_memory import (
+    Leaf,
+    Stage,
+    base_of,
+    bytes_on_device,
+    empty_memory,
+    groups_of,
+    is_same,
+    memory_of_part,
+    readable,
+    to_save,
+    unused,
+)
 
 TREE = "__det__.tree"  # names of tensors that hold texts and pickles, with .rank-N for those of a rank
 OBJECTS = "__det__.objects"
@@ -48,6 +63,12 @@ class PerRank:
 
     def __repr__(self) -> str:
         return f"PerRank({self.value!r})"
+
+
+class Placed(NamedTuple):
+    """Stands in a state for a tensor that the caller saves itself: its node."""
+
+    node: Dict[str, Any]
 
 
 class Packed(NamedTuple):
@@ -91,20 +112,21 @@ def to_bytes(tree: Dict[str, Any]) -> bytes:
     return json.dumps(tree, allow_nan=False, separators=(",", ":")).encode()
 
 
-Stage = Callable[[str, _arrays.Array], _arrays.Array]
-
-
-def pack(state: Any, rank: int, size: int, stage: Stage) -> Packed:
-    """Packs the state of a rank: that of its PerRank, and on the chief everything else.
+def pack(
+    state: Any, rank: int, size: int, stage: Stage, taken: Collection[str] = (), more: Optional[Dict[str, Any]] = None
+) -> Packed:
+    """Packs the state of a rank: that of its PerRank, its parts of DTensors, and on the chief everything else.
 
     Args:
         stage: called with the name and the memory of each tensor that is not on the CPU; returns what is saved in its
             place
+        taken: names that no tensor gets
+        more: added to the text
 
     Raises:
         TypeError: a value can't be saved; the message says where it is
     """
-    packer = _Packer(f"__rank-{rank}__.", rank == 0)
+    packer = _Packer(f"__rank-{rank}__.", rank == 0, taken)
     root = packer.pack(state, "", "")
     names = packer.name_tensors()
     tensors = packer.memories(names, stage)
@@ -116,7 +138,7 @@ def pack(state: Any, rank: int, size: int, stage: Stage) -> Packed:
         tensors.append(_lib.Memory(name, _address_of(padded), "U8", (len(padded),)))
 
     if rank == 0:
-        add(TREE, to_bytes({"det": FORMAT, "size": size, "root": root}), b" ")
+        add(TREE, to_bytes({"det": FORMAT, "size": size, "root": root, **(more or {})}), b" ")
         if packer.objects:
             add(OBJECTS, _pickle(packer.objects), b"\0")
     if packer.rank_nodes:
@@ -156,16 +178,8 @@ def _pickle(objects: List[Tuple[str, Any]]) -> bytes:
         raise TypeError(f"the objects of the state can't be pickled: {problem}") from None
 
 
-class _Leaf(NamedTuple):
-    """A tensor in the state, and its node, which is completed when the tensors have names."""
-
-    node: Dict[str, Any]
-    array: _arrays.Array
-    name: str
-
-
 class _Packer:
-    def __init__(self, rank_prefix: str, is_chief: bool) -> None:
+    def __init__(self, rank_prefix: str, is_chief: bool, taken: Collection[str]) -> None:
         self.objects: List[Tuple[str, Any]] = []  # with their places
         self.rank_objects: List[Tuple[str, Any]] = []
         self.rank_nodes: List[Any] = []
@@ -174,8 +188,10 @@ class _Packer:
         self._rank_prefix = rank_prefix
         self._is_chief = is_chief
         self._is_of_rank = False
-        self._leaves: List[_Leaf] = []
+        self._leaves: List[Leaf] = []
         self._stored: Dict[str, _lib.Memory] = {}
+        self._taken = taken
+        self._parts: Dict[str, _arrays.Part] = {}
 
     # From values to nodes. `path` is the place for messages, `name` that of tensors.
 
@@ -213,8 +229,12 @@ class _Packer:
     def _pack_other(self, value: Any, path: str, name: str) -> Any:
         if isinstance(value, PerRank):
             return self._pack_of_rank(value.value, path, name)
-        if not self._is_chief and not self._is_of_rank:  # only PerRank counts, which is in containers
-            return self.pack(value.state_dict(), path, name) if is_stateful(value) else None
+        if _arrays.is_sharded(value):
+            return self._pack_part(value, path, name)
+        if not self._is_chief and not self._is_of_rank:  # only PerRank and DTensors count, which are in containers
+            if is_stateful(value):
+                return self.pack(value.state_dict(), path, name)
+            return self._pack_container(value, path, name)
         try:
             array = _arrays.describe(value)
         except TypeError as problem:
@@ -232,10 +252,17 @@ class _Packer:
             return {"number": base64.b64encode(value.tobytes()).decode(), "dtype": value.dtype.str}
         if is_stateful(value):
             return self.pack(value.state_dict(), path, name)
-        if isinstance(value, (dict, list, tuple)) and _has_tensors(value):
-            base = next(each for each in (dict, list, tuple) if isinstance(value, each))
-            return self.pack(base(value), path, name)
-        return self._pack_object(value, path)
+        if isinstance(value, Placed):
+            return value.node
+        container = self._pack_container(value, path, name)
+        return self._pack_object(value, path) if container is None else container
+
+    def _pack_container(self, value: Any, path: str, name: str) -> Any:
+        """Packs an object of a class derived from dict, list or tuple if there are tensors in it, else returns None."""
+        base = next((each for each in (dict, list, tuple) if isinstance(value, each)), None)
+        if base is None or isinstance(value, Placed) or not _has_tensors(value):
+            return None
+        return self.pack(base(value), path, name)
 
     def _pack_of_rank(self, value: Any, path: str, name: str) -> Dict[str, Any]:
         if self._is_of_rank:
@@ -248,6 +275,21 @@ class _Packer:
         self.rank_paths.append(path)
         return {"rank": len(self.rank_nodes) - 1}
 
+    def _pack_part(self, value: Any, path: str, name: str) -> Dict[str, Any]:
+        """Packs a DTensor. All ranks give it the same name, because they meet the same DTensors in the same order."""
+        if self._is_of_rank:
+            raise TypeError(f"state{path} can't be saved: a DTensor is of all ranks, and it is inside of a PerRank")
+        try:
+            part = _arrays.describe_part(value)
+        except TypeError as problem:
+            raise TypeError(f"state{path} can't be saved: {problem}") from None
+        stored_name = unused(readable(name or "state"), self._parts)
+        self._parts[stored_name] = part
+        node: Dict[str, Any] = {
+            "tensor": stored_name, "kind": "torch", "dtype": part.dtype, "shape": list(part.shape)
+        }  # fmt: skip
+        return _with_flags(node, value)
+
     def _pack_object(self, value: Any, path: str) -> Dict[str, int]:
         objects = self.rank_objects if self._is_of_rank else self.objects
         objects.append((path, value))
@@ -258,11 +300,8 @@ class _Packer:
         if array.strides is not None:
             node["strides"] = list(array.strides)
         if array.kind == "torch":
-            if type(value).__name__ == "Parameter":
-                node["parameter"] = True
-            if value.requires_grad:
-                node["requires_grad"] = True
-        self._leaves.append(_Leaf(node, array, _readable(name or "state")))
+            _with_flags(node, value)
+        self._leaves.append(Leaf(node, array, readable(name or "state")))
         return node
 
     # From tensors to memory.
@@ -271,29 +310,29 @@ class _Packer:
         """Gives each leaf the tensor in which it is stored. Leaves that overlap in memory share one.
         Returns the arrays to store, by name."""
         arrays: Dict[str, _arrays.Array] = {}
-        for group in _groups_of(self._leaves):
-            base = _base_of(group)
+        for group in groups_of(self._leaves):
+            base = base_of(group)
             if base is None:
                 self._store_range(group, arrays)
                 continue
-            name = _unused(base.name, arrays, self._stored)
-            is_shared = len(group) > 1 and any(not _is_same(each.array, base.array) for each in group)
+            name = self._unused_beside(base.name, arrays)
+            is_shared = len(group) > 1 and any(not is_same(each.array, base.array) for each in group)
             arrays[name] = base.array
             for leaf in group:
                 leaf.node["tensor"] = name
-                if is_shared and not _is_same(leaf.array, base.array):
+                if is_shared and not is_same(leaf.array, base.array):
                     leaf.node["offset"] = leaf.array.address - base.array.address
         return arrays
 
-    def _store_range(self, group: List[_Leaf], arrays: Dict[str, _arrays.Array]) -> None:
+    def _store_range(self, group: List[Leaf], arrays: Dict[str, _arrays.Array]) -> None:
         """Stores the range of memory of views that overlap, as bytes."""
         begin = min(leaf.array.address for leaf in group)
         end = max(leaf.array.address + leaf.array.span_bytes for leaf in group)
-        name = _unused(f"{group[0].name}#memory", arrays, self._stored)
+        name = self._unused_beside(f"{group[0].name}#memory", arrays)
         size = end - begin
         first = group[0].array
         if first.device != "cpu":
-            storage = _bytes_on_device(first.value, begin, size)
+            storage = bytes_on_device(first.value, begin, size)
             described = _arrays.describe(storage)
             assert described is not None
             arrays[name] = described
@@ -304,33 +343,37 @@ class _Packer:
             leaf.node["tensor"] = name
             leaf.node["offset"] = leaf.array.address - begin
 
+    def _unused_beside(self, name: str, arrays: Dict[str, _arrays.Array]) -> str:
+        return unused(name, arrays, self._stored, self._parts, self._taken)
+
     def memories(self, arrays: Dict[str, _arrays.Array], stage: Stage) -> List[_lib.Memory]:
         """The memory of all tensors. Copies those that do not lie row by row."""
         memories = list(self._stored.values())
         for name, array in arrays.items():
-            if array.strides is not None:
-                array = _arrays.row_by_row(array)
-            if array.device != "cpu":
-                array = stage(name, array)
+            array = to_save(name, array, stage)
             self.keeps.append(array.value)
             memories.append(_lib.Memory(name, array.address, array.stored, array.stored_shape()))
+        for name, part in self._parts.items():
+            if part.array is not None:
+                array = to_save(name, part.array, stage)
+                self.keeps.append(array.value)
+                memories.append(memory_of_part(name, array, part.shape, part.begin))
+            elif self._is_chief and _arrays.count(part.shape) == 0:
+                memories.append(empty_memory(name, part.dtype, part.shape))
         return memories
+
+
+def _with_flags(node: Dict[str, Any], value: Any) -> Dict[str, Any]:
+    """Adds what a node has of a tensor of torch beside its form."""
+    if isinstance(value, sys.modules["torch"].nn.Parameter):
+        node["parameter"] = True
+    if value.requires_grad:
+        node["requires_grad"] = True
+    return node
 
 
 def _join(name: str, key: Any) -> str:
     return f"{name}.{key}" if name and not name.endswith(".") else f"{name}{key}"
-
-
-def _readable(name: str) -> str:
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
-def _unused(name: str, *taken: Any) -> str:
-    number, unused = 2, name
-    while any(unused in names for names in taken) or unused.startswith("__det__.") or unused == "__metadata__":
-        unused = f"state.{name}#{number}"
-        number += 1
-    return unused
 
 
 def _has_tensors(value: Any) -> bool:
@@ -339,54 +382,3 @@ def _has_tensors(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_has_tensors(each) for each in value)
     return _arrays.is_tensor(value) or is_stateful(value)
-
-
-def _is_same(one: _arrays.Array, other: _arrays.Array) -> bool:
-    return (one.address, one.shape, one.strides, one.stored, one.components) == (
-        other.address,
-        other.shape,
-        other.strides,
-        other.stored,
-        other.components,
-    )
-
-
-def _groups_of(leaves: List[_Leaf]) -> List[List[_Leaf]]:
-    """Groups leaves whose ranges of memory overlap, in the order of the state. Those that interleave without
-    sharing an element are in one group too."""
-    order = sorted(range(len(leaves)), key=lambda index: (leaves[index].array.device, leaves[index].array.address))
-    groups: List[List[int]] = []
-    end, device = -1, ""
-    for index in order:
-        array = leaves[index].array
-        if array.span_bytes == 0 or array.device != device or array.address >= end:
-            groups.append([])
-            end = -1
-        if array.span_bytes:
-            end, device = max(end, array.address + array.span_bytes), array.device
-        groups[-1].append(index)
-        if array.span_bytes == 0:
-            device = ""  # the next leaf begins a group
-    return [[leaves[index] for index in sorted(group)] for group in sorted(groups, key=min)]
-
-
-def _base_of(group: List[_Leaf]) -> Optional[_Leaf]:
-    """The leaf whose memory holds that of all others; None if there is none."""
-    if all(_is_same(leaf.array, group[0].array) for leaf in group):
-        return group[0]
-    begin = min(leaf.array.address for leaf in group)
-    end = max(leaf.array.address + leaf.array.span_bytes for leaf in group)
-    for leaf in group:
-        array = leaf.array
-        if array.strides is None and array.address == begin and array.address + array.span_bytes == end:
-            return leaf
-    return None
-
-
-def _bytes_on_device(value: Any, address: int, size: int) -> Any:
-    """A tensor of the bytes of the storage of a tensor from an address on."""
-    torch = sys.modules["torch"]
-    storage = value.untyped_storage() if hasattr(value, "untyped_storage") else value.storage()._untyped()
-    whole = torch.empty(0, dtype=torch.uint8, device=value.device).set_(storage)
-    offset = address - whole.data_ptr()
-    return whole[offset : offset + size]
