@@ -388,6 +388,25 @@ class States(ShardedCase):
             self.assertEqual(len(set(outs)), 1)
             uuids += outs[0].split()
 
+    def test_sharded_tensors_are_exported_whole(self):
+        self.run_sharded(
+            STATE + textwrap.dedent("""
+            import subprocess
+            home = os.environ["HOME"]
+            os.makedirs(home + "/root", exist_ok=True)
+            with connect() as ranks, det.core.init(distributed=ranks, checkpoint_storage=home + "/root/checkpoints") as context:
+                for layout in ("rows", "columns"):
+                    uuid = save(context, layout)
+                    if rank == 0:
+                        environment = {**os.environ, "DET_ROOT": home + "/root", "PATH": "/usr/bin:/bin"}
+                        subprocess.run([os.environ["DET_BUILD_DIR"] + "/bin/det-submit", "checkpoint", "export", uuid, f"{home}/{layout}.pt",
+                                        "--format", "torch"], env=environment, check=True, timeout=100)
+                        check(torch.load(f"{home}/{layout}.pt", weights_only=True))
+                    context.distributed.allgather(None)
+            """),
+            2,
+        )
+
     def test_what_can_not_be_sharded_is_refused_with_its_place(self):
         self.run_sharded(
             STATE + textwrap.dedent("""

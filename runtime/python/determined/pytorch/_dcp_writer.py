@@ -116,7 +116,7 @@ class StorageWriter(torch_dcp.StorageWriter):
         ranks = self._ranks
         entries, parts, keeps = result_of_ranks(ranks, lambda: self._resolve(plan, planner))
         of_ranks = ranks.gather(entries)
-        whole = result_of_ranks(ranks, lambda: None if of_ranks is None else self._pack_whole(of_ranks))
+        whole = result_of_ranks(ranks, lambda: None if of_ranks is None else self._pack_whole(of_ranks, _paths_in(plan)))
         if whole is not None:
             parts, keeps = parts + whole.tensors, keeps + whole.keeps
         return Packed(parts, keeps, [])
@@ -125,7 +125,7 @@ class StorageWriter(torch_dcp.StorageWriter):
         self, plan: torch_dcp.SavePlan, planner: torch_dcp.SavePlanner
     ) -> Tuple[List[_Entry], List[_lib.Memory], List[Any]]:
         """What this rank saves: entries, its parts of tensors, and the objects that keep their memory."""
-        paths = plan.planner_data if isinstance(plan.planner_data, dict) else {}
+        paths = _paths_in(plan)
         entries: List[_Entry] = []
         parts: Dict[str, _lib.Memory] = {}
         keeps: List[Any] = []
@@ -155,11 +155,16 @@ class StorageWriter(torch_dcp.StorageWriter):
         self._checkpoint._staging.wait()
         return entries, list(parts.values()), keeps
 
-    def _pack_whole(self, of_ranks: List[List[_Entry]]) -> Packed:
+    def _pack_whole(self, of_ranks: List[List[_Entry]], order: Dict[str, Any]) -> Packed:
         """On the chief: the values that are no tensors, and the text with all entries. Those of DCP are pickles of
         torch.save, which come from this program. They become what save_state() makes of such values, so that
-        numbers, texts and tensors among them are loaded without unpickling."""
-        entries = {entry.name: entry for of_rank in of_ranks for entry in of_rank}
+        numbers, texts and tensors among them are loaded without unpickling.
+
+        Args:
+            order: the names of entries in the order of the state_dict, as far as the chief knows them
+        """
+        unordered = {entry.name: entry for of_rank in of_ranks for entry in of_rank}
+        entries = {name: unordered[name] for name in [*filter(unordered.__contains__, order), *unordered]}
         nest: Dict[Any, Any] = {}
         empty: List[_lib.Memory] = []
         for entry in entries.values():
@@ -181,6 +186,11 @@ class StorageWriter(torch_dcp.StorageWriter):
             more={"entries": [[entry.name, list(entry.path)] for entry in entries.values()]},
         )
         return packed._replace(tensors=packed.tensors + empty)
+
+
+def _paths_in(plan: torch_dcp.SavePlan) -> Dict[str, Path]:
+    """The places of entries by their names, in the order of the state_dict, if the planner tells them."""
+    return plan.planner_data if isinstance(plan.planner_data, dict) else {}
 
 
 def _stored_name(name: str) -> str:
