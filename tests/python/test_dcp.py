@@ -7,7 +7,7 @@ import unittest
 
 import torch
 
-from support import Case, finish, start_ranks
+from support import Case, RunCase, finish, start_ranks
 from test_state import HELPERS
 
 LIMIT_S = 150  # four processes import torch
@@ -352,6 +352,23 @@ class Dcp(ShardedCase):
         loaded = self.run_sharded(program, 4)[0].splitlines()[0]
         self.assertEqual(loaded, saved)
         self.assertTrue(loaded.startswith("1 "))
+
+
+@unittest.skipUnless(IS_NEW, f"SKIPPED: DCP needs torch {NEEDED[0]}.{NEEDED[1]}, and this is {torch.__version__}")
+class DcpInARun(ShardedCase, RunCase):
+    def test_a_checkpoint_is_recorded_by_the_run(self):
+        (uuid,) = set(
+            self.run_sharded(
+                STATE + textwrap.dedent("""
+                with connect() as ranks, det.core.init(distributed=ranks) as context:
+                    assert dcp.StorageReader(context).uuid is None
+                    print(save(context, "rows"))
+                """),
+                2,
+            )
+        )
+        (record,) = self.records(kind="checkpoint")
+        self.assertEqual((record["uuid"], record["steps_completed"]), (uuid.strip(), 12))
 
 
 @unittest.skipUnless(IS_NEW, f"SKIPPED: DTensors need torch {NEEDED[0]}.{NEEDED[1]}, and this is {torch.__version__}")
