@@ -26,8 +26,10 @@ struct SinfoColumn {
     void (*read)(Node&, std::string_view);
 };
 
+// With --Node a row is about one node: NodeList is its NodeName. (NodeHost would be its host name, which may
+// differ.)
 constexpr SinfoColumn sinfo_columns[] = {
-    {"NodeHost", 128, [](Node& node, std::string_view t) { node.name = t; }},
+    {"NodeList", 128, [](Node& node, std::string_view t) { node.name = t; }},
     {"PartitionName", 128, [](Node& node, std::string_view t) { node.partition = t; }},
     {"StateComplete", 64, [](Node& node, std::string_view t) { node.state = t; }},
     {"CPUsState", 48, read_cpus},
