@@ -114,7 +114,8 @@ Status add_of_trial(TrialLayout const& layout, std::uint32_t trial, bool is_over
 
 Result<std::vector<CommittedCheckpoint>> list_checked(ExperimentLayout const& experiment,
                                                       ExperimentSpec const& spec,
-                                                      checkpoint::Store const* store, ManifestCheck& manifests) {
+                                                      checkpoint::Store const* store,
+                                                      ManifestCheck& manifests) {
     std::vector<CommittedCheckpoint> all;
     DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));
     for (auto const index : trials) {

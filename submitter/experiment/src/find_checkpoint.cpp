@@ -86,10 +86,9 @@ checkpoint::Store::OnChange recorder_of_change(RootLayout const& root, FoundChec
     return [events, &checkpoint, &context](std::string const& sum) -> Status {
         if (events.empty() || !path_exists(events)) return Ok{};
         return journal::append_event(
-            events,
-            Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
-                  event_author(context.environment),
-                  Json{{"uuid", checkpoint.manifest.uuid}, {"manifest_sha256", sum}}});
+            events, Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
+                          event_author(context.environment),
+                          Json{{"uuid", checkpoint.manifest.uuid}, {"manifest_sha256", sum}}});
     };
 }
 
