@@ -11,7 +11,7 @@
 namespace det::cli {
 namespace {
 
-/// A command that works on an experiment with a damaged journal only if the user says so.
+/// A command that takes an experiment and --accept-damage.
 class Control : public Command {
 public:
     std::vector<Option> options() final {

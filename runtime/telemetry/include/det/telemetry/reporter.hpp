@@ -62,8 +62,8 @@ public:
     /// \return the error of the file; the reports are kept and written later, the record is not.
     ///     codes::report_too_large for the record
     Status append(Record const& record, Durability durability = Durability::process_crash);
-    /// Queues a record, which is never dropped: the thread writes it after the reports before it, and syncs
-    /// it if durability says so. Does not wait for the file, unless the queue is full: then as append().
+    /// Queues a record, which is never dropped: the thread writes it after the reports before it, and for
+    /// Durability::power_loss syncs it at once. Waits for the file only if the queue is full, like append().
     /// \return as append()
     Status append_in_background(Record const& record, Durability durability = Durability::process_crash);
     /// Writes all reports that were made before. Repeats writes as append() does.

@@ -17,7 +17,7 @@ struct ListedKey {
     std::string name;
     bool is_leaf;              // it has no keys below it, or those are ignored with it
     bool has_own_effect;       // its row says what acts on it, or why nothing does; false for an ignored key
-    bool has_effect_or_above;  // its row or that of a key that contains it says so
+    bool has_effect_or_above;  // the key, or one that contains it, has an effect
 };
 /// \return All keys in the order of the key tables, without those of searchers and storages that are no
 /// longer supported and without those below an ignored key.
