@@ -22,7 +22,7 @@ from machine import Layout, Machine
 Row = Dict[str, Any]
 
 DEFAULT_LIMIT_S = 285
-STOP_LIMIT_S = 12  # a check that is told to end may stop a Slurm
+STOP_LIMIT_S = 12  # from TERM to KILL of a check: some stop their Slurm first
 SHORTEST_S = 10
 
 

@@ -125,7 +125,7 @@ std::unique_ptr<Command> make_experiment_list_checkpoints() {
     return std::make_unique<ExperimentListCheckpoints>();
 }
 
-/// Another name, for users who look for it in this group.
+/// `checkpoint list` is `experiment list-checkpoints` under a second name.
 std::unique_ptr<Command> make_checkpoint_list() { return make_experiment_list_checkpoints(); }
 
 }  // namespace det::cli

@@ -30,7 +30,7 @@ struct TrustRules {
     /// project. What is in them must belong to the user or to root. A directory that all users can write must
     /// be sticky nevertheless.
     std::vector<std::filesystem::path> trusted_ancestors = {};
-    /// Another user who is accepted as an owner (--trust-owner).
+    /// The UID of a second user whose files and directories are accepted (--trust-owner).
     std::optional<uid_t> other_owner = {};
     /// A group that may write is accepted: only the owner or root has given it the permission.
     bool accepts_groups = false;

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from determined.experimental.client._checkpoint import Checkpoint
 from determined.experimental.client._det_submit import ask
 from determined.experimental.client._enums import CheckpointSortBy, ExperimentSortBy, OrderBy, TrialSortBy
+from determined.experimental.client._metrics import read_metrics
 from determined.experimental.client._times import parse_time
 
 Content = Dict[str, Any]
@@ -12,8 +13,8 @@ Content = Dict[str, Any]
 
 def _validation(trial_id: int, metric: str) -> Dict[int, Any]:
     """The values of a validation metric of a trial, by steps_completed."""
-    reports = ask("trial", "metrics", str(trial_id), "--group", "validation")
-    return {report["steps_completed"]: report["metrics"].get(metric) for report in reports}
+    reports = read_metrics(trial_id, "validation")
+    return {report.steps_completed: report.metrics.get(metric) for report in reports}
 
 
 def _values(contents: List[Dict[str, Any]], sort_by: Union[str, CheckpointSortBy]) -> List[Any]:
@@ -57,8 +58,7 @@ def _latest_validation(experiment_id: int, trial_id: int) -> Any:
 
 
 def _batches(trial_id: int) -> Optional[int]:
-    reports = ask("trial", "metrics", str(trial_id))
-    return max((report["steps_completed"] for report in reports), default=None)
+    return max((report.steps_completed for report in read_metrics(trial_id)), default=None)
 
 
 def _checkpoint_sizes(experiment_id: int) -> Dict[int, int]:
