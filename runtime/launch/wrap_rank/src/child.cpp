@@ -128,6 +128,7 @@ std::optional<int> Child::poll_wait_status() const {
 
 Result<int> ChildMonitor::wait_for_exit() {
     DET_TRY_ASSIGN(auto const signals, SignalReader::open(relayed_signals()));
+    beat();  // each command has at least one heartbeat, even if it has ended already
     for (;;) {
         if (!status_) status_ = child_.poll_wait_status();
         if (status_) take_signals(signals);  // Slurm's notice may be what has ended the command
