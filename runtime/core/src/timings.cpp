@@ -1,7 +1,7 @@
 #include <det/core/train.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/steps_completed.hpp>
-#include <det/telemetry/timing/span.hpp>
+#include <det/telemetry/span.hpp>
 
 #include "context_data.hpp"
 

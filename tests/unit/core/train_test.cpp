@@ -1,6 +1,6 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
-#include <det/telemetry/timing/span.hpp>
+#include <det/telemetry/span.hpp>
 
 #include <array>
 #include <boost/test/unit_test.hpp>

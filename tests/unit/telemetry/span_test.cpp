@@ -1,4 +1,4 @@
-#include <det/telemetry/timing/span.hpp>
+#include <det/telemetry/span.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <thread>

@@ -2,7 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/varint.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/export/export.hpp>
+#include <det/tracker/history/export.hpp>
 
 #include <bit>
 #include <boost/test/unit_test.hpp>
