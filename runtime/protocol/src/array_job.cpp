@@ -6,49 +6,57 @@
 #include <algorithm>
 #include <limits>
 
+#include "json_fields.hpp"
+
 namespace det {
 namespace {
 
-std::optional<std::uint32_t> read_number(Json const& json) {
-    if (json.is_string()) return parse_integer<std::uint32_t>(json.get<std::string>());
-    return json.is_number_unsigned() ? std::optional(json.get<std::uint32_t>()) : std::nullopt;
-}
-
-std::optional<std::uint32_t> number_of(Json const& object, char const* key) {
-    auto const found = object.find(key);
-    return found == object.end() ? std::nullopt : read_number(*found);
-}
-
-std::vector<std::uint32_t> numbers_of(Json const& object, char const* key) {
-    std::vector<std::uint32_t> numbers;
-    auto const found = object.find(key);
-    if (found == object.end() || !found->is_array()) return numbers;
-    for (auto const& json : *found) {
-        if (auto const number = read_number(json)) numbers.push_back(*number);
+void read_job(ArrayJob& array, Json const& json) {
+    std::string text;
+    if (json.is_string()) {
+        read_value(json, text);
+    } else {
+        text = to_line(json);  // a number in files of the first release
     }
-    return numbers;
+    auto const job = parse_integer<std::uint32_t>(text);
+    if (!job) refuse_json("job_id '" + text + "' is no job id");
+    array.job = *job;
 }
+void write_job(ArrayJob const& array, Json& json) { json = std::to_string(array.job); }
 
-std::optional<ArrayJob> read_array(Json const& json) {
-    if (!json.is_object()) return std::nullopt;
-    auto const job = number_of(json, "job_id");
-    if (!job) return std::nullopt;
-    auto const everything = std::numeric_limits<std::uint32_t>::max();
-    return ArrayJob{*job,
-                    number_of(json, "first_trial").value_or(0),
-                    number_of(json, "trial_count").value_or(everything),
-                    std::max(1u, number_of(json, "lanes").value_or(1)),
-                    number_of(json, "running_max").value_or(0),
-                    numbers_of(json, "tasks"),
-                    number_of(json, "task_count").value_or(0)};
+void read_lanes(ArrayJob& array, Json const& json) {
+    read_value(json, array.lanes);
+    if (array.lanes == 0) refuse_json("lanes is 0");
 }
+void write_lanes(ArrayJob const& array, Json& json) { json = array.lanes; }
+
+}  // namespace
+
+template <>
+inline constexpr JsonField json_fields<ArrayJob>[] = {
+    computed_field<read_job, write_job>("job_id"),
+    absent_in_old(field<&ArrayJob::first_trial>("first_trial")),
+    absent_in_old(field<&ArrayJob::trial_count>("trial_count")),
+    absent_in_old(computed_field<read_lanes, write_lanes>("lanes")),
+    absent_in_old(field<&ArrayJob::running_max>("running_max")),
+    optional_field<&ArrayJob::tasks>("tasks"),
+    optional_field<&ArrayJob::task_count>("task_count"),
+};
+
+namespace {
 
 void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     auto const list = body.find("arrays");
     // The first release wrote the fields of a single array instead of a list.
     auto const jobs = list == body.end() ? Json::array({body}) : *list;
     for (auto const& json : jobs) {
-        if (auto array = read_array(json)) arrays.push_back(*std::move(array));
+        auto array = decode_json("an array", [&] {
+            ArrayJob read;
+            read.trial_count = std::numeric_limits<std::uint32_t>::max();  // where the field is absent
+            read_value(json, read);
+            return read;
+        });
+        if (array) arrays.push_back(*std::move(array));
     }
 }
 
@@ -66,18 +74,9 @@ bool ArrayJob::runs(std::uint32_t trial) const {
 }
 
 Json jobs_body(std::vector<ArrayJob> const& arrays) {
-    auto list = Json::array();
-    for (auto const& array : arrays) {
-        Json json{{"job_id", std::to_string(array.job)},
-                  {"first_trial", array.first_trial},
-                  {"trial_count", array.trial_count},
-                  {"lanes", array.lanes},
-                  {"running_max", array.running_max}};
-        if (!array.tasks.empty()) json["tasks"] = array.tasks;
-        if (array.task_count > 0) json["task_count"] = array.task_count;
-        list.push_back(std::move(json));
-    }
-    return Json{{"arrays", std::move(list)}};
+    Json body;
+    write_value(body["arrays"], arrays);
+    return body;
 }
 
 std::vector<ArrayJob> array_jobs_of(std::vector<Event> const& events) {

@@ -7,6 +7,7 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <limits>
 
 #include "check_result.hpp"
 #include "golden.hpp"
@@ -192,6 +193,21 @@ BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {
     BOOST_REQUIRE(in_force.size() == 3u);
     BOOST_TEST(in_force[1].body->at("revision") == 1);
     BOOST_TEST(in_force[2].body->at("revision") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_are_read_from_the_bodies_of_events_and_invalid_ones_are_left_out) {
+    std::vector<ArrayJob> const written{{5, 0, 4, 2, 1}, {6, 4, 4, 1, 0, {3}, 9}};
+    std::vector<Event> const events{
+        {std::string(event_kinds::created), {}, "", jobs_body(written)},
+        {std::string(event_kinds::continued), {}, "", Json{{"job_id", 7}, {"revision", 1}}},
+        {std::string(event_kinds::resubmitted), {}, "", Json::parse(R"({"arrays": [
+            4, {}, {"job_id": "x"}, {"job_id": -1}, {"job_id": "8", "lanes": 0}, {"job_id": "8", "tasks": 1}]})")},
+        {"notes", {}, "", jobs_body({{9}})},
+    };
+    auto const read = array_jobs_of(events);
+    BOOST_TEST_REQUIRE(read.size() == 3u);
+    BOOST_TEST(jobs_body({read[0], read[1]}) == jobs_body(written));
+    BOOST_TEST(jobs_body({read[2]}) == jobs_body({{7, 0, std::numeric_limits<std::uint32_t>::max()}}));
 }
 
 BOOST_AUTO_TEST_CASE(tasks_are_picked_from_the_arrays_that_have_them) {
