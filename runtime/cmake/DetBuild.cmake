@@ -58,10 +58,11 @@ target_compile_options(det_compile_options INTERFACE
   -ffunction-sections -fdata-sections)
 target_link_options(det_compile_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
 
-# -O1 for targets whose time is that of files, processes and Slurm: they compile in two thirds of the time.
+# -Og for targets whose time is that of files, processes and Slurm: they compile in half of the time that -O2 takes, and in
+# four fifths of that of -O1.
 function(det_optimise_lightly)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
   endforeach()
 endfunction()
 
