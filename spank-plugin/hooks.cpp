@@ -81,6 +81,14 @@ Status remove_inherited(VariableLookup const& lookup, std::function<Status(char 
     return Ok{};
 }
 
+/// Removes inherited variables that srun's hook has emptied.
+Status remove_emptied(SpankHandle const& host, VariableLookup const& lookup) {
+    for (auto const* name : inherited_variables) {
+        if (lookup(name) == "") DET_TRY(host.unset_variable(name));
+    }
+    return Ok{};
+}
+
 /// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks. The run
 /// has set all others.
 Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
@@ -89,7 +97,7 @@ Variables variables_in_run(TaskIdentity const& task, VariableLookup const& looku
 
 Variables variables_of_script(TaskIdentity const& task, PluginOptions const& options,
                               VariableLookup const& lookup) {
-    auto variables = step_run_variables(task, choose_launch(options, lookup), lookup);
+    auto variables = step_run_variables(task, choose_launch(options, lookup), lookup, options.rank_variables);
     if (!options.log.empty()) {
         auto const node = lookup("SLURMD_NODENAME").value_or(std::to_string(task.cross_rank));
         variables.emplace_back(variables::rank_log, expand_log_path(options.log, task, node));
@@ -127,8 +135,10 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
     if (kind == StepKind::part_of_run && !is_called_by_task(lookup)) return Ok{};
     if (kind == StepKind::foreign) {
         if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
+        // srun sends variables that are removed now with their old values: an empty one is removed in
+        // task_init.
         DET_TRY(remove_inherited(lookup, [](char const* name) -> Status {
-            SpankHandle::unset_srun_variable(name);
+            SpankHandle::set_srun_variable(name, "");
             return Ok{};
         }));
     }
@@ -140,7 +150,7 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
         SpankHandle::set_srun_variable(variables::step_chief,
                                        render_step_chief(task.job_id, task.step_id, *chief));
     if (choose_launch(options, lookup) != Launch::rank) return Ok{};
-    if (!lookup("MASTER_PORT").value_or("").empty()) return Ok{};  // it is set already
+    if (!gets_rank_variable("MASTER_PORT", options.rank_variables, lookup)) return Ok{};
     auto const key = step_run_key(task.job_id, task.step_id, lookup("SLURM_RESTART_COUNT").value_or(""));
     SpankHandle::set_srun_variable("MASTER_PORT", std::to_string(choose_port(key)));
     return Ok{};
@@ -159,6 +169,7 @@ Status on_task_init(SpankHandle const& host, Settings const& settings) {
         if (!options.enabled) return Ok{};  // the plugin is off here, and no option asks for it
         return Error{codes::usage, "--det: this site has it off in partition '" + partition + "'"};
     }
+    DET_TRY(remove_emptied(host, lookup));
     DET_TRY_ASSIGN(auto const task, identify_task(lookup));
     auto const kind = find_step_kind(task, lookup);
     if (kind == StepKind::foreign) {

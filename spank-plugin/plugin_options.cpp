@@ -46,6 +46,7 @@ constexpr Argument known_arguments[] = {
     {"wrapper", take_wrapper}, {"wrap", take_wrap}, {"partitions", take_partitions}};
 
 constexpr std::size_t path_max_bytes = 4096;
+constexpr std::string_view set_all = "env";  // --det=env
 
 std::optional<std::string> const& value_of(OptionValues const& values, Option option) {
     return values[static_cast<std::size_t>(option)];
@@ -53,9 +54,10 @@ std::optional<std::string> const& value_of(OptionValues const& values, Option op
 
 Error invalid_option(std::string message) { return Error{codes::usage, std::move(message)}; }
 
-/// Slurm passes an option without a value as "(null)" through the environment of a batch script.
+/// Whether --det enables the plugin. Slurm passes an option without a value as "(null)" through the
+/// environment of a batch script.
 std::optional<bool> parse_switch(std::string_view text) {
-    if (text.empty() || text == "(null)" || text == "on") return true;
+    if (text.empty() || text == "(null)" || text == "on" || text == set_all) return true;
     if (text == "off") return false;
     return std::nullopt;
 }
@@ -105,7 +107,7 @@ Status check_option(Option option, std::string_view value) {
     switch (option) {
         case Option::det:
             if (!parse_switch(value))
-                return invalid_option("--det=" + quoted + ": it is --det, --det=on or --det=off");
+                return invalid_option("--det=" + quoted + ": it is --det, --det=on, --det=env or --det=off");
             return Ok{};
         case Option::wrap:
             if (!parse_wrap(value)) return invalid_option("--det-wrap=" + quoted + ": it is rank or off");
@@ -129,7 +131,10 @@ Result<PluginOptions> parse_options(OptionValues const& values) {
         DET_TRY(check_option(static_cast<Option>(i), *values[i]));
         options.enabled = true;
     }
-    if (auto const& value = value_of(values, Option::det)) options.enabled = parse_switch(*value);
+    if (auto const& value = value_of(values, Option::det)) {
+        options.enabled = parse_switch(*value);
+        if (*value == set_all) options.rank_variables = RankVariables::all;
+    }
     if (auto const& value = value_of(values, Option::launch)) options.launch = parse_launch(*value);
     if (auto const& value = value_of(values, Option::wrap)) options.wrap = parse_wrap(*value);
     if (auto const& value = value_of(values, Option::log)) options.log = *value;

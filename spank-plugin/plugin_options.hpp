@@ -3,6 +3,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/protocol/launch_options.hpp>
+#include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <array>
@@ -41,6 +42,7 @@ using OptionValues = std::array<std::optional<std::string>, option_count>;
 /// The parsed options of a step.
 struct PluginOptions {
     std::optional<bool> enabled = {};  // empty: no option was given, DET_SPANK decides
+    RankVariables rank_variables = RankVariables::missing;
     std::optional<Launch> launch = {};
     std::optional<Wrap> wrap = {};
     std::string log = {};  // empty: none

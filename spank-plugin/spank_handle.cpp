@@ -57,7 +57,7 @@ struct OptionTexts {
 };
 
 constexpr std::array<OptionTexts, option_count> option_texts{{
-    {"det", "on|off", "[det] set rank variables of the tasks, label their lines; --det is --det=on", 2},
+    {"det", "on|env|off", "[det] set rank variables of the tasks, label their lines; --det is --det=on", 2},
     {"det-wrap", "rank|off", "[det] run each task under det-wrap-rank, or not", 1},
     {"det-log", "PATH", "[det] write the lines to PATH too; %j job, %s step, %n node, %N its name", 1},
     {"det-launch", "node|rank", "[det] what starts the ranks: a launcher, once per node, or srun (default)",
@@ -140,7 +140,6 @@ std::optional<std::string> SpankHandle::find_srun_variable(char const* name) {
 void SpankHandle::set_srun_variable(char const* name, std::string const& value) {
     ::setenv(name, value.c_str(), 1);
 }
-void SpankHandle::unset_srun_variable(char const* name) { ::unsetenv(name); }
 
 std::optional<std::uint32_t> SpankHandle::job_id() const { return find_item<std::uint32_t>(job_, S_JOB_ID); }
 std::optional<std::uint32_t> SpankHandle::step_id() const {

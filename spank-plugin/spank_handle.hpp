@@ -34,7 +34,6 @@ public:
     /// The environment of srun itself, which the tasks inherit. SPANK has no calls for it in srun.
     static std::optional<std::string> find_srun_variable(char const* name);
     static void set_srun_variable(char const* name, std::string const& value);
-    static void unset_srun_variable(char const* name);
 
     std::optional<std::uint32_t> job_id() const;
     std::optional<std::uint32_t> step_id() const;

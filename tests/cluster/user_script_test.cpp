@@ -125,6 +125,30 @@ BOOST_FIXTURE_TEST_CASE(options_choose_the_launcher_and_the_log_files, WithPlugi
                "none none");
 }
 
+BOOST_FIXTURE_TEST_CASE(variables_that_a_script_or_submitit_sets_are_left_to_it, WithPlugin) {
+    std::string const header = "#SBATCH --nodes=2 --ntasks-per-node=1 --det";
+    std::string const step =
+        "srun sh -c 'echo ${RANK-none} ${MASTER_ADDR-none} ${MASTER_PORT:+port} $CROSS_RANK "
+        "$(ls $DET_RUN_DIR/info | wc -l)' | sort\n";
+    auto const usual = run_script(header + "\n" + step);
+    auto const infos = usual.substr(usual.rfind(' '));  // files of ClusterInfo
+    auto const lines = [&](std::string_view first, std::string_view second) {
+        return fmt::format("{} 0{}\n{} 1{}", first, infos, second, infos);
+    };
+    BOOST_TEST(usual == lines("0 n0 port", "1 n0 port"));
+    auto const chosen = "export MASTER_ADDR=n0-ib WORLD_SIZE=7\n" + step;
+    BOOST_TEST(run_script(header + "\n" + chosen) == lines("0 n0-ib port", "1 n0-ib port"));
+    BOOST_TEST(run_script(header + "=env\n" + chosen) == lines("0 n0 port", "1 n0 port"));
+    auto const submitit = "export SUBMITIT_EXECUTOR=slurm\n" + step;
+    BOOST_TEST(run_script(header + "\n" + submitit) == lines("none none", "none none"));
+    BOOST_TEST(run_script(header + "=env\n" + submitit) == lines("0 n0 port", "1 n0 port"));
+    // A job that a rank of another job submits inherits that rank's variables.
+    must(write_file(home() / "inner", "#!/bin/bash\n" + header + "\n" + step, 0644));
+    BOOST_TEST(run_script("#SBATCH --ntasks=1 --det\n"
+                          "srun sh -c 'sbatch --quiet --wait --output=inner.out inner'; cat inner.out") ==
+               fmt::format("0 n1 port 0{}\n1 n1 port 1{}", infos, infos));
+}
+
 BOOST_FIXTURE_TEST_CASE(labels_stay_out_of_what_a_script_reads_as_data, WithPlugin) {
     std::string const tasks = "#SBATCH --nodes=2 --ntasks-per-node=2\n";
     std::string const steps =

@@ -12,6 +12,9 @@ constexpr std::uint16_t master_port_first = 20'000;
 constexpr std::uint16_t master_port_count = 9'000;  // up to 28,999; the ports of launchers begin at 29,400
 // Per node; limits the memory whatever the variables contain.
 constexpr std::size_t slots_max = 4096;
+// What torch.distributed reads. submitit's TorchDistributedEnvironment exports them, and fails if one is set.
+constexpr std::string_view torch_variables[] = {"RANK",       "WORLD_SIZE",       "MASTER_ADDR",
+                                                "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT"};
 
 std::string text_of(VariableLookup const& lookup, std::string_view name) { return lookup(name).value_or(""); }
 
@@ -114,7 +117,15 @@ std::string render_slot_ids_json(std::vector<int> const& slots) {
     return fmt::format("[{}]", fmt::join(slots, ", "));
 }
 
-Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup) {
+bool gets_rank_variable(std::string_view name, RankVariables which, VariableLookup const& lookup) {
+    bool const is_set = !text_of(lookup, name).empty();
+    if (which == RankVariables::all) return !is_set || name != "MASTER_PORT";
+    bool const is_left_to_submitit = lookup("SUBMITIT_EXECUTOR") && std::ranges::count(torch_variables, name);
+    return !is_set && !is_left_to_submitit;
+}
+
+Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup,
+                             RankVariables which) {
     auto const slots = local_slots(lookup, launch == Launch::rank ? task.local_size : 0);
     // If a launcher starts the ranks, the slots of other nodes are unknown. Assumes that all nodes are like
     // this one.
@@ -139,10 +150,9 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
     };
     if (launch == Launch::rank) {
         auto ranks = rank_variables(task);
-        assigned.insert(assigned.end(), std::make_move_iterator(ranks.begin()),
-                        std::make_move_iterator(ranks.end()));
-        if (text_of(lookup, "MASTER_PORT").empty()) {
-            assigned.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
+        ranks.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
+        for (auto& variable : ranks) {
+            if (gets_rank_variable(variable.first, which, lookup)) assigned.push_back(std::move(variable));
         }
     }
     return assigned;

@@ -36,10 +36,10 @@ VariableLookup look_in(Map const& variables) {
     };
 }
 
-Map told(Map const& variables, Launch launch) {
+Map told(Map const& variables, Launch launch, RankVariables which = RankVariables::missing) {
     Map all;
     for (auto const& [name, value] :
-         step_run_variables(must(identify_task(look_in(variables))), launch, look_in(variables)))
+         step_run_variables(must(identify_task(look_in(variables))), launch, look_in(variables), which))
         all[name] = value;
     return all;
 }
@@ -84,9 +84,38 @@ BOOST_AUTO_TEST_CASE(a_step_that_has_the_variables_already_gets_the_same_again) 
     auto variables = task_five();
     auto const once = told(variables, Launch::rank);
     for (auto const& [name, value] : once) variables[name] = value;
-    auto twice = told(variables, Launch::rank);
-    twice["MASTER_PORT"] = variables["MASTER_PORT"];  // a port that is set already is not set again
-    BOOST_TEST(shown(twice) == shown(once));
+    for (auto const which : {RankVariables::missing, RankVariables::all}) {
+        auto twice = variables;
+        for (auto const& [name, value] : told(variables, Launch::rank, which)) twice[name] = value;
+        BOOST_TEST(shown(twice) == shown(variables));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(variables_that_a_script_has_set_stay) {
+    auto variables = task_five();
+    auto const usual = told(variables, Launch::rank);
+    variables["MASTER_ADDR"] = "n1-ib0";
+    variables["MASTER_PORT"] = "4242";
+    auto const missing = told(variables, Launch::rank);
+    BOOST_TEST(!missing.contains("MASTER_ADDR"));
+    BOOST_TEST(!missing.contains("MASTER_PORT"));
+    BOOST_TEST(missing.at("RANK") == "5");
+    BOOST_TEST(missing.size() == usual.size() - 2);
+    auto const all = told(variables, Launch::rank, RankVariables::all);
+    BOOST_TEST(all.at("MASTER_ADDR") == "n0");
+    BOOST_TEST(!all.contains("MASTER_PORT"));
+}
+
+BOOST_AUTO_TEST_CASE(submitit_exports_the_variables_of_torch_itself) {
+    auto variables = task_five();
+    auto const usual = told(variables, Launch::rank);
+    variables["SUBMITIT_EXECUTOR"] = "slurm";
+    auto const missing = told(variables, Launch::rank);
+    for (auto const* name :
+         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+        BOOST_TEST(!missing.contains(name), name);
+    BOOST_TEST(missing.size() == usual.size() - 6);
+    BOOST_TEST(shown(told(variables, Launch::rank, RankVariables::all)) == shown(usual));
 }
 
 BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {

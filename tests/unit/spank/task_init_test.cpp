@@ -84,6 +84,20 @@ BOOST_AUTO_TEST_CASE(jobs_that_do_not_ask_are_not_touched) {
     BOOST_TEST(first_word() == "");
 }
 
+BOOST_AUTO_TEST_CASE(what_srun_has_chosen_stays_where_it_has_emptied_inherited_variables) {
+    slurm.options = {{"det", std::nullopt}};
+    for (auto const* name : {"DET_RUN_KEY", "DET_WRAPPED", "DET_LAUNCH", "RANK"})
+        slurm.environment[name] = "";
+    slurm.environment["DET_LABELS"] = "none";
+    slurm.environment["MASTER_PORT"] = "4242";
+    must(task_init());
+    BOOST_TEST(!slurm.environment.contains("DET_WRAPPED"));
+    BOOST_TEST(slurm.environment["DET_RUN_KEY"] == "123.0-0");
+    BOOST_TEST(slurm.environment["RANK"] == "5");
+    BOOST_TEST(slurm.environment["DET_LABELS"] == "none");
+    BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");
+}
+
 BOOST_AUTO_TEST_CASE(batch_interactive_and_extern_steps_are_not_touched) {
     for (unsigned const step : {0xfffffffbU, 0xfffffffaU, 0xfffffffcU, 0xfffffff0U}) {
         slurm.step_id = step;
@@ -122,6 +136,13 @@ BOOST_AUTO_TEST_CASE(options_enable_and_disable_the_plugin) {
     BOOST_TEST(slurm.environment["DET_SPANK"] == "auto");
     BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // chosen by srun
     BOOST_TEST(first_word() == wrapper_as_called);
+
+    slurm.environment["RANK"] = "9";
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "9");  // set by the script
+    slurm.options = {{"det", "env"}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "5");
 
     slurm.environment.erase("RANK");
     slurm.options = {{"det", "off"}, {"det-log", "x"}};

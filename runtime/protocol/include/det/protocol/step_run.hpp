@@ -43,12 +43,32 @@ inline constexpr char const* inherited_variables[] = {variables::run_key,
                                                       variables::latest_checkpoint,
                                                       variables::latest_checkpoint_sha256,
                                                       variables::unique_port_offset,
+                                                      "RANK",
+                                                      "WORLD_SIZE",
+                                                      "LOCAL_RANK",
+                                                      "LOCAL_WORLD_SIZE",
+                                                      "LOCAL_SIZE",
+                                                      "CROSS_RANK",
+                                                      "CROSS_SIZE",
+                                                      "GROUP_RANK",
+                                                      "GROUP_WORLD_SIZE",
+                                                      "MASTER_ADDR",
                                                       "MASTER_PORT"};
+
+/// Which of rank_variables() and MASTER_PORT the ranks of a script's step get.
+enum class RankVariables {
+    missing,  // those that the script has not set; under submitit none that its program exports itself
+    all,      // all, but for a MASTER_PORT that is set
+};
+
+/// Whether a step whose ranks srun starts gets this variable. Pure.
+bool gets_rank_variable(std::string_view name, RankVariables which, VariableLookup const& lookup);
 
 /// The variables that make a step of a script a run: DET_RUN_KEY and others, and those that Determined
 /// defines. They are those variables of a supervised run whose values are known in the step. The host list is
 /// compressed, and no name is resolved.
-Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup);
+Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup,
+                             RankVariables which = RankVariables::missing);
 
 /// The slot ids of this node: the numbers in CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES if there are
 /// `count` of them, else 0, 1, ... If `count` is 0, it is the number of visible devices, at least one.
