@@ -1,6 +1,7 @@
 // Preemption by a real Slurm: the training saves, is requeued and resumes.
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -71,9 +72,55 @@ std::size_t reports(DigitsCluster const& cluster, int experiment) {
     return cluster.ask(fmt::format("trial metrics {} --group validation", experiment)).size();
 }
 
+/// Records the commands of Slurm that jobs run whose PATH begins with this directory.
+class CommandLog {
+public:
+    explicit CommandLog(DigitsCluster const& cluster) : cluster_(cluster) {
+        cluster.shell(R"(mkdir -p recorded && cd recorded
+            for command in squeue scontrol sinfo scancel sacct sacctmgr sbatch; do
+                cat >$command <<END
+#!/bin/sh
+[ -z "\$SLURM_JOB_ID" ] || echo "\${SLURM_RESTART_COUNT:-0} $command \$*" >>$PWD/log
+exec $(command -v $command) "\$@"
+END
+                chmod +x $command
+            done)");
+    }
+    std::string path_assignment() const { return "PATH=$HOME/recorded:$PATH "; }
+    /// The commands of the job's first execution, with their arguments.
+    std::vector<std::string> of_first_execution() const {
+        constexpr std::string_view first = "0 ";
+        auto const text = cluster_.shell("cat recorded/log");
+        std::vector<std::string> commands;
+        for (auto const line : split_lines(text)) {
+            if (line.starts_with(first)) commands.emplace_back(line.substr(first.size()));
+        }
+        return commands;
+    }
+
+private:
+    DigitsCluster const& cluster_;
+};
+
+/// Compares the commands with the table in runtime/launch/README.md.
+void check_commands(std::vector<std::string> const& commands) {
+    constexpr std::string_view expected[] = {
+        "squeue ",  // the run has begun
+        "squeue ",  // the ranks have got the notice
+        "squeue ",  // the run has ended
+        "scontrol requeue Incomplete ",
+        "scontrol update JobId=",  // with StartTime
+    };
+    auto const all = fmt::format("{}", fmt::join(commands, "\n"));
+    BOOST_REQUIRE_MESSAGE(commands.size() == std::size(expected), all);
+    for (std::size_t i = 0; i < commands.size(); ++i) BOOST_TEST(commands[i].starts_with(expected[i]), all);
+    BOOST_TEST(commands.back().find(" StartTime=now+5") != std::string::npos, all);
+}
+
 /// Preempts a training with an urgent job. Compares its final network with that of an undisturbed training.
 void check_no_step_is_lost(DigitsCluster const& cluster) {
-    auto const interrupted = cluster.create(training);
+    CommandLog const log_of_commands(cluster);
+    auto const interrupted = cluster.create(training, log_of_commands.path_assignment());
     cluster.wait_until([&] { return reports(cluster, interrupted) >= 2; }, std::chrono::seconds(60),
                        "epochs");
     Followers const followers(cluster, interrupted);
@@ -101,6 +148,7 @@ void check_no_step_is_lost(DigitsCluster const& cluster) {
     BOOST_TEST(cluster.shell(fmt::format("det-submit trial logs {} --rank 0 --run 1", interrupted))
                    .find(fmt::format("resumed at step {}", resumed_at)) != std::string::npos);
 
+    check_commands(log_of_commands.of_first_execution());
     followers.check();
 
     auto const left_alone = cluster.create(training);

@@ -59,13 +59,14 @@ void DigitsCluster::wait_for_run(int experiment, std::size_t run) const {
                fmt::format("run {} of experiment {} trains", run, experiment));
 }
 
-int DigitsCluster::create(std::string const& arguments) const {
+int DigitsCluster::create(std::string const& arguments, std::string const& assignments) const {
     auto const without_pmix = has_pmix_ ? "" : " --config slurm.mpi=none";
-    return ask("experiment create digits.yaml code " + arguments + without_pmix)["id"].get<int>();
+    return ask("experiment create digits.yaml code " + arguments + without_pmix, assignments)["id"]
+        .get<int>();
 }
 
-nlohmann::json DigitsCluster::ask(std::string const& command) const {
-    return nlohmann::json::parse(shell("det-submit " + command + " --json"));
+nlohmann::json DigitsCluster::ask(std::string const& command, std::string const& assignments) const {
+    return nlohmann::json::parse(shell(assignments + "det-submit " + command + " --json"));
 }
 
 void DigitsCluster::finish(int experiment) const {

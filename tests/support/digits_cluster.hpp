@@ -16,11 +16,11 @@ public:
     static LoopbackOptions with_plugin();
 
     /// Runs `det-submit experiment create digits.yaml code` with the arguments. Returns the experiment's id.
-    /// The ranks find each other without PMIx if this Slurm is built without it, as Debian's
-    /// package of 26.05 is.
-    int create(std::string const& arguments) const;
+    /// `assignments` of variables stand before the command. The ranks find each other without PMIx if this
+    /// Slurm is built without it, as Debian's package of 26.05 is.
+    int create(std::string const& arguments, std::string const& assignments = "") const;
     /// Runs a det-submit command with --json, which must succeed. Returns its output.
-    nlohmann::json ask(std::string const& command) const;
+    nlohmann::json ask(std::string const& command, std::string const& assignments = "") const;
     std::string state(int experiment) const;
     nlohmann::json trial(int experiment, std::size_t index = 0) const;
     void wait_for_state(int experiment, std::string const& wanted) const;

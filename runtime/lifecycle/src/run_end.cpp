@@ -111,10 +111,8 @@ std::optional<RunOutcome> if_superseded(RunFacts const& facts) {
     if (facts.higher_run_exists) {
         return RunOutcome{Cause::superseded, NextAction::left_to_slurm, "a newer run of this trial exists"};
     }
-    // If Slurm itself requeues the job, it has already counted the restart while this run still ends.
-    bool const requeued_by_slurm = facts.job && facts.job->state == JobState::completing &&
-                                   facts.job->restarts == facts.incarnation.restart_count + 1;
-    if (facts.job && !requeued_by_slurm && !is_same_incarnation(facts.incarnation, *facts.job)) {
+    if (facts.job && !is_same_incarnation(facts.incarnation, *facts.job) &&
+        !is_ending(facts.incarnation, *facts.job)) {
         return RunOutcome{
             Cause::superseded, NextAction::left_to_slurm,
             fmt::format("the job runs again on '{}': this incarnation was cut off from the network",
@@ -380,6 +378,12 @@ std::string_view to_string(StopReason stop_reason) {
 
 bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const& job) {
     return job.restarts == incarnation.restart_count && job.batch_host == incarnation.batch_host;
+}
+
+bool is_ending(Incarnation const& incarnation, slurm::JobStatus const& job) {
+    // If Slurm itself requeues the job, it has already counted the restart while this execution still ends.
+    bool const is_requeued = job.restarts == incarnation.restart_count + 1;
+    return job.state == JobState::completing && (is_requeued || is_same_incarnation(incarnation, job));
 }
 
 RunOutcome classify_run_end(RunFacts const& facts) {

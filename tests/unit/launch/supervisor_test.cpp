@@ -9,6 +9,44 @@ using namespace det;
 using namespace det::launch::supervisor;
 using slurm::JobState;
 
+namespace supervisor_test {
+
+/// A clock that goes on by 10 s each time it is read.
+class JumpingClock final : public Clock {
+public:
+    UtcTime now() const override { return {1}; }
+    std::chrono::steady_clock::time_point steady_now() const override {
+        return std::chrono::steady_clock::time_point(std::chrono::seconds(10 * ++asked_));
+    }
+    void sleep_for(std::chrono::milliseconds) override {}
+
+private:
+    mutable int asked_ = 0;
+};
+
+/// Slurm takes the nodes of the job of a fixture after the supervisor has asked about it for the first time.
+/// The file `answered` tells the step when the supervisor has asked again.
+struct PreemptionWithoutGrace : SupervisorFixture {
+    slurm::JobStatus ending = *slurm.job;
+
+    PreemptionWithoutGrace() {
+        ending.state = JobState::completing;
+        slurm.on_call = [this, asked = 0](std::string const& call) mutable {
+            if (call != "find 123_0") return;
+            if (++asked == 1) slurm.job = ending;
+            if (asked == 2) must(write_file(root / "answered", ""));
+        };
+    }
+    /// The commands of a step that gets the notice, tells the supervisor, and waits until
+    /// Slurm has answered.
+    std::string notice_commands() const {
+        return ": >\"$DET_RUN_PATH/noticed\"; kill -TERM $PPID\nuntil [ -e '" + (root / "answered").string() +
+               "' ]; do sleep 0.01; done";
+    }
+};
+
+}  // namespace supervisor_test
+
 BOOST_FIXTURE_TEST_SUITE(supervisor_test, SupervisorFixture)
 
 BOOST_AUTO_TEST_CASE(a_successful_step_finishes_the_trial) {
@@ -111,6 +149,46 @@ BOOST_AUTO_TEST_CASE(a_preempted_task_whose_ranks_have_ended_sends_four_requests
     BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0",
                                                         "requeue-incomplete 123_0", "start 123_0"}),
                boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_task_that_slurm_has_requeued_sends_two_requests,
+                        supervisor_test::PreemptionWithoutGrace) {
+    ending.end_time.reset();
+    ending.restarts = 1;
+    step_is(notice_commands() + "\nexit 143");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+    BOOST_TEST(to_string(end_of(0).next_action) == "left-to-slurm");
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0", "start 123_0"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(slurm.start_delay.count() == 5);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_task_that_slurm_ends_without_a_requeue_sends_three_requests,
+                        supervisor_test::PreemptionWithoutGrace) {
+    ending.preempt_time = UtcTime{1};
+    acknowledging_step(notice_commands());
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+    BOOST_TEST(was_requeued_after(0));
+    BOOST_TEST(
+        slurm.calls == (std::vector<std::string>{"find 123_0", "find 123_0", "requeue 123_0", "start 123_0"}),
+        boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_task_whose_step_still_runs_starts_after_the_kill_of_slurm) {
+    step_is("kill -TERM $PPID; exec sleep 1");
+    slurm.job->state = JobState::completing;
+    slurm.job->end_time.reset();
+    slurm.job->restarts = 1;
+    slurm.config = slurm::ClusterConfig(slurm::ClusterConfig::Settings{{"KillWait", "12 sec"}});
+    supervisor_test::JumpingClock jumping;
+    auto const a = batch_job();
+    auto const result = supervise_trials(
+        a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}, {}});
+    BOOST_TEST(must(result) == 0);
+    BOOST_TEST(to_string(end_of(0).next_action) == "left-to-slurm");
+    BOOST_TEST(slurm.start_delay.count() == 12 + 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_preempted_job_is_cancelled_when_its_trial_has_finished) {
@@ -235,17 +313,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_job_is_recorded_before_slurm_kills_the_supervis
     // The supervisor gets the notice from Slurm; the step ignores it.
     step_is("kill -TERM $PPID; exec sleep 1");
     slurm.job->state = JobState::completing;
-    class JumpingClock final : public Clock {
-    public:
-        UtcTime now() const override { return {1}; }
-        std::chrono::steady_clock::time_point steady_now() const override {
-            return std::chrono::steady_clock::time_point(std::chrono::seconds(10 * ++asked_));
-        }
-        void sleep_for(std::chrono::milliseconds) override {}
-
-    private:
-        mutable int asked_ = 0;
-    } jumping;
+    supervisor_test::JumpingClock jumping;
     auto const a = batch_job();
     auto const result = supervise_trials(
         a, {slurm, jumping, Environment::of_this_process(), "/x", [](std::string const&) {}, {}});

@@ -124,16 +124,22 @@ private:
 
     /// Lets a job that Slurm has requeued start earlier: Slurm holds it back for two minutes from the end of
     /// its last process. An earlier start time takes effect if it lies after that end, which comes within
-    /// KillWait.
+    /// KillWait if steps still run.
     void advance_start() {
-        using namespace std::chrono_literals;
         bool const has_ended = std::all_of(lanes_.begin(), lanes_.end(),
                                            [](auto& lane) { return lane.is_idle() || lane.poll_exit(); });
-        auto const config = context_.slurm.query_cluster_config();
-        auto const kill_wait = config ? config->find_number("KillWait").value_or(30) : 30;
-        auto const from_now = has_ended ? 5s : std::chrono::seconds(kill_wait) + 5s;
-        if (auto const set = context_.slurm.start_not_before(batch_job_.job, from_now); !set)
+        auto const until_end = has_ended ? std::chrono::seconds(0) : query_kill_wait();
+        if (auto const set =
+                context_.slurm.start_not_before(batch_job_.job, until_end + RequeueRequest::soonest);
+            !set)
             context_.log(fmt::format("the job may start two minutes later: {}", set.error().message));
+    }
+
+    std::chrono::seconds query_kill_wait() const {
+        constexpr int slurms_default = 30;
+        auto const config = context_.slurm.query_cluster_config();
+        return std::chrono::seconds(config ? config->find_number("KillWait").value_or(slurms_default)
+                                           : slurms_default);
     }
 
     /// Cancels the job. If the slurmstepd of a batch script is gone, slurmctld does not learn that the script

@@ -320,8 +320,13 @@ private:
         }
     }
 
+    /// Asks Slurm about the job. Once Slurm is ending it the answer does not change any more, and Slurm is
+    /// not asked again: many jobs may be preempted at once, and slurmctld limits the requests of a user
+    /// (rl_enable).
     JobSnapshot query_slurm(std::chrono::seconds timeout) {
+        if (ending_job_) return {true, ending_job_};
         auto job = retry_until(context_, timeout, [&] { return context_.slurm.query_job(batch_job_.job); });
+        if (job && *job && lifecycle::is_ending(batch_job_.incarnation, **job)) ending_job_ = **job;
         if (job) return {true, *std::move(job)};
         context_.log(fmt::format("cannot ask Slurm about job {}: {}", slurm::to_string(batch_job_.job),
                                  job.error().message));
@@ -444,6 +449,7 @@ private:
     bool is_in_grace_ = false;      // Slurm preempts the job
     bool is_preempted_ = false;     // Slurm preempts the job, or has requeued it
     bool was_completing_ = false;   // the job was COMPLETING at the last query
+    std::optional<slurm::JobStatus> ending_job_;  // the answer that showed that Slurm is ending the job
     int exit_code_ = 0;
 };
 

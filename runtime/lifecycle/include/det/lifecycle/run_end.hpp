@@ -125,4 +125,8 @@ RunOutcome classify_run_end(RunFacts const& facts);
 /// Whether the job that Slurm shows is still this incarnation.
 bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const& job);
 
+/// Whether Slurm is ending this execution of the job (COMPLETING), possibly to run the job again. The cause
+/// does not change any more: slurmctld sets state, reason and times together, before it sends TERM.
+bool is_ending(Incarnation const& incarnation, slurm::JobStatus const& job);
+
 }  // namespace det::lifecycle
