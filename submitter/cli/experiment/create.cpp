@@ -41,7 +41,7 @@ public:
         if (context_) submission.code.directory = *context_;
         submission.code.includes.assign(includes_.begin(), includes_.end());
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
-        submission.is_test = test_;
+        submission.sources.is_test = test_;
         DET_TRY(read_config_if_stdin(submission.sources, session));
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);

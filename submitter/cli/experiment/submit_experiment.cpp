@@ -102,7 +102,7 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
                      fmt::format("see 'det-submit experiment describe {}'", id.value)};
     }
     session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(*state)));
-    if (!options.is_test) return ExitCode::done;
+    if (!options.sources.is_test) return ExitCode::done;
     DET_TRY(archive(id, session));
     session.say("the test completed");
     return ExitCode::done;
@@ -120,7 +120,7 @@ Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFl
         print_text(request, created, session);
     }
     bool const is_followed =
-        (flags.follows_first_trial || options.is_test) && options.desired == DesiredState::run;
+        (flags.follows_first_trial || options.sources.is_test) && options.desired == DesiredState::run;
     return is_followed ? follow(options, request, created.id, session) : Outcome(ExitCode::done);
 }
 

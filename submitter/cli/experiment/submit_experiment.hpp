@@ -11,7 +11,8 @@ struct SubmitFlags {
 };
 
 /// Runs `experiment create` and `fork`: loads the configuration, submits the experiment and prints the
-/// answer. If options.is_test, also prints the trial's output and archives the experiment if it completes.
+/// answer. If options.sources.is_test, also prints the trial's output and archives the experiment if it
+/// completes.
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session);
 
 }  // namespace det::cli

@@ -14,6 +14,7 @@ std::string explain_config(yaml::Node const& document, std::optional<NamedTempla
             auto const& typed = location.source->text();
             return "--config " + typed.substr(0, typed.find('='));
         }
+        if (location.source->name() == "--test") return location.source->name();
         bool const is_template = used && location.source->name() == used->file;
         auto const file = is_template ? "template " + used->name : location.source->name();
         return fmt::format("{}:{}", file, location.line);

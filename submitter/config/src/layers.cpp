@@ -80,6 +80,12 @@ Result<Node, Diagnostics> parse_layer(std::string_view text, std::string origin)
                  "begin with 'name: ...'", document->location().span()};
 }
 
+Layer replace_value(std::vector<std::string> path, Node value, yaml::Location const& where) {
+    for (auto key = path.rbegin(); key != path.rend(); ++key)
+        value = Node(std::vector<Node::Entry>{{*key, where, std::move(value)}}, where);
+    return {std::move(value), std::move(path)};
+}
+
 Result<Node, Diagnostics> apply_override(Node const& document, Layer const& override_layer) {
     Diagnostics problems;
     auto replaced =

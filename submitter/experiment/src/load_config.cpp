@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "test_layers.hpp"
+
 namespace det::experiment {
 namespace {
 
@@ -86,11 +88,7 @@ struct Layers {
             for (auto const& below : entry.value.entries()) add_change(path, below);
             return;
         }
-        auto value = entry.value;
-        for (auto key = path.rbegin(); key != path.rend(); ++key)
-            value = yaml::Node(std::vector<yaml::Node::Entry>{{*key, entry.key_location, std::move(value)}},
-                               entry.key_location);
-        high_to_low.push_back({std::move(value), std::move(path)});
+        high_to_low.push_back(config::replace_value(std::move(path), entry.value, entry.key_location));
     }
 
     void add_template(std::string const& name, TemplateStore const& store) {
@@ -251,6 +249,11 @@ Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, Root
     if (!layers.all_read) return std::move(layers.found);
     Diagnostics warnings;
     auto config = complete(layers, sources, root, now, warnings);
+    if (config && sources.is_test) {
+        layers.high_to_low = concatenate(test_layers(*config), layers.high_to_low);
+        warnings = {};
+        config = complete(layers, sources, root, now, warnings);
+    }
     if (!config) {
         append_news(layers.found, config.error());
         return std::move(layers.found);

@@ -9,14 +9,9 @@
 #include <det/foundation/executable.hpp>
 #include <det/plan/arrays.hpp>
 #include <det/plan/plan.hpp>
-#include <det/protocol/document.hpp>
-#include <det/protocol/json.hpp>
 #include <det/site/site.hpp>
-#include <det/yaml/render.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <fmt/format.h>
 
 #include "bad_nodes.hpp"
@@ -24,51 +19,6 @@
 
 namespace det::experiment {
 namespace {
-
-/// Returns the first value of a hyperparameter's range or list; nothing for a constant or a nested section.
-struct OneValue {
-    std::optional<Json> operator()(config::ConstHyperparameter const&) const { return std::nullopt; }
-    std::optional<Json> operator()(config::IntHyperparameter const& range) const {
-        return Json(range.minval);
-    }
-    std::optional<Json> operator()(config::DoubleHyperparameter const& range) const {
-        return Json(range.minval);
-    }
-    std::optional<Json> operator()(config::LogHyperparameter const& range) const {
-        return Json(std::pow(range.base, range.minval));
-    }
-    std::optional<Json> operator()(config::CategoricalHyperparameter const& choice) const {
-        return choice.vals.empty() ? std::nullopt : std::optional(yaml::to_json(choice.vals.front()));
-    }
-    std::optional<Json> operator()(config::Hyperparameters const&) const { return std::nullopt; }
-};
-
-void fix(std::vector<std::string>& overrides, config::Hyperparameters const& all, std::string const& path) {
-    for (auto const& [name, hyperparameter] : all) {
-        auto const here = path + "." + name;
-        if (auto const* nested = std::get_if<config::Hyperparameters>(&hyperparameter.value))
-            fix(overrides, *nested, here);
-        if (auto const value = std::visit(OneValue(), hyperparameter.value))
-            overrides.push_back(here + "={type: const, val: " + to_line(*value) + "}");
-    }
-}
-
-/// Returns the overrides of `experiment create --test`, in the syntax of --config: one trial of one batch
-/// with one point of the search space, no restarts, and a GC policy that keeps no checkpoint.
-std::vector<std::string> test_overrides(config::ExperimentConfig const& config) {
-    std::vector<std::string> overrides{
-        fmt::format(
-            "searcher={{name: single, metric: {}, smaller_is_better: {}, max_length: {{batches: 1}}}}",
-            to_line(Json(config.searcher.metric)), config.searcher.smaller_is_better),
-        "name=" + to_line(Json("[test] " + config.name)),
-        "max_restarts=0",
-        "checkpoint_storage.save_experiment_best=0",
-        "checkpoint_storage.save_trial_best=0",
-        "checkpoint_storage.save_trial_latest=0",
-    };
-    fix(overrides, config.hyperparameters, "hyperparameters");
-    return overrides;
-}
 
 Result<plan::SubmissionPlan, Diagnostics> plan_for(config::ExperimentConfig const& config,
                                                    config::SiteFile const& file, Context& context) {
@@ -102,16 +52,6 @@ std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& c
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
 
-Result<LoadedConfig, Diagnostics> load(SubmissionOptions const& options, RootLayout const& root,
-                                       UtcTime now) {
-    DET_TRY_ASSIGN(auto loaded, load_config(options.sources, root, now));
-    if (!options.is_test) return loaded;
-    auto sources = options.sources;
-    auto const shorter = test_overrides(loaded.config);
-    sources.overrides.insert(sources.overrides.end(), shorter.begin(), shorter.end());
-    return load_config(sources, root, now);
-}
-
 }  // namespace
 
 Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context) {
@@ -125,7 +65,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     options.sources.find_default_pools = find_default_pools_of(file, context);
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
                    find_shared_template_directories(context.environment, file));
-    DET_TRY_ASSIGN(auto loaded, load(options, root, context.clock.now()));
+    DET_TRY_ASSIGN(auto loaded, load_config(options.sources, root, context.clock.now()));
     if (options.code.directory)
         warn_of_nested_launchers(loaded.config.entrypoint, std::array{*options.code.directory},
                                  loaded.warnings);

@@ -1,4 +1,5 @@
 // The layers of a configuration from their files; how they merge is tested in config.
+#include <det/config/explain_config.hpp>
 #include <det/experiment/load_config.hpp>
 #include <det/protocol/json.hpp>
 
@@ -64,6 +65,29 @@ BOOST_AUTO_TEST_CASE(overrides_replace_the_file_which_replaces_the_template) {
     BOOST_TEST(config.max_restarts == 4);  // the last one typed
     BOOST_TEST(config.scheduling_unit == 22);
     BOOST_TEST(config.description == "template");
+}
+
+BOOST_AUTO_TEST_CASE(a_test_is_checked_as_the_experiment_that_it_tests) {
+    std::string const rest =
+        "entrypoint: ./train\nhyperparameters: {a.b: {type: int, minval: 3, maxval: 4}}\n";
+    write(rest + "searcher: {name: random, metric: loss}\n");
+    experiment::ConfigSources sources{file, {}, {"max_restarts=4"}};
+    sources.is_test = true;
+    auto const text = explain(must_fail(load_config(sources, root, clock.now())));
+    BOOST_TEST(contains(text, "exp.yaml:3:1: error: 'max_trials' is missing"), text);
+    write(rest + "searcher: {name: random, metric: loss, max_trials: 9}\n");
+    auto const loaded = must(load_config(sources, root, clock.now()));
+    BOOST_TEST(loaded.config.searcher.name == "single");
+    BOOST_TEST(loaded.config.name == "[test] exp");
+    auto const effective = config::explain_config(loaded.config.effective);
+    BOOST_TEST(contains(effective, "max_restarts: 0                                         # --test\n"),
+               effective);
+    auto const& point = loaded.config.hyperparameters.at(0).hyperparameter.value;
+    BOOST_TEST(*std::get<config::ConstHyperparameter>(point).value.integer() == 3);
+    config::SiteFile site;
+    site.invariants = must(config::parse_layer("max_restarts: 1\n", "site.yaml"));
+    sources.site = &site;
+    BOOST_TEST(must(load_config(sources, root, clock.now())).config.max_restarts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(own_templates_take_precedence_over_shipped_ones) {

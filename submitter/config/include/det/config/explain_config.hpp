@@ -13,7 +13,7 @@ struct NamedTemplate {
 };
 
 /// Renders the document as YAML with a comment on each value that names its origin: "exp.yaml:3",
-/// "template mpi:2", "--config max_restarts", "default". Pure.
+/// "template mpi:2", "--config max_restarts", "--test", "default". Pure.
 std::string explain_config(yaml::Node const& document, std::optional<NamedTemplate> const& used = {});
 
 }  // namespace det::config

@@ -26,6 +26,10 @@ Result<yaml::Node, Diagnostics> parse_layer(std::string_view text, std::string o
 /// used.
 Result<Layer> parse_override(std::string_view assignment);
 
+/// Returns a layer that replaces the value at `path`, which must not be empty.
+/// \param where the location of the keys
+Layer replace_value(std::vector<std::string> path, yaml::Node value, yaml::Location const& where);
+
 /// Finds the errors of one layer that do not depend on the other layers: unknown keys, wrong types, bad
 /// values. Missing keys are not errors yet. Keys that the key tables mark as ignored are warnings.
 Diagnostics check_sanity(yaml::Node const& written);

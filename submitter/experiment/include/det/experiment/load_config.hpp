@@ -33,7 +33,8 @@ struct ConfigSources {
     /// The text of `file`, if it is not read from there. `file` is then its name in messages.
     std::optional<std::string> text = {};
     std::vector<std::filesystem::path> shared_template_directories =
-        {};  // see find_shared_template_directories()
+        {};                // see find_shared_template_directories()
+    bool is_test = false;  // one trial of one batch (--test)
 };
 
 /// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.
@@ -57,7 +58,8 @@ Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, Roo
 
 /// Merges the layers that the user wrote with the site's layers and the defaults. Reports the errors of file,
 /// template and overrides together. If one of them can't be read or parsed, the merged configuration is not
-/// checked: missing keys and wrong types are then not reported. Checkpoints are stored below `root` by
+/// checked: missing keys and wrong types are then not reported. The configuration of a test is that of the
+/// experiment, which is checked too, below the layers of --test. Checkpoints are stored below `root` by
 /// default; `now` gives the default seed.
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now);

@@ -18,8 +18,7 @@ struct SubmissionOptions {
     std::optional<ContextSpec> packed_code;  // code that is stored already, in place of `code`
     std::optional<ExperimentId> parent;
     DesiredState desired = DesiredState::run;
-    bool is_test = false;          // one trial of one batch: see test_overrides in submission_request.cpp
-    bool is_continuation = false;  // the experiment exists and keeps its source checkpoint
+    bool is_continuation = false;             // the experiment exists and keeps its source checkpoint
     std::optional<uid_t> trusted_owner = {};  // another user to whom the source checkpoint may belong
 };
 
