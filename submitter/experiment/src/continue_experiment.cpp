@@ -9,7 +9,6 @@
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/protocol/json.hpp>
-#include <det/render/script.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -22,7 +21,7 @@
 
 #include "make_spec.hpp"
 #include "run_event_hook.hpp"
-#include "write_configuration.hpp"
+#include "write_submission_files.hpp"
 
 namespace det::experiment {
 namespace {
@@ -43,7 +42,7 @@ struct Continuation {
 };
 
 struct SubmittedContinuation {
-    std::uint32_t revision = 0;
+    ExperimentSpec spec;
     std::vector<ArrayJob> arrays;
 };
 
@@ -128,22 +127,19 @@ ExperimentSpec next_spec(Continuation const& continuation, std::uint32_t number,
                          std::vector<ArrayJob> const& planned) {
     auto const& record = continuation.experiment.view.record;
     auto const& before = *record.spec;
-    auto spec = make_spec(continuation.request, before.id, before.context, {before.owner, before.created});
-    spec.has_fewer_tasks = planned.front().task_count > 0;
+    auto spec =
+        make_spec(continuation.request, before.id, before.context, {before.owner, before.created}, planned);
     spec.parent = before.parent;
     spec.revisions = before.revisions;
     auto& revision = spec.revisions.emplace_back(Revision{number});
     for (auto const trial : continuation.trials)
         revision.first_runs[trial] = static_cast<std::uint32_t>(record.trials.at(trial).runs.size());
-    spec.sbatch_options =
-        render::sbatch_command_line_options(continuation.request.plan, continuation.experiment.layout,
-                                            job_comment(continuation.experiment.root, before.id));
     return spec;
 }
 
 Json event_body(Continuation const& continuation, SubmittedContinuation const& continued) {
     auto body = jobs_body(continued.arrays);
-    body["revision"] = continued.revision;
+    body["revision"] = continued.spec.revision();
     body["trials"] = continuation.trials;
     body["changes"] = to_json(continuation.changes);
     return body;
@@ -153,18 +149,20 @@ Json event_body(Continuation const& continuation, SubmittedContinuation const& c
 Result<SubmittedContinuation> write_revision(Continuation const& continuation,
                                              std::vector<ArrayJob> const& planned, Context& context) {
     auto const& experiment = continuation.experiment;
-    SubmittedContinuation continued;
-    DET_TRY_ASSIGN(continued.revision, next_revision(experiment));
+    DET_TRY_ASSIGN(auto const revision, next_revision(experiment));
     DET_TRY(clear_leftovers(experiment, context));
     if (experiment.view.record.revision() == 0) DET_TRY(keep_original(experiment.layout));
-    auto const layout = experiment.layout.at_revision(continued.revision);
-    auto const spec = next_spec(continuation, continued.revision, planned);
-    DET_TRY(make_directory(layout.revision_path()));
-    DET_TRY(write_configuration(continuation.request, layout));
-    auto const text = render_spec(spec);
-    DET_TRY(write_file(layout.revision_path() / layout.spec().filename(), text));
+    auto const layout = experiment.layout.at_revision(revision);
     auto const arrays = pick_tasks(planned, planned_trials(experiment.view.record, continuation.trials));
-    DET_TRY_ASSIGN(continued.arrays, submit_arrays(continuation.request, layout, spec, arrays, context));
+    DET_TRY_ASSIGN(
+        auto const rendered,
+        render_experiment(continuation.request, layout, next_spec(continuation, revision, planned), arrays));
+    DET_TRY(make_directory(layout.revision_path()));
+    DET_TRY(write_submission_files(continuation.request, rendered));
+    auto const text = render_spec(rendered.spec);
+    DET_TRY(write_file(layout.revision_path() / layout.spec().filename(), text));
+    SubmittedContinuation continued{rendered.spec, {}};
+    DET_TRY_ASSIGN(continued.arrays, submit_arrays(continuation.request, rendered, context));
     DET_TRY(record_event(experiment, event_kinds::continued, event_body(continuation, continued), context));
     DET_TRY(sync_files(layout.revision_path()));
     DET_TRY(write_file(layout.spec(), text, 0600, Durability::power_loss));
@@ -197,15 +195,14 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation cons
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
     DET_TRY_ASSIGN(auto continued, write_revision(continuation, accepted.arrays, context));
-    auto const layout = experiment.layout.at_revision(continued.revision);
+    auto const layout = experiment.layout.at_revision(continued.spec.revision());
     if (auto finished = finish_continuation(layout, continued.arrays, context); !finished) {
         return std::move(finished).error().noting(
             fmt::format("experiment {0} is continued, but its jobs are "
                         "held: 'det-submit experiment activate {0}'",
                         experiment.id().value));
     }
-    run_hook_for_submission(next_spec(continuation, continued.revision, accepted.arrays), continued.arrays,
-                            context);
+    run_hook_for_submission(continued.spec, continued.arrays, context);
     return continued;
 }
 
@@ -312,13 +309,13 @@ Result<ContinuedExperiment, Diagnostics> continue_experiment(ContinueOptions con
     auto const& before = *experiment.view.record.spec;
     auto changes = find_changes(before, request.config);
     auto refused = check_changes(changes);
-    auto const after = make_spec(request, before.id, before.context, {});
+    auto const after = make_spec(request, before.id, before.context, {}, {});
     if (before.searcher.name != "single") refused.append(check_same_trials(before, after, trials, changes));
     if (refused.has_errors()) return refused;
     Continuation continuation{std::move(experiment), std::move(request), std::move(changes),
                               std::move(trials)};
     DET_TRY_ASSIGN(auto submitted, submit_continuation(continuation, context));
-    return ContinuedExperiment{std::move(continuation.experiment), submitted.revision,
+    return ContinuedExperiment{std::move(continuation.experiment), submitted.spec.revision(),
                                std::move(continuation.changes), std::move(continuation.trials),
                                std::move(submitted.arrays)};
 }

@@ -7,7 +7,6 @@
 #include <det/journal/event_log.hpp>
 #include <det/pack/packing_thread.hpp>
 #include <det/protocol/json.hpp>
-#include <det/render/script.hpp>
 #include <det/tracker/history/history.hpp>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 
 #include "make_spec.hpp"
 #include "run_event_hook.hpp"
-#include "write_configuration.hpp"
+#include "write_submission_files.hpp"
 
 namespace det::experiment {
 namespace {
@@ -63,67 +62,75 @@ private:
     bool is_kept_ = false;
 };
 
-/// Writes all files of an experiment that exist before its jobs are submitted, except the scripts.
-Status fill_directory(SubmissionRequest const& request, ExperimentSpec const& spec) {
-    ExperimentLayout const layout(request.root, spec.id);
+/// Writes all files of an experiment that exist before its jobs are submitted; spec.json comes last.
+Status fill_directory(SubmissionRequest const& request, RenderedExperiment const& experiment) {
+    auto const& layout = experiment.layout;
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
-    DET_TRY(write_configuration(request, layout));
+    DET_TRY(write_submission_files(request, experiment));
     // Without this file, `run` is desired. Writing it only for a paused experiment saves a write that waits
     // for the disk.
     if (request.desired != DesiredState::run)
         DET_TRY(journal::write_desired(layout.desired(), request.desired));
-    return write_file(layout.spec(), render_spec(spec), 0600, Durability::power_loss);
+    return write_file(layout.spec(), render_spec(experiment.spec), 0600, Durability::power_loss);
 }
 
-/// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
-Status record_and_release(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
-                          SubmissionRequest const& request, Context& context) {
-    DET_TRY(record_root_format(request.root));
-    Event const created{std::string(event_kinds::created), context.clock.now(),
-                        event_author(context.environment), jobs_body(arrays)};
-    DET_TRY(journal::append_event(layout.events(), created));
-    if (request.desired == DesiredState::pause) return Ok{};
-    for (auto const& array : arrays) DET_TRY(context.slurm.release({array.job, {}}));
-    return Ok{};
-}
-
-Result<CreatedExperiment> submit(SubmissionRequest const& request,
-                                 std::optional<ContextSpec> const& stored_code,
-                                 std::vector<ArrayJob> const& planned, Context& context, Cleanup& cleanup) {
+Result<RenderedExperiment> write_experiment(SubmissionRequest const& request,
+                                            std::optional<ContextSpec> const& stored_code,
+                                            std::vector<ArrayJob> const& planned, Context& context,
+                                            Cleanup& cleanup) {
     DET_TRY_ASSIGN(auto const id, take_id(request.root));
     ExperimentLayout const layout(request.root, id);
     cleanup.add(layout.path());
     Authorship const created{user_name(context.environment), context.clock.now()};
-    auto spec = make_spec(request, id, stored_code, created);
-    spec.has_fewer_tasks = planned.front().task_count > 0;
+    auto spec = make_spec(request, id, stored_code, created, planned);
     // Again, now that all directories exist.
     DET_TRY(require_trusted_root(request.root, request.trust));
     DET_TRY(check_trusted_directory(layout.path(), request.trust));
     DET_TRY(require_trusted_storage(spec.checkpoint_path, request.trust));
-    spec.sbatch_options =
-        render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, id));
-    DET_TRY(fill_directory(request, spec));
-    auto arrays = submit_arrays(request, layout, spec, planned, context);
-    if (!arrays) {
-        if (arrays.error().code != codes::submission_unclear) return std::move(arrays).error();
-        cleanup.keep();
-        return std::move(arrays).error().noting(fmt::format(
-            "experiment {0} is kept: 'det-submit experiment activate {0}' completes it if Slurm has "
-            "its jobs, 'experiment kill {0}' ends it",
-            id.value));
-    }
-    cleanup.keep();
-    auto released = record_and_release(layout, *arrays, request, context);
-    if (!released) {
+    DET_TRY_ASSIGN(auto experiment, render_experiment(request, layout, std::move(spec), planned));
+    DET_TRY(fill_directory(request, experiment));
+    return experiment;
+}
+
+/// Submits the jobs. The files stay if Slurm has the jobs, or may have them.
+Result<std::vector<ArrayJob>> submit_held(SubmissionRequest const& request,
+                                          RenderedExperiment const& experiment, Context& context,
+                                          Cleanup& cleanup) {
+    auto arrays = submit_arrays(request, experiment, context);
+    bool const may_exist = arrays || arrays.error().code == codes::submission_unclear;
+    if (may_exist) cleanup.keep();
+    if (arrays || !may_exist) return arrays;
+    return std::move(arrays).error().noting(fmt::format(
+        "experiment {0} is kept: 'det-submit experiment activate {0}' completes it if Slurm has its jobs, "
+        "'experiment kill {0}' ends it",
+        experiment.spec.id.value));
+}
+
+/// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
+Status record_and_release(SubmissionRequest const& request, RenderedExperiment const& experiment,
+                          std::vector<ArrayJob> const& held, Context& context) {
+    DET_TRY(record_root_format(request.root));
+    Event const created{std::string(event_kinds::created), context.clock.now(),
+                        event_author(context.environment), jobs_body(held)};
+    DET_TRY(journal::append_event(experiment.layout.events(), created));
+    if (request.desired == DesiredState::pause) return Ok{};
+    for (auto const& array : held) DET_TRY(context.slurm.release({array.job, {}}));
+    return Ok{};
+}
+
+Result<CreatedExperiment> release(SubmissionRequest const& request, RenderedExperiment const& experiment,
+                                  std::vector<ArrayJob> const& held, Context& context) {
+    auto const id = experiment.spec.id;
+    if (auto released = record_and_release(request, experiment, held, context); !released) {
         return std::move(released).error().noting(
             fmt::format("experiment {0} was submitted as job {1}, which is held: 'det-submit experiment "
                         "activate {0}' releases it",
-                        id.value, join_job_ids(*arrays)));
+                        id.value, join_job_ids(held)));
     }
-    run_hook_for_submission(spec, *arrays, context);
-    CreatedExperiment result{id, {}, layout.path()};
-    for (auto const& array : *arrays) result.jobs.push_back(array.job);
+    run_hook_for_submission(experiment.spec, held, context);
+    CreatedExperiment result{id, {}, experiment.layout.path()};
+    for (auto const& array : held) result.jobs.push_back(array.job);
     return result;
 }
 
@@ -185,7 +192,10 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     DET_TRY_ASSIGN(auto const stored_code,
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
                            : require_stored_code(request));
-    DET_TRY_ASSIGN(auto created, submit(request, stored_code, accepted.arrays, context, cleanup));
+    DET_TRY_ASSIGN(auto const written,
+                   write_experiment(request, stored_code, accepted.arrays, context, cleanup));
+    DET_TRY_ASSIGN(auto const held, submit_held(request, written, context, cleanup));
+    DET_TRY_ASSIGN(auto created, release(request, written, held, context));
     created.expected_start = std::move(accepted.expected_start);
     return created;
 }

@@ -4,6 +4,7 @@
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/trial_class.hpp>
+#include <det/render/script.hpp>
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
@@ -84,7 +85,8 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
 }  // namespace
 
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
-                         std::optional<ContextSpec> const& context, Authorship const& created) {
+                         std::optional<ContextSpec> const& context, Authorship const& created,
+                         std::vector<ArrayJob> const& arrays) {
     auto const& config = request.config;
     auto const effective = yaml::to_json(config::mask_secrets(config.effective));
     ExperimentSpec spec;
@@ -125,6 +127,10 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     }
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
+    spec.has_fewer_tasks =
+        std::ranges::any_of(arrays, [](auto const& array) { return array.task_count > 0; });
+    spec.sbatch_options = render::sbatch_command_line_options(
+        request.plan, ExperimentLayout(request.root, id), job_comment(request.root, id));
     return spec;
 }
 

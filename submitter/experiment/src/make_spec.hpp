@@ -1,5 +1,6 @@
 #pragma once
 #include <det/experiment/submission_request.hpp>
+#include <det/protocol/array_job.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 namespace det::experiment {
@@ -9,9 +10,11 @@ struct Authorship {
     UtcTime time;
 };
 
-/// Makes the ExperimentSpec, which describes the experiment to the programs in its jobs. Leaves its
-/// revisions, sbatch_options and has_fewer_tasks empty. Pure.
+/// Makes the ExperimentSpec, which describes the experiment to the programs in its jobs. Leaves its revisions
+/// empty. Pure.
+/// \param arrays in which its trials run
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
-                         std::optional<ContextSpec> const& context, Authorship const& created);
+                         std::optional<ContextSpec> const& context, Authorship const& created,
+                         std::vector<ArrayJob> const& arrays);
 
 }  // namespace det::experiment

@@ -120,12 +120,9 @@ std::uint32_t next_fewer_tasks(std::vector<ArrayJob> const& arrays) {
     return are_claimed ? tasks / 2 : tasks - 1;
 }
 
-/// Writes the script of one array and submits the array, held.
-Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout const& layout,
-                              ExperimentSpec const& spec, ArrayJob const& array, Context& context) {
-    auto const path = layout.script(array.first_trial);
-    DET_TRY_ASSIGN(auto const script, render_script(request, spec.id, array));
-    DET_TRY(write_file(path, script));
+/// Submits one array, held.
+Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentSpec const& spec,
+                              RenderedExperiment::Script const& script, Context& context) {
     std::vector<std::string> options{"--hold"};
     options.insert(options.end(), spec.sbatch_options.begin(), spec.sbatch_options.end());
     if (!request.dependency.empty()) {
@@ -133,9 +130,9 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentLayout
         options.push_back("--dependency=" + request.dependency + (users.empty() ? "" : "," + users));
     }
     // A continuation runs only some tasks of the array.
-    if (auto const tasks = slurm::array_option(array); !tasks.empty()) options.push_back(tasks);
-    auto submitted = array;
-    DET_TRY_ASSIGN(submitted.job, context.slurm.submit({options, path, context.environment}));
+    if (auto const tasks = slurm::array_option(script.array); !tasks.empty()) options.push_back(tasks);
+    auto submitted = script.array;
+    DET_TRY_ASSIGN(submitted.job, context.slurm.submit({options, script.path, context.environment}));
     return submitted;
 }
 
@@ -158,12 +155,21 @@ Result<AcceptedArrays> plan_accepted_arrays(SubmissionRequest const& request, Co
     }
 }
 
-Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, ExperimentLayout const& layout,
-                                            ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
-                                            Context& context) {
-    std::vector<ArrayJob> submitted;
+Result<RenderedExperiment> render_experiment(SubmissionRequest const& request, ExperimentLayout const& layout,
+                                             ExperimentSpec spec, std::vector<ArrayJob> const& arrays) {
+    RenderedExperiment experiment{layout, std::move(spec), {}};
     for (auto const& array : arrays) {
-        auto job = submit_array(request, layout, spec, array, context);
+        DET_TRY_ASSIGN(auto text, render_script(request, experiment.spec.id, array));
+        experiment.scripts.push_back({array, layout.script(array.first_trial), std::move(text)});
+    }
+    return experiment;
+}
+
+Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request,
+                                            RenderedExperiment const& experiment, Context& context) {
+    std::vector<ArrayJob> submitted;
+    for (auto const& script : experiment.scripts) {
+        auto job = submit_array(request, experiment.spec, script, context);
         if (job) {
             submitted.push_back(*std::move(job));
             continue;

@@ -30,11 +30,27 @@ struct AcceptedArrays {
 Result<AcceptedArrays> plan_accepted_arrays(SubmissionRequest const& request, Context& context,
                                             std::vector<std::string> const& more_options = {});
 
-/// Writes the scripts and submits the arrays, held. If a submission fails, cancels the arrays that were
-/// submitted before it and returns the error; its notes name the arrays that could not be cancelled.
-Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request, ExperimentLayout const& layout,
-                                            ExperimentSpec const& spec, std::vector<ArrayJob> const& arrays,
-                                            Context& context);
+/// An experiment, or a revision of it, before its files are written.
+struct RenderedExperiment {
+    struct Script {
+        ArrayJob array;
+        std::filesystem::path path;
+        std::string text;
+    };
+
+    ExperimentLayout layout;
+    ExperimentSpec spec;
+    std::vector<Script> scripts;
+};
+
+/// Renders the batch scripts of the arrays. Pure.
+Result<RenderedExperiment> render_experiment(SubmissionRequest const& request, ExperimentLayout const& layout,
+                                             ExperimentSpec spec, std::vector<ArrayJob> const& arrays);
+
+/// Submits the arrays, held; their scripts have been written. If a submission fails, cancels the arrays that
+/// were submitted before it and returns the error; its notes name the arrays that could not be cancelled.
+Result<std::vector<ArrayJob>> submit_arrays(SubmissionRequest const& request,
+                                            RenderedExperiment const& experiment, Context& context);
 
 /// Returns the job numbers as text: "12, 13".
 std::string join_job_ids(std::vector<ArrayJob> const& arrays);

@@ -1,4 +1,4 @@
-#include "write_configuration.hpp"
+#include "write_submission_files.hpp"
 
 #include <det/config/explain_config.hpp>
 #include <det/config/layers.hpp>
@@ -19,11 +19,14 @@ Status write_secrets(ExperimentLayout const& layout, config::ExperimentConfig co
 
 }  // namespace
 
-Status write_configuration(SubmissionRequest const& request, ExperimentLayout const& layout) {
+Status write_submission_files(SubmissionRequest const& request, RenderedExperiment const& experiment) {
+    auto const& layout = experiment.layout;
     DET_TRY(write_file(layout.submitted(), request.written));
     DET_TRY(
         write_file(layout.config(), config::explain_config(config::mask_secrets(request.config.effective))));
-    return write_secrets(layout, request.config);
+    DET_TRY(write_secrets(layout, request.config));
+    for (auto const& script : experiment.scripts) DET_TRY(write_file(script.path, script.text));
+    return Ok{};
 }
 
 Result<std::optional<ContextSpec>> require_stored_code(SubmissionRequest const& request) {
