@@ -17,16 +17,6 @@ using history::CurveQuery;
 
 constexpr std::size_t width_max = 10000;
 
-void add(history::RunSeries& series, MetricsReported const& report, std::string const& metric) {
-    auto const found = report.metrics->find(metric);
-    if (found == report.metrics->end()) return;
-    auto const number = number_from_json(*found);
-    if (!number) return;
-    series.steps.push_back(report.steps_completed);
-    series.times.push_back(report.time);
-    series.values.push_back(*number);
-}
-
 Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
     auto list = Json::array();
     for (auto const& curve : curves) {
@@ -51,7 +41,8 @@ Result<Json> trial_series(history::History& history, Request const& request) {
     return curves_json(curves, query);
 }
 
-Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, Request const& request) {
+/// The reports of a node during a run: its system metrics and waits.
+Result<history::RunReports> load_node_reports(Sources const& sources, Request const& request) {
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
     DET_TRY_ASSIGN(auto const node, number_in_path(request, "node"));
@@ -60,11 +51,13 @@ Result<std::vector<MetricsReported>> load_node_reports(Sources const& sources, R
         return Error{codes::no_such_trial, "there is no such run", "see /v1/trials/{trial}"};
     auto const layout = ExperimentLayout(sources.root, trial.experiment).trial(trial.index).run(run);
     auto const index = static_cast<int>(std::min<std::uint32_t>(node, 1'000'000));
-    std::vector<MetricsReported> reports;
+    history::RunReports reports;
+    reports.run = run;
     for (auto const& path : {layout.node_metrics(index), layout.node_waits(index)}) {
         DET_TRY_ASSIGN(auto journal, journal::load_journal(path));
         for (auto& found : journal.records) {
-            if (auto* report = std::get_if<MetricsReported>(&found)) reports.push_back(std::move(*report));
+            if (auto* report = std::get_if<MetricsReported>(&found))
+                reports.metrics.push_back(std::move(*report));
         }
     }
     return reports;
@@ -74,14 +67,10 @@ Result<Json> node_series(Sources const& sources, Request const& request) {
     DET_TRY(reject_unknown_parameters(request, {"group", "metric", "width", "axis", "from", "to"}));
     DET_TRY_ASSIGN(auto query, parse_series_query(request, Axis::time));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
-    DET_TRY_ASSIGN(auto const run, number_in_path(request, "run"));
     query.all_runs = true;  // of this run
-    std::vector<history::RunSeries> series(1);
-    series[0].run = run;
-    for (auto const& report : reports) {
-        if (report.group == query.group) add(series[0], report, query.metric);
-    }
-    return curves_json(history::downsample_series(series, query), query);
+    auto const series =
+        history::series_of(reports, query.group, query.metric, history::SupersededReports::included);
+    return curves_json(history::downsample_series({series}, query), query);
 }
 
 /// How many numbers a metric has, and the last one.
@@ -92,14 +81,18 @@ struct Summary {
 };
 using Summaries = std::map<std::pair<std::string, std::string>, Summary>;
 
-void add(Summaries& summaries, MetricsReported const& report, journal::LowestRanks const& lowest) {
-    for (auto const& [name, value] : report.metrics->items()) {
-        auto const number = number_from_json(value);
-        if (!number || !lowest.counts(report, name)) continue;
-        auto& summary = summaries[{report.group, name}];
-        ++summary.points;
-        summary.steps = report.steps_completed;
-        summary.last = *number;
+void add(Summaries& summaries, history::RunReports const& run, history::SupersededReports superseded) {
+    journal::LowestRanks const lowest(run.metrics);
+    for (auto const& report : run.metrics) {
+        if (superseded == history::SupersededReports::left_out && run.is_superseded(report)) continue;
+        for (auto const& [name, value] : report.metrics->items()) {
+            auto const number = number_from_json(value);
+            if (!number || !lowest.counts(report, name)) continue;
+            auto& summary = summaries[{report.group, name}];
+            ++summary.points;
+            summary.steps = report.steps_completed;
+            summary.last = *number;
+        }
     }
 }
 
@@ -120,13 +113,10 @@ Result<Json> trial_metrics(history::History& history, Request const& request) {
     DET_TRY_ASSIGN(auto const trial, trial_of(request));
     DET_TRY_ASSIGN(auto const all_runs, flag_parameter(request, "all_runs"));
     DET_TRY_ASSIGN(auto const runs, history.load_reports(trial));
+    auto const superseded =
+        all_runs ? history::SupersededReports::included : history::SupersededReports::left_out;
     Summaries summaries;
-    for (auto const& run : runs) {
-        journal::LowestRanks const lowest(run.metrics);
-        for (auto const& report : run.metrics) {
-            if (all_runs || !run.is_superseded(report)) add(summaries, report, lowest);
-        }
-    }
+    for (auto const& run : runs) add(summaries, run, superseded);
     return summaries_json(summaries);
 }
 
@@ -134,8 +124,7 @@ Result<Json> node_metrics(Sources const& sources, Request const& request) {
     DET_TRY(reject_unknown_parameters(request, {}));
     DET_TRY_ASSIGN(auto const reports, load_node_reports(sources, request));
     Summaries summaries;
-    journal::LowestRanks const lowest(reports);
-    for (auto const& report : reports) add(summaries, report, lowest);
+    add(summaries, reports, history::SupersededReports::included);
     return summaries_json(summaries);
 }
 
