@@ -81,7 +81,9 @@ class Tensorboard(RunCase):
             """
             with det.core.init(distributed=connect()) as context:
                 context.train.report_training_metrics(300, {"loss": 0.5, "\u00e4": float("nan"), "epoch": 2})
-                context.train.report_validation_metrics(300, {"loss": 0.25, "note": "text"})
+                context.train.report_validation_metrics(
+                    300, {"loss": 0.25, "note": "text", "best": True, "rate": float("inf")}
+                )
                 context.train.report_metrics("own", 301, {"none of them": "numbers"})
             """,
             2,
@@ -92,7 +94,10 @@ class Tensorboard(RunCase):
         training = dict(scalars_of(events[1]))
         self.assertEqual((training["training/loss"], training["training/epoch"]), (0.5, 2))
         self.assertNotEqual(training["training/\u00e4"], training["training/\u00e4"])
-        self.assertEqual(dict(scalars_of(events[2])), {"validation/loss": 0.25})
+        self.assertEqual(
+            dict(scalars_of(events[2])),
+            {"validation/loss": 0.25, "validation/best": 1, "validation/rate": float("inf")},
+        )
         self.assertEqual([dict(fields_of(event)).get(2) for event in events], [0, 300, 300])
         self.assertAlmostEqual(dict(fields_of(events[1]))[1], dict(fields_of(events[0]))[1], delta=60)
 

@@ -1,10 +1,13 @@
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/varint.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/json_number.hpp>
 #include <det/telemetry/event_file.hpp>
 
 #include <bit>
 #include <cerrno>
+#include <deque>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -104,6 +107,19 @@ void EventFile::add(UtcTime time, std::string_view group, std::uint64_t steps_co
     auto message = begin_event(time, steps_completed);
     append_bytes(message, event::summary, render_summary(group, metrics));
     append_record(added_, message);
+}
+
+void EventFile::add(MetricsReported const& report) {
+    std::deque<std::string> names;  // to which the metrics refer
+    std::vector<Metric> metrics;
+    for (auto const& [name, value] : report.metrics->items()) {
+        auto const number =
+            value.is_boolean() ? std::optional(value.get<bool>() ? 1.0 : 0.0) : number_from_json(value);
+        if (!number) continue;
+        names.push_back(report.rank == Rank{} ? name : fmt::format("{} [rank={}]", name, report.rank.value));
+        metrics.push_back({names.back(), *number});
+    }
+    add(report.time, report.group, report.steps_completed, metrics);
 }
 
 Status EventFile::write(std::string_view bytes) {

@@ -1,7 +1,6 @@
 #include <det/foundation/repeat_write.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/journal/frame.hpp>
-#include <det/protocol/json.hpp>
 #include <det/protocol/metric_schema_size.hpp>
 #include <det/telemetry/reporter.hpp>
 
@@ -252,12 +251,7 @@ void Reporter::queue_metrics(UtcTime time, std::string_view group, std::uint64_t
 void Reporter::add_to_event_file(EncodedRecord const& record) {
     auto const decoded = decode_record(static_cast<std::uint16_t>(record.type), record.payload);
     if (!decoded || !*decoded) return;
-    auto const& report = std::get<MetricsReported>(**decoded);
-    entry_metrics_.clear();
-    for (auto item = report.metrics->begin(); item != report.metrics->end(); ++item) {
-        if (item->is_number()) entry_metrics_.push_back({item.key(), item->get<double>()});
-    }
-    options_.event_file->add(report.time, report.group, report.steps_completed, entry_metrics_);
+    options_.event_file->add(std::get<MetricsReported>(**decoded));
 }
 
 /// If the event file can't be written, warns once and tries again later.

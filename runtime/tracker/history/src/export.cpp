@@ -2,11 +2,9 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
-#include <det/protocol/json_number.hpp>
 #include <det/telemetry/event_file.hpp>
 #include <det/tracker/history/export.hpp>
 
-#include <deque>
 #include <fmt/format.h>
 #include <optional>
 
@@ -54,16 +52,6 @@ void append_row(std::string& text, TrialId trial, std::uint32_t run, MetricsRepo
                    csv_field(metric),
                    csv_field(value.is_string() ? value.get<std::string>() : to_line(value)), superseded,
                    report.rank.value);
-}
-
-std::optional<double> to_number(Json const& json) {
-    if (json.is_boolean()) return json.get<bool>() ? 1.0 : 0.0;
-    return number_from_json(json);
-}
-
-/// The name of a metric in an event file, which has no ranks. Each rank has curves of its own.
-std::string name_of(std::string const& metric, Rank rank) {
-    return rank == Rank{} ? metric : fmt::format("{} [rank={}]", metric, rank.value);
 }
 
 /// The open event file: that of the run whose reports are being written.
@@ -148,16 +136,8 @@ Status export_event_files(history::History& history, std::span<TrialId const> tr
         DET_TRY(
             visit_reports(history, trial, options,
                           [&](history::RunReports const& run, MetricsReported const& report, bool) -> Status {
-                              std::deque<std::string> names;
-                              std::vector<Metric> metrics;
-                              for (auto const& entry : report.metrics->items()) {
-                                  auto const number = to_number(entry.value());
-                                  if (!number) continue;
-                                  names.push_back(name_of(entry.key(), report.rank));
-                                  metrics.push_back({names.back(), *number});
-                              }
                               DET_TRY_ASSIGN(auto* const events, file.require(run, report.time));
-                              events->add(report.time, report.group, report.steps_completed, metrics);
+                              events->add(report);
                               return Ok{};
                           }));
         DET_TRY(file.close());

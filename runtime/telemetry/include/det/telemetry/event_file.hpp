@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/result.hpp>
 #include <det/protocol/metric_frames.hpp>
+#include <det/protocol/record.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -27,6 +28,9 @@ public:
     /// Adds a report. The tags are "GROUP/NAME"; TensorBoard keeps values as 32-bit floating point numbers.
     void add(UtcTime time, std::string_view group, std::uint64_t steps_completed,
              std::span<Metric const> metrics);
+    /// Adds the numbers and booleans of a report that may have other values too. A rank other than the chief
+    /// has curves of its own: "GROUP/NAME [rank=3]".
+    void add(MetricsReported const& report);
     /// The encoded reports that were added since the last call. The caller passes them to write(), which may
     /// take long, and may add reports meanwhile.
     std::string take() { return std::exchange(added_, std::string()); }
