@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/sync_file.hpp>
+#include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
 
@@ -30,26 +31,18 @@ Result<std::vector<EventName>> list_events(std::filesystem::path const& director
     return names;
 }
 
-}  // namespace
-
-Status append_event(std::filesystem::path const& directory, Event const& event) {
-    constexpr int attempts_max = 1000;
-    auto const text = render_event(event);
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
-        DET_TRY_ASSIGN(auto const names, list_events(directory));
-        EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
-        if (next.number > event_number_max) break;
-        DET_TRY_ASSIGN(bool const is_new, write_new_file(directory / to_string(next), text));
-        if (!is_new) continue;
-        DET_TRY(sync_file(directory / to_string(next)));
-        return sync_directory(directory);
-    }
-    return Error{codes::file_system,
-                 fmt::format("found no free number for an event in '{}'", directory.string())};
+/// Links the file of an event into place. Returns false if the name is taken.
+Result<bool> write_synced(std::filesystem::path const& directory, EventName const& name,
+                          std::string_view text) {
+    DET_TRY_ASSIGN(bool const is_new, write_new_file(directory / to_string(name), text));
+    if (!is_new) return false;
+    DET_TRY(sync_file(directory / to_string(name)));
+    DET_TRY(sync_directory(directory));
+    return true;
 }
 
-Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
-    DET_TRY_ASSIGN(auto const names, list_events(directory));
+Result<std::vector<Event>> load_named(std::filesystem::path const& directory,
+                                      std::vector<EventName> const& names) {
     std::vector<Event> events;
     for (auto const& name : names) {
         auto const path = directory / to_string(name);
@@ -59,6 +52,47 @@ Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
         events.push_back(*std::move(event));
     }
     return events;
+}
+
+}  // namespace
+
+Status append_event(std::filesystem::path const& directory, Event const& event) {
+    constexpr int attempts_max = 1000;
+    auto const text = render_event(event);
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+        DET_TRY_ASSIGN(auto const names, list_events(directory));
+        EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
+        if (next.number > event_number_max) break;
+        DET_TRY_ASSIGN(bool const is_new, write_synced(directory, next, text));
+        if (is_new) return Ok{};
+    }
+    return Error{codes::file_system,
+                 fmt::format("found no free number for an event in '{}'", directory.string())};
+}
+
+Result<std::vector<Event>> load_events(std::filesystem::path const& directory) {
+    DET_TRY_ASSIGN(auto const names, list_events(directory));
+    return load_named(directory, names);
+}
+
+Result<bool> append_event_at(std::filesystem::path const& directory, std::uint32_t number,
+                             Event const& event) {
+    auto const text = render_event(event);
+    if (text.size() > document_limit_bytes)
+        return Error{codes::document_too_large,
+                     fmt::format("an event of {} is larger than the {} that are read",
+                                 format_size(text.size()), format_size(document_limit_bytes))};
+    return write_synced(directory, {number, event.kind}, text);
+}
+
+Result<std::vector<Event>> load_event_sequence(std::filesystem::path const& directory) {
+    DET_TRY_ASSIGN(auto const names, list_events(directory));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i].number == i + 1) continue;
+        return Error{codes::damaged, fmt::format("'{}' has no event {}, or two", directory.string(), i + 1),
+                     "put the missing file back: its changes are lost otherwise"};
+    }
+    return load_named(directory, names);
 }
 
 Result<DesiredState> load_desired(std::filesystem::path const& path) {

@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/model_registry/registry.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/find_latest_valid.hpp>
 
@@ -66,6 +67,8 @@ Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const&
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);
     DET_TRY_ASSIGN(auto const warm_starts, list_source_checkpoints(root));
     kept.insert(warm_starts.begin(), warm_starts.end());
+    DET_TRY_ASSIGN(auto const registry, model_registry::load_registry(root));
+    kept.merge(model_registry::registered_checkpoints(registry));
     DET_TRY(keep_latest_valid(checkpoints, store, options, kept));
 
     DET_TRY_ASSIGN(auto const uncommitted, find_uncommitted(experiment, store, options.is_over));

@@ -3,6 +3,7 @@
 #include <det/foundation/uuid.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
+#include <det/model_registry/model_changes.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/list_checkpoints.hpp>
@@ -134,6 +135,26 @@ BOOST_AUTO_TEST_CASE(a_committed_but_unreported_checkpoint_is_listed) {
     BOOST_REQUIRE(listed.size() == 6u);
     BOOST_TEST(listed.back().committed.uuid == untold);
     BOOST_TEST((listed.back().presence == Presence::whole));
+}
+
+BOOST_AUTO_TEST_CASE(a_registered_checkpoint_stays_and_without_the_registry_all_stay) {
+    using namespace det::model_registry;
+    auto const change = [&](Decide const& decide) { must(change_registry(root, noon, "ada@login", decide)); };
+    change([](Registry const& now) { return create_model(now, {"mnist"}); });
+    change([&](Registry const& now) { return register_version(now, "mnist", {uuids[0], "1.0.0", 1}); });
+    auto const event = root.models() / "events" / "1-model.json";
+    auto const text = must(read_file(event));
+    must(write_file(event, "damaged"));
+    GcOptions options{{0, 0, 0}};
+    options.now = noon;
+    BOOST_TEST((must_fail(collect_garbage(root, experiment, store, options)).code == codes::damaged));
+    check_there({true, true, true, true, true});
+    must(write_file(event, text));
+    collect({{0, 0, 0}});
+    check_there({true, false, false, false, false});
+    change([](Registry const& now) { return delete_model(now, "mnist", 1); });
+    collect({{0, 0, 0}});
+    check_there({false, false, false, false, false});
 }
 
 BOOST_AUTO_TEST_CASE(a_dry_run_removes_nothing) {

@@ -45,6 +45,8 @@ inline constexpr ErrorCode no_such_experiment{"no-such-experiment", ExitCode::ab
 inline constexpr ErrorCode no_such_trial{"no-such-trial", ExitCode::absent};
 inline constexpr ErrorCode no_such_checkpoint{"no-such-checkpoint", ExitCode::absent};
 inline constexpr ErrorCode no_such_label{"no-such-label", ExitCode::absent};
+inline constexpr ErrorCode no_such_model{"no-such-model", ExitCode::absent};
+inline constexpr ErrorCode no_such_version{"no-such-version", ExitCode::absent};
 
 inline constexpr ErrorCode no_such_job{"no-such-job", ExitCode::absent};
 

@@ -17,6 +17,20 @@ Status append_event(std::filesystem::path const& events_directory, Event const& 
 /// codes::damaged if a file has a number above event_number_max or is not an event.
 Result<std::vector<Event>> load_events(std::filesystem::path const& events_directory);
 
+// A sequence of events: all writers append events of one kind, and the numbers count up from 1 without gaps.
+// A writer reads the sequence, decides, and appends under the next number. If that number is taken, its
+// decision does not rest on all events, and it has to begin anew. So the sequence is a journal of many
+// writers whose decisions are made one after the other.
+
+/// Appends the event that has this number. The event is synced to disk. Returns false if another writer has
+/// taken the number. codes::document_too_large if load_event_sequence() could not read it.
+Result<bool> append_event_at(std::filesystem::path const& events_directory, std::uint32_t number,
+                             Event const& event);
+
+/// Reads a sequence; empty if the directory does not exist. codes::damaged as load_events(), and if a number
+/// is missing or there are two files of one number.
+Result<std::vector<Event>> load_event_sequence(std::filesystem::path const& events_directory);
+
 /// Reads a `desired` file. Returns DesiredState::run if there is none.
 Result<DesiredState> load_desired(std::filesystem::path const& path);
 /// Replaces a `desired` file atomically. The new file is synced to disk.

@@ -19,6 +19,8 @@ public:
     }
     std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
     std::filesystem::path experiments() const { return root_ / "experiments"; }
+    /// The model registry: see model_registry/registry.hpp.
+    std::filesystem::path models() const { return root_ / "models"; }
     /// Nodes on which runs failed: see journal/bad_nodes.hpp.
     std::filesystem::path bad_nodes() const { return root_ / "bad-nodes"; }
 

@@ -25,10 +25,11 @@ struct GcReport {
 };
 
 /// Removes the checkpoints that the policy does not keep, and the files of checkpoints that were never
-/// committed. Always keeps checkpoints that an experiment of this root starts from, the newest valid
-/// checkpoint of a trial that may still run, and uncommitted ones of the newest run of such a trial. May be
-/// repeated at any time. Errors of removing single checkpoints are in GcReport::failures.
-/// \return codes::wrong_state if another process has begun to remove checkpoints of the experiment within the
+/// committed. Always keeps checkpoints that an experiment of this root starts from, those in the model
+/// registry, the newest valid checkpoint of a trial that may still run, and uncommitted ones of the newest
+/// run of such a trial. May be repeated at any time. Errors of removing single checkpoints are in
+/// GcReport::failures. \return codes::wrong_state if another process has begun to remove checkpoints of the
+/// experiment within the
 ///     last hour and has not finished; an error of a journal or the store, before anything is removed
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options);
