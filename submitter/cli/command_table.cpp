@@ -59,6 +59,16 @@ constexpr CommandEntry command_entries[] = {
     {"checkpoint", "delete", "remove checkpoints", make_checkpoint_delete},
     {"checkpoint", "rm", "remove files of checkpoints", make_checkpoint_rm},
     {"checkpoint", "set metadata", "replace the metadata of a checkpoint", make_checkpoint_set_metadata},
+    {"model", "create", "give a model a name, to which checkpoints belong", make_model_create},
+    {"model", "list", "your models", make_model_list},
+    {"model", "describe", "one model, and its newest version", make_model_describe},
+    {"model", "register-version", "make a checkpoint the next version of a model",
+     make_model_register_version},
+    {"model", "list-versions", "the versions of a model", make_model_list_versions},
+    {"model", "update", "change the name, texts, labels or metadata of a model", make_model_update},
+    {"model", "archive", "keep a model as it is", make_model_archive},
+    {"model", "unarchive", "allow changes of an archived model again", make_model_unarchive},
+    {"model", "delete", "remove a model, or one of its versions", make_model_delete},
     {"task", "list", "which jobs have which nodes and slots now", make_task_list},
     {"resource-pool", "list", "where trials can run: slots, free nodes, queue", make_resource_pool_list},
     {"resource-pool", "describe", "one pool: its nodes, limits, defaults", make_resource_pool_describe},
@@ -98,8 +108,8 @@ constexpr NameAlias other_names[] = {
 };
 
 constexpr GroupAlias aliases[] = {
-    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"},          {"j", "job"},
-    {"c", "checkpoint"}, {"tpl", "template"},   {"rp", "resource-pool"},
+    {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"},
+    {"c", "checkpoint"}, {"tpl", "template"},   {"m", "model"}, {"rp", "resource-pool"},
 };
 
 }  // namespace

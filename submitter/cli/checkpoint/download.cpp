@@ -14,7 +14,12 @@ class CheckpointDownload final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"uuid", &uuid_, "the checkpoint", Need::required},
-                {"-o,--output-dir", &output_, "the directory to create; default: checkpoints/UUID"},
+                {"-o,--output-dir", &output_, "the directory for its files; default: checkpoints/UUID"},
+                {"--mode",
+                 &mode_,
+                 "no effect: the storage is always read directly",
+                 Need::optional,
+                 {"auto", "direct", "master"}},
                 {"--trust-owner", &trusted_owner_, "another user who may own the checkpoint"}};
     }
 
@@ -32,7 +37,7 @@ public:
 
 private:
     std::string uuid_;
-    std::optional<std::string> output_, trusted_owner_;
+    std::optional<std::string> output_, mode_, trusted_owner_;
 };
 
 }  // namespace

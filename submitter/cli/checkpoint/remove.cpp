@@ -2,6 +2,7 @@
 #include <det/experiment/find_checkpoint.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/count_text.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
@@ -12,6 +13,18 @@
 namespace det::cli {
 namespace {
 
+/// Splits "a,b", which Determined takes, into two UUIDs.
+Result<std::vector<std::string>> split_uuids(std::vector<std::string> const& words) {
+    std::vector<std::string> uuids;
+    for (auto const& word : words) {
+        for (auto const uuid : split(word, ',')) {
+            if (!uuid.empty()) uuids.emplace_back(uuid);
+        }
+    }
+    if (uuids.empty()) return Error{codes::usage, "no checkpoint is given"};
+    return uuids;
+}
+
 class CheckpointRm final : public Command {
 public:
     std::vector<Option> options() override {
@@ -21,6 +34,7 @@ public:
     }
 
     Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(uuids_, split_uuids(uuids_));
         if (globs_.empty()) {
             return Error{codes::usage, "--glob is missing: it selects the files to remove",
                          "add --glob PATTERN, or remove all files with 'checkpoint delete'"};
@@ -67,6 +81,7 @@ public:
     }
 
     Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(uuids_, split_uuids(uuids_));
         DET_TRY_ASSIGN(auto found, experiment::require_removable(uuids_, session));
         DET_TRY_ASSIGN(bool const goes_on,
                        session.confirm_removal(is_sure_, count_text(found.size(), "checkpoint")));

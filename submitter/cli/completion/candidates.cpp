@@ -10,7 +10,8 @@
 namespace det::cli {
 namespace {
 
-/// What the option or argument of this name takes, in the commands of a group; an empty group: in all.
+/// What the option or argument of this name takes, in the commands of a group or in a command without a
+/// group; an empty group: in all.
 struct ValueRow {
     std::string_view group, name;
     ValueKind kind;
@@ -20,11 +21,16 @@ constexpr ValueRow value_rows[] = {
     {"", "--resource-pool", ValueKind::pool},
     {"resource-pool", "pool", ValueKind::pool},
     {"experiment", "id", ValueKind::experiment},
+    {"tensorboard", "id", ValueKind::experiment},
     {"trial", "id", ValueKind::trial},
+    {"task", "id", ValueKind::trial},
+    {"", "--trial-ids", ValueKind::trial},
     {"checkpoint", "id", ValueKind::experiment},
     {"template", "name", ValueKind::template_name},
     {"checkpoint", "uuid", ValueKind::checkpoint},
     {"checkpoint", "uuids", ValueKind::checkpoint},
+    {"model", "model", ValueKind::model},
+    {"model", "uuid", ValueKind::checkpoint},
 };
 
 bool is_option(std::string_view word) { return word.size() > 1 && word.starts_with('-'); }
@@ -36,7 +42,9 @@ bool has_name(Option const& option, std::string_view name) {
 
 ValueKind kind_of(CommandEntry const& command, Option const& option) {
     for (auto const& row : value_rows) {
-        if ((row.group.empty() || row.group == command.group) && has_name(option, row.name)) return row.kind;
+        bool const is_here = row.group.empty() || row.group == command.group ||
+                             (command.group.empty() && row.group == command.name);
+        if (is_here && has_name(option, row.name)) return row.kind;
     }
     return ValueKind::file;
 }

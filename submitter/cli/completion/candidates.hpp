@@ -11,7 +11,7 @@ struct Candidate {
 };
 
 /// What an option or an argument takes.
-enum class ValueKind { file, template_name, experiment, trial, pool, checkpoint };
+enum class ValueKind { file, template_name, experiment, trial, pool, checkpoint, model };
 
 class ExistingNames;
 

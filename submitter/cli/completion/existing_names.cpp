@@ -1,6 +1,7 @@
 #include "completion/existing_names.hpp"
 
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/models.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/foundation/files.hpp>
@@ -38,6 +39,8 @@ std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string con
             return pools();
         case ValueKind::checkpoint:
             return checkpoints();
+        case ValueKind::model:
+            return models();
         case ValueKind::file:
             return {};
     }
@@ -89,6 +92,15 @@ std::vector<Candidate> ExistingNames::checkpoints() const {
     for (auto const& name : list_directory(root->checkpoints()).value_or(std::vector<std::string>())) {
         if (names.size() < names_max) names.push_back({name});
     }
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::models() const {
+    auto const registry = experiment::load_models(session_);
+    std::vector<Candidate> names;
+    if (!registry) return names;
+    for (auto const& model : registry->models)
+        names.push_back({model.attributes.name, model.attributes.description});
     return names;
 }
 

@@ -17,6 +17,7 @@ private:
     std::vector<Candidate> experiments() const;
     std::vector<Candidate> trials(std::string const& begun) const;
     std::vector<Candidate> checkpoints() const;
+    std::vector<Candidate> models() const;
     std::vector<Candidate> pools();
 
     Session& session_;

@@ -2,6 +2,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/events/event_hook.hpp>
 #include <det/experiment/control_experiment.hpp>
+#include <det/experiment/models.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
@@ -124,6 +125,8 @@ Result<TrialId> kill_trial(std::string const& text, Context& context) {
 }
 
 Status check_deletable(OpenExperiment const& experiment) {
+    DET_TRY_ASSIGN(auto const models, model_registry::load_registry(experiment.root));
+    DET_TRY(check_not_registered(models, experiment.id()));
     auto const& view = experiment.view;
     auto const id = experiment.id().value;
     if (!lifecycle::is_terminal(view.state) && view.state != lifecycle::State::submitting) {

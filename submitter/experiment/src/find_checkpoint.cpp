@@ -1,5 +1,6 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/models.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+#include <unistd.h>
 
 namespace det::experiment {
 namespace {
@@ -24,6 +26,32 @@ namespace fs = std::filesystem;
 Status copy_all(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
     DET_TRY_ASSIGN(auto const manifest, store.download(uuid, nullptr, target));
     return write_file(target / manifest_name, render_manifest(manifest));
+}
+
+Status move_entries(fs::path const& from, fs::path const& to) {
+    DET_TRY_ASSIGN(auto const names, list_directory(from));
+    for (auto const& name : names) {
+        if (!path_exists(to / name)) continue;
+        return Error{codes::name_taken, fmt::format("'{}' is there already", (to / name).string()),
+                     "name another directory with --output-dir"};
+    }
+    for (auto const& name : names) {
+        if (::rename((from / name).c_str(), (to / name).c_str()) != 0)
+            return os_error(fmt::format("move '{}' to '{}'", (from / name).string(), to.string()), errno);
+    }
+    return Ok{};
+}
+
+/// Copies into a new directory below `target` first, so that `target` gets all files or none.
+Status copy_into_existing(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
+    auto const copy = target / fmt::format(".new-{}-{}", uuid, ::getpid());
+    DET_TRY_ASSIGN(bool const is_new, make_directory(copy));
+    if (!is_new)
+        return Error{codes::name_taken, fmt::format("'{}' is there already", copy.string()), "remove it"};
+    auto copied = copy_all(store, uuid, copy);
+    if (copied) copied = move_entries(copy, target);
+    (void)remove_tree(copy);
+    return copied;
 }
 
 /// Looks for a checkpoint in several stores. Opens each store once.
@@ -142,8 +170,10 @@ Status set_metadata(RootLayout const& root, FoundCheckpoint const& checkpoint, J
 Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,
                                                        Context& context) {
     DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto const models, load_models(context));
     std::vector<FoundCheckpoint> found;
     for (auto const& uuid : uuids) {
+        DET_TRY(check_not_registered(models, uuid));
         DET_TRY_ASSIGN(auto checkpoint, find_checkpoint(root, uuid, context.environment));
         DET_TRY(check_not_needed(checkpoint, context));
         found.push_back(std::move(checkpoint));
@@ -178,11 +208,8 @@ std::uint64_t total_size(CheckpointManifest const& manifest) {
 Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid, fs::path const& target) {
     DET_TRY(store.load_manifest(uuid));
     if (target.has_parent_path()) DET_TRY(make_directories(target.parent_path()));
-    DET_TRY_ASSIGN(bool const mine, make_directory(target));
-    if (!mine) {
-        return Error{codes::name_taken, fmt::format("'{}' is there already", target.string()),
-                     "name another directory with --output-dir"};
-    }
+    DET_TRY_ASSIGN(bool const is_new, make_directory(target));
+    if (!is_new) return copy_into_existing(store, uuid, target);
     auto copied = copy_all(store, uuid, target);
     if (!copied) (void)remove_tree(target);
     return copied;

@@ -1,70 +1,13 @@
 // The commands that show, copy and remove checkpoints.
-#include <det/checkpoint/saver.hpp>
-#include <det/checkpoint/shared_fs_store.hpp>
-#include <det/journal/event_log.hpp>
-#include <det/protocol/json.hpp>
-
 #include <boost/test/unit_test.hpp>
 
-#include "cli_support.hpp"
-#include "example_experiments.hpp"
+#include "checkpoint_support.hpp"
 
 using namespace det;
 using namespace det::cli;
 using namespace det::experiment;
 
-namespace checkpoint_commands_test {
-
-/// Experiment 1 has ended, 2 runs; each has committed at steps 1 to 3 and validated best at step 1.
-struct Fixture : CliFixture {
-    checkpoint::SharedFsStore store{root.checkpoints()};
-    std::vector<std::string> ended, running;  // UUIDs
-
-    Fixture() {
-        ended = fill(1);
-        running = fill(2);
-        must(start_run(ExperimentLayout(root, {1}), 0, 1).append(finish(20)));
-        start_run(ExperimentLayout(root, {2}), 0, 30);
-        slurm.other_jobs = {job_of(2, slurm::JobState::running, "RUNNING")};
-    }
-
-    std::vector<std::string> fill(std::uint32_t id) {
-        auto const layout = create_example(root, id);
-        auto spec = must(parse_spec(must(read_file(layout.spec()))));
-        spec.checkpoint_path = root.checkpoints();
-        must(write_file(layout.spec(), render_spec(spec)));
-        must(make_directories(layout.trial(0).run(0).path()));
-        auto journal = report(layout, 0);
-        std::vector<std::string> uuids;
-        for (std::uint64_t step = 1; step <= 3; ++step) {
-            std::vector<float> weights(100, static_cast<float>(step));
-            checkpoint::NoPeers alone;
-            checkpoint::Saver saver(alone, store);
-            auto const run = std::to_string(id) + ".0.0";
-            must(saver.save(
-                {run, step, minute(static_cast<int>(step)), Json{{"steps_completed", step}}},
-                {tensor::NamedTensor::whole("w", tensor::DataType::float32, {10, 10}, weights.data())}));
-            auto const outcome = must(saver.finish()).at(0);
-            uuids.push_back(outcome.uuid);
-            must(journal.append(MetricsReported{minute(1), "validation", step,
-                                                Json{{"loss", 0.1 * static_cast<double>(step)}}}));
-            must(journal.append(CheckpointCommitted{
-                minute(1), outcome.uuid, step, resources_of(*outcome.manifest), outcome.manifest->metadata}));
-        }
-        return uuids;
-    }
-    void damage(std::string const& uuid) const {
-        auto const shard = store.path_of(uuid) / "rank-00000.safetensors";
-        auto bytes = must(read_file(shard));
-        bytes.back() = static_cast<char>(bytes.back() ^ 1);
-        must(write_file(shard, bytes));
-    }
-    bool is_there(std::string const& uuid) const { return store.load_manifest(uuid).has_value(); }
-};
-
-}  // namespace checkpoint_commands_test
-
-BOOST_FIXTURE_TEST_SUITE(checkpoint_commands_test, Fixture)
+BOOST_FIXTURE_TEST_SUITE(checkpoint_commands_test, CheckpointFixture)
 
 BOOST_AUTO_TEST_CASE(the_contents_of_a_checkpoint_are_shown) {
     auto const answer = ask("checkpoint describe " + ended[1]);
@@ -103,6 +46,23 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_copied_completely_or_not_at_all) {
     BOOST_TEST(run("checkpoint download " + ended[1] + " -o " + (directory / "other").string()) ==
                to_int(ExitCode::damaged));
     BOOST_TEST(!path_exists(directory / "other"));
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_copied_into_a_directory_that_has_other_files) {
+    auto const target = directory / "mine";
+    must(make_directories(target));
+    must(write_file(target / "notes", "text"));
+    auto const names = [&] { return join(must(list_directory(target)), " "); };
+    damage(ended[1]);
+    BOOST_TEST(run("checkpoint download " + ended[1] + " -o " + target.string()) ==
+               to_int(ExitCode::damaged));
+    BOOST_TEST(names() == "notes");
+    BOOST_TEST(run("checkpoint download " + ended[0] + " --mode master -o " + target.string()) == 0, err);
+    BOOST_TEST(names() == "manifest metadata.json notes rank-00000.safetensors");
+    BOOST_TEST(run("checkpoint download " + ended[2] + " -o " + target.string()) ==
+               to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is there already"), err);
+    BOOST_TEST(names() == "manifest metadata.json notes rank-00000.safetensors");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_no_safetensors_file_is_not_imported) {
@@ -178,7 +138,8 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_is_removed_after_confirmation) {
     BOOST_TEST(run("checkpoint delete " + ended[0]) == to_int(ExitCode::could_not));
     BOOST_TEST(is_there(ended[0]));
     typed.reset();
-    BOOST_TEST(run("checkpoint delete " + ended[0] + " " + ended[2] + " --yes") == 0);
+    BOOST_TEST(run("checkpoint delete , --yes") == to_int(ExitCode::usage));
+    BOOST_TEST(run("checkpoint delete " + ended[0] + "," + ended[2] + " --yes") == 0);
     BOOST_TEST(!is_there(ended[0]));
     BOOST_TEST(!path_exists(store.path_of(ended[2])));
 }

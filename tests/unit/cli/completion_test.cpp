@@ -97,6 +97,15 @@ BOOST_AUTO_TEST_CASE(checkpoints_are_completed) {
     BOOST_TEST(complete("checkpoint verify 3f") == "3f0c9a52-8d1b-4a6e-9c1f-0b7d2e5a4c13");
 }
 
+BOOST_AUTO_TEST_CASE(models_are_completed) {
+    BOOST_TEST(complete("model describe ") == "");
+    BOOST_REQUIRE(run("model create mnist") == 0);
+    BOOST_REQUIRE(run("model create cifar") == 0);
+    BOOST_TEST(complete("model describe ") == "mnist cifar");
+    BOOST_TEST(complete("m register-version m") == "mnist");
+    BOOST_TEST(complete("m list --sort-by n") == "name num_versions");
+}
+
 BOOST_AUTO_TEST_CASE(pools_are_completed_and_slurm_may_be_down) {
     BOOST_TEST(complete("resource-pool describe c") == "compute");
     BOOST_TEST(complete("job list -p ") == "compute");

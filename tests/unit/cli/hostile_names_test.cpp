@@ -1,4 +1,5 @@
 // Texts of users, programs and Slurm with control characters: no command passes them on to a terminal.
+#include <det/model_registry/registry.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -48,6 +49,12 @@ constexpr char const* commands[] = {
     "task list",
     "resource-pool list",
     "resource-pool describe compute",
+    "model list",
+    "model list --csv",
+    "model describe 1",
+    "model list-versions 1",
+    "model list-versions 1 --csv",
+    "model describe 1 --version 9",
 };
 
 /// The first harmful character of a text with its surroundings; empty if there is none.
@@ -76,6 +83,26 @@ struct Fixture : CliFixture {
         BOOST_REQUIRE(run({"experiment", "label", "add", "1", hostile}) == 0);
         run_trial(experiment);
         run_trial(create_example(root, 2, "plain"));
+        // Commands refuse such a name; a file can have it.
+        for (auto const& body : {Json{{"change", "created"},
+                                      {"model", 1},
+                                      {"name", hostile},
+                                      {"description", hostile},
+                                      {"notes", hostile + "\n" + hostile},
+                                      {"labels", {hostile}},
+                                      {"metadata", {{hostile, hostile}}}},
+                                 Json{{"change", "version-registered"},
+                                      {"model", 1},
+                                      {"version", 1},
+                                      {"checkpoint", hostile},
+                                      {"run", hostile}},
+                                 Json{{"change", "updated"},
+                                      {"model", 1},
+                                      {"version", 1},
+                                      {"name", hostile},
+                                      {"metadata", {{hostile, hostile}}}}})
+            must(model_registry::change_registry(root, minute(1), hostile,
+                                                 [&](auto const&) { return JsonValue(body); }));
         auto job = job_of(1, slurm::JobState::running, hostile);
         job.name = job.user = job.reason = job.partition = job.account = hostile;
         slurm.other_jobs = {job};

@@ -38,8 +38,9 @@ Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desir
 /// trial. codes::wrong_state if it has ended.
 Result<TrialId> kill_trial(std::string const& id, Context& context);
 
-/// Checks that an experiment can be deleted: codes::wrong_state if the experiment has not ended, or if its
-/// creation was interrupted and Slurm still has jobs of it.
+/// Checks that an experiment can be deleted: codes::wrong_state if the experiment has not ended, if its
+/// creation was interrupted and Slurm still has jobs of it, or if one of its checkpoints is a version of a
+/// model.
 Status check_deletable(OpenExperiment const& experiment);
 /// Removes an experiment's files and checkpoints and cancels its orphan jobs. Keeps the checkpoints that
 /// other experiments start from and returns their UUIDs. Does not check the experiment's state.

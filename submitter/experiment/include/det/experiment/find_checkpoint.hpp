@@ -38,7 +38,7 @@ Status set_metadata(RootLayout const& root, FoundCheckpoint const& checkpoint, J
                     Context& context);
 
 /// Finds checkpoints that the user wants to remove. Fails with codes::wrong_state if a trial that may still
-/// run would resume from one of them.
+/// run would resume from one of them, or if one of them is a version of a model.
 Result<std::vector<FoundCheckpoint>> require_removable(std::vector<std::string> const& uuids,
                                                        Context& context);
 
@@ -50,8 +50,8 @@ std::vector<std::uint32_t> find_trials_without_checkpoint(ContinuedExperiment co
 /// Returns the size of all files of a checkpoint, in bytes.
 std::uint64_t total_size(CheckpointManifest const& manifest);
 
-/// Verifies a checkpoint and copies it into a directory that must not exist yet. Removes the directory after
-/// an error.
+/// Verifies a checkpoint and copies it into a directory, which is created if it does not exist. After an
+/// error the directory is as before. codes::name_taken if it has one of the files.
 Status copy_checkpoint(checkpoint::Store const& store, std::string const& uuid,
                        std::filesystem::path const& target);
 

@@ -13,7 +13,7 @@ namespace det::experiment {
 /// The rules of this user at this site.
 TrustRules trust_rules(config::SiteFile const& site);
 
-/// Checks the root, its directories of code and of templates, and all directories above them
+/// Checks the root, its directories of code, templates and models, and all directories above them
 /// (check_trusted_directory). For commands that run or remove what a root names; those that only show it do
 /// without, so that a user can look at his experiments and end them wherever they are.
 Status require_trusted_root(RootLayout const& root, TrustRules const& rules);
