@@ -64,6 +64,55 @@ TRAINING = {"run": 1, "group": "training", "steps_completed": 20, "time": "2026-
             "metrics": {"loss": 3.0, "batch_metrics": [{"loss": 3}]}}
 
 
+def model(number, name, **attributes):
+    return {
+        "id": number,
+        "name": name,
+        "description": "",
+        "notes": "",
+        "labels": ["a"],
+        "metadata": {"k": 1},
+        "creation_time": "2026-11-21T12:00:00.000000Z",
+        "last_updated_time": "2026-11-21T12:00:10.000000Z",
+        "username": "ann",
+        "archived": False,
+        **attributes,
+    }
+
+
+def version(number, uuid, **attributes):
+    same = {"username": "ann", "creation_time": "2026-11-21T12:00:00Z", "last_updated_time": "2026-11-21T12:00:00Z"}
+    texts = {"name": "", "comment": "", "notes": "", "labels": [], "metadata": {}}
+    about = {"model_id": 1, "model": "mnist", "version": number, "checkpoint": {"uuid": uuid}}
+    return {**same, **texts, **about, **attributes}
+
+
+MNIST = model(1, "mnist", description="Digits")
+MODELS = {
+    'model create mnist --description Digits --metadata {"k": 1} --label a': MNIST,
+    "model describe mnist": {**MNIST, "version": version(2, "u2")},
+    "model describe 1": {**MNIST, "version": version(2, "u2")},
+    "model describe 1 --version 1": {**MNIST, "version": version(1, "u1")},
+    "model describe 2": {**model(2, "cifar"), "version": None},
+    "model list": [MNIST, model(2, "cifar", labels=["b", "a"])],
+    "model list --sort-by name --order-by asc": [model(2, "cifar"), MNIST],
+    "model list --sort-by num_versions --order-by desc": [MNIST, model(2, "cifar")],
+    "model register-version 1 u2": version(2, "u2"),
+    "model list-versions 1": [version(1, "u1"), version(2, "u2")],
+    'model update 1 --metadata {"k": 1, "j": 2}': {**MNIST, "metadata": {"k": 1, "j": 2}},
+    "model update 1 --metadata {}": {**MNIST, "metadata": {}},
+    "model update 1 --no-labels": {**MNIST, "labels": []},
+    "model update 1 --label x --label y": {**MNIST, "labels": ["x", "y"]},
+    "model update 1 --description d": {**MNIST, "description": "d"},
+    "model update 1 --version 2 --name best": version(2, "u2", name="best"),
+    "model update 1 --version 2 --notes n": version(2, "u2", name="best", notes="n"),
+    "model archive 1": {**MNIST, "archived": True},
+    "model unarchive 1": MNIST,
+    "model delete 1 --version 2 --yes": {},
+    "model delete 1 --yes": {},
+}
+
+
 def listed(number, name, state, owner, best=None):
     return {
         "id": number,
@@ -113,6 +162,7 @@ ANSWERS = {
     "checkpoint describe u4": {"run": "7.1.0"},
     "checkpoint download u2 --output-dir checkpoints/u2": {},
     "checkpoint delete u2 --yes": {},
+    **MODELS,
 }
 
 
@@ -270,18 +320,71 @@ class Client(Case):
         with self.assertRaises(errors.CheckpointStateException):
             client.get_checkpoint("u4").download()
 
+    def test_models_are_created_found_and_listed(self):
+        created = client.create_model("mnist", "Digits", {"k": 1}, ["a"])
+        self.assertEqual((created.model_id, created.metadata, created.username), (1, {"k": 1}, "ann"))
+        self.assertEqual(created.creation_time.isoformat(), "2026-11-21T12:00:00+00:00")
+        self.assertEqual([client.get_model(key).name for key in ("mnist", 1, 2)], ["mnist", "mnist", "cifar"])
+        self.assertEqual([each.model_id for each in client.get_models()], [2, 1])
+        self.assertEqual([each.model_id for each in client.list_models(name="MN")], [1])
+        self.assertEqual([each.model_id for each in client.list_models(description="digits")], [1])
+        by_versions = client.get_models(client.ModelSortBy.NUM_VERSIONS, client.ModelOrderBy.DESCENDING)
+        self.assertEqual([each.model_id for each in by_versions], [1, 2])
+        self.assertEqual(client.get_model_labels(), ["a", "b"])
+        self.assertEqual(client.Determined().get_model("mnist").model_id, 1)
+        with self.assertRaisesRegex(client.CommandError, "error: absent"):
+            client.get_model("nothing")
+        with self.assertRaisesRegex(ValueError, "no workspaces"):
+            client.create_model("mnist", workspace_name="w")
+
+    def test_versions_have_checkpoints(self):
+        model = client.get_model("mnist")
+        version = model.register_version("u2")
+        self.assertEqual((version.model_version, version.model_name), (2, "mnist"))
+        self.assertEqual(version.checkpoint.metadata, {"steps_completed": 20})
+        self.assertEqual(model.get_version().model_version, 2)
+        self.assertEqual(model.get_version(1).model_version, 1)
+        self.assertIsNone(client.get_model(2).get_version())
+        self.assertEqual([each.model_version for each in model.get_versions()], [2, 1])
+        oldest_first = model.get_versions(client.ModelOrderBy.ASC)
+        self.assertEqual([each.model_version for each in oldest_first], [1, 2])
+        version.set_name("best")
+        version.set_notes("n")
+        self.assertEqual((version.name, version.notes), ("best", "n"))
+        version.delete()
+        self.assertIn("model delete 1 --version 2 --yes --json", self.calls())
+
+    def test_models_are_changed(self):
+        model = client.get_model("mnist")
+        model.add_metadata({"j": 2})
+        self.assertEqual(model.metadata, {"k": 1, "j": 2})
+        model.remove_metadata(["k", "absent"])
+        self.assertEqual(model.metadata, {})
+        with self.assertRaises(ValueError):
+            model.remove_metadata("k")
+        model.set_labels([])
+        self.assertEqual(model.labels, [])
+        model.set_labels(["x", "y"])
+        self.assertEqual(model.labels, ["x", "y"])
+        model.set_description("d")
+        self.assertEqual(model.to_json()["description"], "d")
+        model.archive()
+        self.assertTrue(model.archived)
+        model.unarchive()
+        self.assertFalse(model.archived)
+        model.delete()
+        self.assertIn("model delete 1 --yes --json", self.calls())
+
     def test_labels_are_replaced(self):
         client.get_experiment(7).set_labels(["b"])
         self.assertIn("experiment label remove 7 a --json", self.calls())
         self.assertIn("experiment label add 7 b --json", self.calls())
 
     def test_what_only_a_master_has_is_refused_when_it_is_called(self):
-        with self.assertRaisesRegex(NotImplementedError, r"create_model\(\): det-submit has no model registry"):
-            client.create_model("m")
         with self.assertRaisesRegex(NotImplementedError, r"whoami\(\): det-submit has no users"):
             client.Determined().whoami()
-        with self.assertRaisesRegex(ImportError, "det-submit has no determined.experimental.client.Model"):
-            client.Model
+        with self.assertRaisesRegex(ImportError, "det-submit has no determined.experimental.client.Workspace"):
+            client.Workspace
         with self.assertRaises(AttributeError):
             client.Determined().nothing
 

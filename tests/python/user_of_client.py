@@ -54,6 +54,26 @@ check(sorted(os.listdir(experiment.download_code("its_code"))), ["counter.py"])
 
 found = client.get_checkpoint(best.uuid)
 check((found.state, found.training.trial_id), (client.CheckpointState.COMPLETED, trial.id))
+
+model = client.create_model("counter", "counts", {"task": 1}, ["small"])
+check((model.get_version(), model.labels), (None, ["small"]))
+version = model.register_version(best.uuid)
+check((version.model_version, version.checkpoint.uuid), (1, best.uuid))
+version.set_name("first")
+model.add_metadata({"tested": True})
+again = client.get_model("counter")
+check((again.metadata, again.get_version().name), ({"task": 1, "tested": True}, "first"))
+check([each.model_id for each in client.get_models(name="count")], [model.model_id])
+try:
+    found.delete()
+    raise SystemExit("a registered checkpoint was removed")
+except client.CommandError as problem:
+    check("is version 1 of the model 'counter'" in str(problem), True)
+version.delete()
+check(model.get_versions(), [])
+model.delete()
+check(client.get_models(), [])
+
 found.add_metadata({"tested": True})
 check(client.get_checkpoint(best.uuid).metadata, {**best.metadata, "tested": True})
 found.remove_metadata(["tested"])

@@ -7,6 +7,7 @@
         experiment.top_checkpoint().download("best")
 """
 
+import collections
 import json
 import os
 import tempfile
@@ -22,12 +23,15 @@ from determined.experimental.client._enums import (
     DownloadMode,
     ExperimentSortBy,
     ExperimentState,
+    ModelOrderBy,
+    ModelSortBy,
     OrderBy,
     TrialSortBy,
     TrialState,
 )
 from determined.experimental.client._experiment import Experiment
 from determined.experimental.client._metrics import TrainingMetrics, TrialMetrics, ValidationMetrics
+from determined.experimental.client._model import Model, ModelVersion
 from determined.experimental.client._trial import Trial
 
 Path = Union[str, "os.PathLike[str]"]
@@ -143,6 +147,83 @@ def get_checkpoint(uuid: str) -> Checkpoint:
     return Checkpoint(_checkpoint.find(uuid))
 
 
+def create_model(
+    name: str,
+    description: Optional[str] = "",
+    metadata: Optional[Dict[str, Any]] = None,
+    labels: Optional[List[str]] = None,
+    workspace_name: Optional[str] = None,
+) -> Model:
+    """Gives a model a name in the registry, which is in the directory models of the root.
+
+    Args:
+        name: no other model of the user has it
+
+    Raises:
+        ValueError: workspace_name is given
+        CommandError: there is a model of this name
+    """
+    if workspace_name is not None:
+        raise ValueError("det-submit has no workspaces of models")
+    words = ["--description", description] if description else []
+    words += [] if metadata is None else ["--metadata", json.dumps(metadata)]
+    words += [word for label in labels or () for word in ("--label", label)]
+    return Model(ask("model", "create", name, *words))
+
+
+def get_model(identifier: Union[str, int]) -> Model:
+    """A model by its name or its number.
+
+    Raises:
+        NotFoundException: there is no such model
+    """
+    return Model(ask("model", "describe", str(identifier)))
+
+
+def get_model_by_id(model_id: int) -> Model:
+    """A model by its number."""
+    return get_model(model_id)
+
+
+def get_models(
+    sort_by: ModelSortBy = ModelSortBy.NAME,
+    order_by: ModelOrderBy = ModelOrderBy.ASCENDING,
+    name: Optional[str] = None,
+    description: Optional[str] = None,
+    model_id: Optional[int] = None,
+    workspace_names: Optional[List[str]] = None,
+    workspace_ids: Optional[List[int]] = None,
+) -> List[Model]:
+    """The models of the registry, archived ones too.
+
+    Args:
+        name, description: only those that contain this, in upper or lower case
+        model_id: only this one
+
+    Raises:
+        ValueError: workspace_names or workspace_ids are given
+    """
+    if workspace_names or workspace_ids:
+        raise ValueError("det-submit has no workspaces of models")
+    contents = ask("model", "list", "--sort-by", sort_by.value, "--order-by", order_by.value.lower())
+    return [
+        Model(content)
+        for content in contents
+        if (name or "").lower() in content["name"].lower()
+        and (description or "").lower() in content["description"].lower()
+        and model_id in (None, content["id"])
+    ]
+
+
+list_models = get_models
+
+
+def get_model_labels() -> List[str]:
+    """The labels of all models, the most frequent one first."""
+    counts = collections.Counter(label for content in ask("model", "list") for label in content["labels"])
+    return [label for label, _ in counts.most_common()]
+
+
 def iter_trials_metrics(trial_ids: List[int], group: Optional[str] = None) -> Iterator[TrialMetrics]:
     """Yields the reports of several trials."""
     for trial_id in trial_ids:
@@ -173,6 +254,12 @@ class Determined:
     list_experiments = staticmethod(list_experiments)
     get_trial = staticmethod(get_trial)
     get_checkpoint = staticmethod(get_checkpoint)
+    create_model = staticmethod(create_model)
+    get_model = staticmethod(get_model)
+    get_model_by_id = staticmethod(get_model_by_id)
+    get_models = staticmethod(get_models)
+    list_models = staticmethod(list_models)
+    get_model_labels = staticmethod(get_model_labels)
     iter_trials_metrics = staticmethod(iter_trials_metrics)
     stream_trials_metrics = staticmethod(stream_trials_metrics)
     stream_trials_training_metrics = staticmethod(stream_trials_training_metrics)
@@ -183,9 +270,6 @@ class Determined:
 
 
 _ABSENT = {
-    "create_model get_model get_model_by_id get_models list_models": (
-        "det-submit has no model registry: use the storage_ids of checkpoints"
-    ),
     "create_user get_session_username get_user_by_id get_user_by_name list_users logout whoami": (
         "det-submit has no users of its own: use those of the system"
     ),
@@ -194,7 +278,7 @@ _ABSENT = {
     ),
 }
 _REASONS = {name: reason for names, reason in _ABSENT.items() for name in names.split()}
-_CLASSES = ["Model", "ModelOrderBy", "ModelSortBy", "ModelVersion", "Project", "User", "Workspace"]
+_CLASSES = ["Project", "User", "Workspace"]
 
 
 def _absent(name: str) -> Any:
@@ -211,7 +295,7 @@ def _absent(name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name in _CLASSES:
-        refuse(__name__, "there are no models, users, workspaces and projects to list", _CLASSES)(name)
+        refuse(__name__, "there are no users, workspaces and projects to list", _CLASSES)(name)
     return _absent(name)
 
 
@@ -227,6 +311,10 @@ __all__ = [
     "ExperimentReference",
     "ExperimentSortBy",
     "ExperimentState",
+    "Model",
+    "ModelOrderBy",
+    "ModelSortBy",
+    "ModelVersion",
     "OrderBy",
     "TrainingMetrics",
     "Trial",
@@ -236,11 +324,17 @@ __all__ = [
     "TrialState",
     "ValidationMetrics",
     "create_experiment",
+    "create_model",
     "get_checkpoint",
     "get_experiment",
+    "get_model",
+    "get_model_by_id",
+    "get_model_labels",
+    "get_models",
     "get_trial",
     "iter_trials_metrics",
     "list_experiments",
+    "list_models",
     "login",
     "stream_trials_metrics",
     "stream_trials_training_metrics",

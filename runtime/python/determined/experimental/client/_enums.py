@@ -126,6 +126,21 @@ class TrialSortBy(enum.Enum):
     UNSPECIFIED = "id"
 
 
+ModelOrderBy = OrderBy
+
+
+class ModelSortBy(enum.Enum):
+    """What models are sorted by. WORKSPACE means their names: det-submit has no workspaces of models."""
+
+    NAME = "name"
+    DESCRIPTION = "description"
+    CREATION_TIME = "creation_time"
+    LAST_UPDATED_TIME = "last_updated_time"
+    NUM_VERSIONS = "num_versions"
+    UNSPECIFIED = "name"
+    WORKSPACE = "name"
+
+
 class DownloadMode(enum.Enum):
     """How a checkpoint is downloaded. Has no effect: det-submit always reads the storage itself."""
 
