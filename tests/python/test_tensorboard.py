@@ -3,6 +3,8 @@ of the format."""
 
 import pathlib
 import struct
+import warnings
+import zlib
 
 from support import Case, RunCase
 
@@ -68,6 +70,24 @@ def scalars_of(event):
         yield scalar[1].decode(), scalar[2]
 
 
+def pixels_of(value):
+    """Height, width, channels and pixels of an image, which is a PNG file."""
+    image = dict(fields_of(value[4]))
+    data, chunks = image[4][8:], {}
+    assert image[4].startswith(b"\x89PNG\r\n\x1a\n")
+    while data:
+        (size,) = struct.unpack_from(">I", data)
+        name, content = data[4:8], data[8 : 8 + size]
+        assert struct.unpack_from(">I", data, 8 + size)[0] == zlib.crc32(name + content)
+        chunks[name], data = content, data[12 + size :]
+    width, height, depth, colour_type = struct.unpack_from(">IIBB", chunks[b"IHDR"])
+    assert (width, height, depth) == (image[2], image[1], 8)
+    assert colour_type == {1: 0, 3: 2, 4: 6}[image[3]]
+    rows, row_size = zlib.decompress(chunks[b"IDAT"]), width * image[3] + 1
+    pixels = [row for start in range(0, len(rows), row_size) for row in rows[start + 1 : start + row_size]]
+    return height, width, image[3], pixels
+
+
 class Tensorboard(RunCase):
     config = {"searcher": {"name": "single", "metric": "loss"}, "slurm": {"tensorboard": True}}
 
@@ -125,8 +145,13 @@ class EventWriter(Case):
         with EventWriter(pathlib.Path(self.directory, "own"), purge_step=4) as writer:
             writer.add_scalar("loss", 0.5, 7)
             writer.add_scalars("rates", {"a": 1, "\u00e4": 2}, 300)
-            with self.assertRaisesRegex(AttributeError, "needs the package tensorboard"):
-                writer.add_image("digits", None)
+            with self.assertWarnsRegex(UserWarning, "add_mesh.. writes nothing: it needs the package tensorboard"):
+                writer.add_mesh("mesh", None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                writer.add_mesh("mesh", None)  # warns once
+            with self.assertRaises(AttributeError):
+                writer.remove("mesh")
         (path,) = pathlib.Path(self.directory, "own").iterdir()
         events = list(records_of(path.read_bytes()))
         self.assertEqual(dict(fields_of(events[0]))[3], b"brain.Event:2")
@@ -135,6 +160,38 @@ class EventWriter(Case):
         found = [pair for event in events[2:] for pair in scalars_of(event)]
         self.assertEqual(found, [("loss", 0.5), ("rates/a", 1), ("rates/\u00e4", 2)])
         self.assertEqual([dict(fields_of(event))[2] for event in events[2:]], [7, 300, 300])
+
+    def test_texts_images_and_histograms_are_written_without_tensorboard(self):
+        import numpy
+
+        from determined.tensorboard import EventWriter
+
+        ramp = numpy.arange(12, dtype=numpy.uint8).reshape(3, 2, 2)
+        with EventWriter(pathlib.Path(self.directory, "own")) as writer:
+            writer.add_text("note", "**b\u00e4**", 1)
+            writer.add_image("one", ramp, 2)
+            writer.add_image("grey", numpy.array([[0.0, 0.5, 2.0]]), 3, dataformats="HW")
+            writer.add_images("many", numpy.ones((9, 1, 2, 3)), 4)
+            writer.add_histogram("weights", [1.0, 1.0, 2.0, float("nan")], 5, bins=2)
+            writer.add_histogram("empty", [], 6)
+            with self.assertRaisesRegex(ValueError, "1, 3 or 4 channels, not 2"):
+                writer.add_image("two", numpy.ones((2, 4, 4)))
+            with self.assertRaisesRegex(ValueError, "has not the dimensions CHW"):
+                writer.add_image("flat", numpy.ones((4, 4)))
+        (path,) = pathlib.Path(self.directory, "own").iterdir()
+        values = [dict(fields_of(dict(fields_of(dict(fields_of(event))[5]))[1])) for event in list(records_of(path.read_bytes()))[1:]]
+        note, one, grey, many, weights = values
+        self.assertEqual(note[1], b"note/text_summary")
+        self.assertEqual(dict(fields_of(note[8]))[8].decode(), "**b\u00e4**")
+        self.assertEqual(dict(fields_of(dict(fields_of(note[9]))[1]))[1], b"text")
+        self.assertEqual(pixels_of(one), (2, 2, 3, [0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]))
+        self.assertEqual(pixels_of(grey), (1, 3, 1, [0, 127, 255]))
+        height, width, channels, grid = pixels_of(many)
+        self.assertEqual((height, width, channels, sum(grid)), (4, 24, 1, 9 * 6 * 255))
+        histogram = dict(fields_of(weights[5]))
+        self.assertEqual([histogram[number] for number in range(1, 6)], [1, 2, 3, 4, 6])
+        self.assertEqual(struct.unpack("<3d", histogram[6]), (1, 1.5, 2))
+        self.assertEqual(struct.unpack("<3d", histogram[7]), (0, 2, 1))
 
     def test_files_of_profilers_are_named_by_their_rank(self):
         from determined.tensorboard.util import get_rank_aware_path

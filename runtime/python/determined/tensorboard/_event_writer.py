@@ -1,4 +1,4 @@
-"""Scalars in TensorBoard's event files, without the package tensorboard.
+"""TensorBoard's event files, without the package tensorboard: scalars, texts, images and histograms.
 
 An event file is a sequence of records. A record consists of the length of its data (8 bytes, little-endian),
 a masked CRC32C of the length, the data, and a masked CRC32C of the data. The data is an Event, a message of
@@ -11,14 +11,13 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, List, Optional
+import warnings
+from typing import Any, Callable, List, Optional, Set
+
+from determined.tensorboard import _arrays, _messages
 
 _CRC32C_POLYNOMIAL = 0x82F63B78
 _CRC_MASK = 0xA282EAD8
-
-# The wire types of Protocol Buffers.
-_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
-
 
 def _crc_table() -> List[int]:
     table = []
@@ -40,31 +39,9 @@ def _masked_crc(data: bytes) -> int:
     return ((crc >> 15 | crc << 17) + _CRC_MASK) & 0xFFFFFFFF
 
 
-def _varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _field(number: int, kind: int, value: bytes) -> bytes:
-    key = _varint(number << 3 | kind)
-    return key + _varint(len(value)) + value if kind == _BYTES else key + value
-
-
-def _event(wall_time: float, step: int, number: int, content: bytes) -> bytes:
-    return (
-        _field(1, _DOUBLE, struct.pack("<d", wall_time))
-        + _field(2, _VARINT, _varint(step))
-        + _field(number, _BYTES, content)
-    )
-
-
 class EventWriter:
-    """Writes scalars to one event file of a directory, with the names of torch's SummaryWriter.
+    """Writes one event file in a directory, with the methods of torch's SummaryWriter. A method that it does not have
+    writes nothing and warns once, so that a training does not end because of it.
 
     Args:
         log_dir: the directory; the first event makes it
@@ -76,20 +53,68 @@ class EventWriter:
         self._purge_step = purge_step
         self._file: Any = None
         self._lock = threading.Lock()
+        self._warned: Set[str] = set()
 
     def add_scalar(
         self, tag: str, scalar_value: Any, global_step: Optional[int] = None, walltime: Optional[float] = None, **_: Any
     ) -> None:
         """Adds a number to the curve `tag`."""
-        value = _field(1, _BYTES, tag.encode()) + _field(2, _FLOAT, struct.pack("<f", float(scalar_value)))
-        summary = _field(1, _BYTES, value)
-        with self._lock:
-            self._append(_event(walltime or time.time(), int(global_step or 0), 5, summary))
+        self._add(tag, _messages.scalar(float(scalar_value)), global_step, walltime)
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: Any, global_step: Optional[int] = None, **more: Any) -> None:
         """Adds a number to each of the curves `main_tag/name`."""
         for name, value in tag_scalar_dict.items():
             self.add_scalar(f"{main_tag}/{name}", value, global_step, **more)
+
+    def add_text(
+        self, tag: str, text_string: str, global_step: Optional[int] = None, walltime: Optional[float] = None, **_: Any
+    ) -> None:
+        """Adds a text, which TensorBoard shows as Markdown."""
+        self._add(f"{tag}/text_summary", _messages.text(text_string), global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Optional[int] = None,
+        walltime: Optional[float] = None,
+        dataformats: str = "CHW",
+        **_: Any,
+    ) -> None:
+        """Adds an image: a tensor or array of bytes, or of numbers from 0 to 1. dataformats: its dimensions.
+
+        Raises:
+            ValueError: it has other dimensions, or another number of channels than 1, 3 or 4
+        """
+        pixels = _arrays.to_pixels(img_tensor, dataformats)
+        self._add(tag, _messages.image(pixels), global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Optional[int] = None,
+        walltime: Optional[float] = None,
+        dataformats: str = "NCHW",
+        **_: Any,
+    ) -> None:
+        """Adds several images as one, eight in a row."""
+        self.add_image(tag, img_tensor, global_step, walltime, dataformats)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Optional[int] = None,
+        bins: Any = "tensorflow",
+        walltime: Optional[float] = None,
+        **_: Any,
+    ) -> None:
+        """Adds the distribution of the finite values. bins: as for numpy.histogram. Without a finite value, adds
+        nothing."""
+        array, limits, counts = _arrays.to_buckets(values, bins)
+        if array.size > 0:
+            self._add(tag, _messages.histogram(array, limits, counts), global_step, walltime)
 
     def flush(self) -> None:
         with self._lock:
@@ -110,8 +135,23 @@ class EventWriter:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("add_"):
-            raise AttributeError(f"{name}() needs the package tensorboard, which is not installed: only scalars are written")
+            return self._ignore(name)
         raise AttributeError(name)
+
+    def _ignore(self, name: str) -> Callable[..., None]:
+        """A method that writes nothing."""
+
+        def warn(*_: Any, **__: Any) -> None:
+            if name not in self._warned:
+                warnings.warn(f"{name}() writes nothing: it needs the package tensorboard, which is not installed")
+                self._warned.add(name)
+
+        return warn
+
+    def _add(self, tag: str, content: bytes, step: Optional[int], walltime: Optional[float]) -> None:
+        summary = _messages.summary(tag, content)
+        with self._lock:
+            self._append(_messages.event(walltime or time.time(), int(step or 0), 5, summary))
 
     def _append(self, event: bytes) -> None:
         if self._file is None:
@@ -123,9 +163,10 @@ class EventWriter:
         now = time.time()
         name = f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
         self._file = open(self.log_dir / name, "wb")
-        self._write(_event(now, 0, 3, b"brain.Event:2"))
+        self._write(_messages.event(now, 0, 3, b"brain.Event:2"))
         if self._purge_step is not None:
-            self._write(_event(now, self._purge_step, 7, _field(1, _VARINT, _varint(1))))  # SessionLog.START
+            start = _messages.field(1, _messages.VARINT, _messages.varint(1))  # SessionLog.START
+            self._write(_messages.event(now, self._purge_step, 7, start))
         return self._file
 
     def _write(self, event: bytes) -> None:
