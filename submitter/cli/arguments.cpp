@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "absent_commands.hpp"
 #include "help_pages.hpp"
 
 namespace det::cli {
@@ -49,6 +50,8 @@ std::string group_overview(std::string_view group) {
 }
 
 Error unknown_command(std::string const& typed, std::string_view group) {
+    if (auto absent = group.empty() ? find_absent_command(typed, "") : find_absent_command(group, typed))
+        return *std::move(absent);
     std::vector<std::string_view> candidates;
     for (auto const& entry : command_table()) {
         if (group.empty()) {
@@ -102,6 +105,11 @@ Error wrong_usage(Error error, CommandEntry const& entry) {
 /// "help e create" means "e create --help".
 std::vector<std::string> with_help(std::vector<std::string> words) {
     words.emplace_back("--help");
+    return words;
+}
+
+std::vector<std::string> with_first(std::string word, std::vector<std::string> words) {
+    words.insert(words.begin(), std::move(word));
     return words;
 }
 
@@ -174,6 +182,7 @@ Result<Invocation> parse_in_group(std::string_view group, std::vector<std::strin
         return parse_options(*entry, {words.begin() + 2, words.end()});
     if (auto const* entry = find_command(group, words[0]))
         return parse_options(*entry, {words.begin() + 1, words.end()});
+    if (auto absent = find_absent_command(group, two_words)) return *std::move(absent);
     return unknown_command(begins_two_words(group, words[0]) ? two_words : words[0], group);
 }
 
@@ -187,6 +196,8 @@ Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
     if (first == "--version" || first == "version")
         return Invocation{nullptr, Format::text, fmt::format("det-submit {}\n", program_version())};
     if (auto const* entry = find_command("", first)) return parse_options(*entry, rest);
+    if (first == "preview-search")
+        return parse_in_group("search", with_first("preview", rest));  // of Determined
     auto const group = resolve_alias(first);
     return is_group(group) ? parse_in_group(group, rest) : unknown_command(first, "");
 }

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/expired_logs.hpp>
@@ -71,16 +72,22 @@ private:
 
 }  // namespace
 
-std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec) {
+std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec, std::vector<Event> const& events) {
+    constexpr char key[] = "log_retention_days";
     auto const policy = spec.config->is_object() ? spec.config->value("retention_policy", Json()) : Json();
-    auto const days = policy.is_object() ? policy.value("log_retention_days", Json()) : Json();
+    auto days = policy.is_object() ? policy.value(key, Json()) : Json();
+    for (auto const& event : events) {
+        if (event.kind == log_retention_event && event.body->is_object())
+            days = event.body->value(key, Json());
+    }
     if (!days.is_number_integer() || days.get<std::int64_t>() < 0) return std::nullopt;
     return days.get<std::int64_t>();
 }
 
 Result<std::vector<fs::path>> remove_expired_logs(ExperimentLayout const& experiment,
                                                   ExperimentSpec const& spec, UtcTime now, GcMode mode) {
-    auto const days = log_retention_days(spec);
+    DET_TRY_ASSIGN(auto const events, journal::load_events(experiment.events()));
+    auto const days = log_retention_days(spec, events);
     if (!days) return std::vector<fs::path>();
     LogCleanup cleanup(*days, now, mode);
     DET_TRY_ASSIGN(auto const trials, list_numeric_names(experiment.trials()));

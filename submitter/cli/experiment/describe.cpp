@@ -6,10 +6,12 @@
 #include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
+#include <ostream>
 
 #include "command.hpp"
 #include "experiment/describe_search.hpp"
 #include "output/load_interruptions.hpp"
+#include "output/metric_reports.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 
@@ -62,49 +64,112 @@ std::string describe_continuations(std::vector<Event> const& events) {
     return text;
 }
 
+using ShownReports = std::vector<std::vector<ShownReport>>;  // one list for each trial; empty: not shown
+
+/// What is shown of an experiment.
+struct Description {
+    experiment::OpenExperiment experiment;
+    Interruptions interruptions;
+    ShownReports reports;
+};
+
 class ExperimentDescribe final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the experiment", Need::required},
-                {"--search", &search_, "the rungs of its search instead of its runs"}};
+        return {{"id", &ids_, "the experiment; several with commas between them", Need::required},
+                {"--search", &search_, "the rungs of its search instead of its runs"},
+                {"--metrics", &metrics_, "the metrics of its trials too"},
+                {"--csv", &csv_, "its runs as comma-separated values; with --metrics its metrics"}};
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const experiment,
-                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
-        if (search_) {
-            DET_TRY_ASSIGN(auto const description, describe_search(experiment));
-            session.answer(description.json, description.text);
+        if (csv_ && (session.wants_json() || search_))
+            return Error{codes::usage, "--csv excludes --json and --search"};
+        auto const ids = split(ids_, ',');
+        if (search_) return describe_searches(ids, session);
+        std::vector<Description> descriptions;
+        for (auto const id : ids) {
+            DET_TRY_ASSIGN(auto description, load(std::string(id), session));
+            descriptions.push_back(std::move(description));
+        }
+        if (csv_) {
+            session.out << as_csv(descriptions);
             return ExitCode::done;
         }
-        DET_TRY(tell(experiment, session));
+        auto json = Json::array();
+        std::string text;
+        for (auto const& each : descriptions) {
+            json.push_back(as_json(each));
+            text += (text.empty() ? "" : "\n") + as_text(each);
+        }
+        answer_one_or_all(std::move(json), text, session);
         return ExitCode::done;
     }
 
 private:
-    static Status tell(experiment::OpenExperiment const& experiment, Session& session) {
-        auto const& view = experiment.view;
-        Interruptions interruptions;
-        for (auto const& trial : view.trials) {
-            DET_TRY_ASSIGN(auto of_trial, load_interruptions(*experiment.history, trial));
-            interruptions.push_back(std::move(of_trial));
-        }
-        session.answer(as_json(view, interruptions), as_text(view, interruptions));
-        return Ok{};
+    /// Prints an object for one experiment, an array for several.
+    static void answer_one_or_all(Json json, std::string const& text, Session& session) {
+        session.answer(json.size() == 1 ? json[0] : json, text);
     }
 
-    static Json as_json(tracker::history::ExperimentView const& view, Interruptions const& interruptions) {
+    static Outcome describe_searches(std::vector<std::string_view> const& ids, Session& session) {
+        auto json = Json::array();
+        std::string text;
+        for (auto const id : ids) {
+            DET_TRY_ASSIGN(
+                auto const experiment,
+                experiment::open_experiment(std::string(id), experiment::SlurmAnswer::optional, session));
+            DET_TRY_ASSIGN(auto const description, describe_search(experiment));
+            json.push_back(description.json);
+            text += description.text;
+        }
+        answer_one_or_all(std::move(json), text, session);
+        return ExitCode::done;
+    }
+
+    Result<Description> load(std::string const& id, Session& session) const {
+        DET_TRY_ASSIGN(auto experiment,
+                       experiment::open_experiment(id, experiment::SlurmAnswer::optional, session));
+        Description description{std::move(experiment), {}, {}};
+        auto const& opened = description.experiment;
+        for (auto const& trial : opened.view.trials) {
+            DET_TRY_ASSIGN(auto of_trial, load_interruptions(*opened.history, trial));
+            description.interruptions.push_back(std::move(of_trial));
+            if (!metrics_) continue;
+            DET_TRY_ASSIGN(auto reports, load_shown_reports(*opened.history, trial.record.id));
+            description.reports.push_back(std::move(reports));
+        }
+        return description;
+    }
+
+    std::string as_csv(std::vector<Description> const& descriptions) const {
+        std::vector<tracker::history::TrialView> trials;
+        std::vector<ShownReport> reports;
+        for (auto const& each : descriptions) {
+            auto const& view = each.experiment.view;
+            trials.insert(trials.end(), view.trials.begin(), view.trials.end());
+            for (auto const& of_trial : each.reports)
+                reports.insert(reports.end(), of_trial.begin(), of_trial.end());
+        }
+        return (metrics_ ? values_table(reports, {}) : all_runs_table(trials)).render_csv();
+    }
+
+    static Json as_json(Description const& description) {
+        auto const& view = description.experiment.view;
         auto answer = to_json(view);
         if (view.record.spec) answer["config"] = view.record.spec->config;
-        for (std::size_t i = 0; i < interruptions.size(); ++i) {
+        for (std::size_t i = 0; i < description.interruptions.size(); ++i) {
             auto& of_trial = answer["trials"][i]["interruptions"] = Json::array();
-            for (auto const& interruption : interruptions[i]) of_trial.push_back(to_json(interruption));
+            for (auto const& interruption : description.interruptions[i])
+                of_trial.push_back(to_json(interruption));
         }
+        for (std::size_t i = 0; i < description.reports.size(); ++i)
+            answer["trials"][i]["metrics"] = reports_json(description.reports[i]);
         return answer;
     }
 
-    static std::string as_text(tracker::history::ExperimentView const& view,
-                               Interruptions const& interruptions) {
+    static std::string as_text(Description const& description) {
+        auto const& view = description.experiment.view;
         auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, describe_state(view));
         if (view.record.spec) {
             text += describe_attributes(tracker::history::attributes_of(view.record));
@@ -113,13 +178,16 @@ private:
         }
         for (std::size_t i = 0; i < view.trials.size(); ++i) {
             auto const& trial = view.trials[i];
-            text += '\n' + trial_headline(trial) + runs_table(trial) + interruptions_table(interruptions[i]);
+            text += '\n' + trial_headline(trial) + runs_table(trial) +
+                    interruptions_table(description.interruptions[i]);
+            if (!description.reports.empty() && !description.reports[i].empty())
+                text += '\n' + reports_table(description.reports[i], {}).render();
         }
         return text;
     }
 
-    std::string id_;
-    bool search_ = false;
+    std::string ids_;
+    bool search_ = false, metrics_ = false, csv_ = false;
 };
 
 }  // namespace

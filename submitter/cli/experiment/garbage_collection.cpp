@@ -180,9 +180,43 @@ private:
     bool is_sure_ = false;
 };
 
+class ExperimentSetLogRetention final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--days", &days_, "days after the last line of a log", Need::optional, {}, {{0, days_max}}},
+                {"--forever", &forever_, "keep the logs"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (days_.has_value() == forever_)
+            return Error{codes::usage, "exactly one of --days and --forever is needed",
+                         "see 'det-submit experiment set log-retention --help'"};
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
+        Json body{{"log_retention_days", days_.value_or(-1)}};
+        DET_TRY(experiment::record_event(experiment, retention::log_retention_event, body, session));
+        body["id"] = experiment.id().value;
+        session.print_confirmation(
+            body, fmt::format(
+                      "The logs of experiment {} are kept {}", experiment.id().value,
+                      forever_ ? "for ever" : "for " + count_text(static_cast<std::size_t>(*days_), "day")));
+        return ExitCode::done;
+    }
+
+private:
+    static constexpr int days_max = 32767;  // of Determined
+    std::string id_;
+    std::optional<int> days_;
+    bool forever_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<Command> make_experiment_gc() { return std::make_unique<ExperimentGc>(); }
+std::unique_ptr<Command> make_experiment_set_log_retention() {
+    return std::make_unique<ExperimentSetLogRetention>();
+}
 std::unique_ptr<Command> make_experiment_set_gc_policy() { return std::make_unique<ExperimentSetGcPolicy>(); }
 
 }  // namespace det::cli

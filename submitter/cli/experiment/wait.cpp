@@ -2,6 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "command.hpp"
@@ -17,7 +18,8 @@ class ExperimentWait final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
-                {"--timeout", &timeout_seconds_, "give up after so many seconds; 0: never"}};
+                {"--timeout", &timeout_seconds_, "give up after so many seconds; 0: never"},
+                {"--polling-interval", &interval_seconds_, "seconds between two readings of the state"}};
     }
 
     Outcome run(Session& session) override {
@@ -36,6 +38,9 @@ private:
         if (!(timeout_seconds_ >= 0)) {
             return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};
         }
+        if (!(interval_seconds_ > 0))
+            return Error{codes::usage,
+                         fmt::format("--polling-interval {}: it is positive", interval_seconds_)};
         experiment::ExperimentPoller poller(root, id, session);
         auto const begin = session.clock.steady_now();
         std::optional<State> told;
@@ -54,12 +59,21 @@ private:
                                                            to_string(view.state), timeout_seconds_)};
             }
             progress.update();
-            poller.sleep_until_next_poll();
+            session.clock.sleep_for(time_to_next_poll(now - begin));
         }
     }
 
+    /// \param waited time from the beginning to the last poll; the timeout may come before the next interval
+    /// ends
+    std::chrono::milliseconds time_to_next_poll(std::chrono::duration<double> waited) const {
+        auto seconds = std::min(interval_seconds_, interval_max_seconds);
+        if (timeout_seconds_ > 0) seconds = std::clamp(timeout_seconds_ - waited.count(), 0.001, seconds);
+        return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    }
+
     std::string id_;
-    double timeout_seconds_ = 0;
+    static constexpr double interval_max_seconds = 3600;
+    double timeout_seconds_ = 0, interval_seconds_ = 0.5;
 };
 
 }  // namespace

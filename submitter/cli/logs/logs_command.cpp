@@ -137,23 +137,30 @@ private:
     bool follow_ = false;
     std::vector<std::uint32_t> ranks_;
     std::optional<std::uint32_t> run_, head_, tail_;
-    std::optional<std::string> node_, since_, until_, level_, grep_;
+    std::optional<std::string> node_, since_, until_, level_, grep_, source_, stdtype_;
 };
 
 }  // namespace
 
 std::vector<Option> LogsCommand::options() {
-    return {{"id", &id_, of_ == LogsOf::trial ? "the trial" : "the experiment", Need::required},
-            {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
-            {"--rank,--rank-id", &ranks_, "only this rank; may be repeated"},
-            {"--node,--agent-id", &node_, "only this node: its number in the run, or its name"},
-            {"--run", &run_, "only this run"},
-            {"--head", &head_, "only the first N lines"},
-            {"--tail", &tail_, "only the last N lines"},
-            {"--since,--timestamp-after", &since_, "only lines from then on"},
-            {"--until,--timestamp-before", &until_, "only lines up to then"},
-            {"--level", &level_, "only lines of this level and more severe ones"},
-            {"--grep", &grep_, "only lines whose text matches this expression"}};
+    return {
+        {"id", &id_, of_ == LogsOf::trial ? "the trial" : "the experiment", Need::required},
+        {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
+        {"--rank,--rank-id", &ranks_, "only this rank; may be repeated"},
+        {"--node,--agent-id,--container-id", &node_, "only this node: its number in the run, or its name"},
+        {"--run", &run_, "only this run"},
+        {"--head", &head_, "only the first N lines"},
+        {"--tail", &tail_, "only the last N lines"},
+        {"--since,--timestamp-after", &since_, "only lines from then on"},
+        {"--until,--timestamp-before", &until_, "only lines up to then"},
+        {"--level", &level_, "only lines of this level and more severe ones"},
+        {"--grep", &grep_, "only lines whose text matches this expression"},
+        {"--source", &source_, "no effect: all lines are those of the trial's programs"},
+        {"--stdtype",
+         &stdtype_,
+         "no effect: the log has both streams in one",
+         Need::optional,
+         {"stdout", "stderr"}}};
 }
 
 Outcome LogsCommand::run(Session& session) {
@@ -162,6 +169,10 @@ Outcome LogsCommand::run(Session& session) {
     DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
     DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));
     DET_TRY(require_run(root, id));
+    if (source_ || stdtype_)
+        session.warn({codes::usage,
+                      "--source and --stdtype have no effect: the log has all lines in one stream",
+                      "select lines with --rank, --node, --level or --grep"});
     if (auto ranks = require_ranks(root, id); !ranks) {
         if (!follow_) return std::move(ranks).error();
         session.warn(std::move(ranks).error());  // the rank may still begin
@@ -236,5 +247,8 @@ Status LogsCommand::require_ranks(RootLayout const& root, TrialId id) const {
 
 std::unique_ptr<Command> make_experiment_logs() { return std::make_unique<LogsCommand>(LogsOf::experiment); }
 std::unique_ptr<Command> make_trial_logs() { return std::make_unique<LogsCommand>(LogsOf::trial); }
+
+/// A task of Determined is a trial here.
+std::unique_ptr<Command> make_task_logs() { return make_trial_logs(); }
 
 }  // namespace det::cli

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "logs/log_line.hpp"
-#include "output/table.hpp"
 
 namespace det::cli {
 namespace {
@@ -16,6 +15,16 @@ namespace {
 std::string describe_run(lifecycle::RunView const& run) {
     if (!run.ended) return "its end is not recorded yet";
     return fmt::format("{} ({})", run.ended->message, run.ended->cause_name());
+}
+
+std::vector<std::string> run_row(lifecycle::RunView const& run, std::size_t number) {
+    auto const started = run.started.value_or(RunStarted{});
+    return {std::to_string(number),
+            run.started ? short_time(started.time) : "",
+            run.ended ? short_time(run.ended->time) : "",
+            started.hosts,
+            std::to_string(started.steps_completed),
+            describe_run(run)};
 }
 
 std::string describe_job(std::optional<slurm::JobStatus> const& job) {
@@ -44,14 +53,21 @@ std::string trial_headline(tracker::history::TrialView const& trial) {
 std::string runs_table(tracker::history::TrialView const& trial) {
     if (trial.record.runs.empty()) return "";
     Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
-    for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
-        auto const& run = trial.record.runs[number];
-        auto const started = run.started.value_or(RunStarted{});
-        runs.add({std::to_string(number), run.started ? short_time(started.time) : "",
-                  run.ended ? short_time(run.ended->time) : "", started.hosts,
-                  std::to_string(started.steps_completed), describe_run(run)});
-    }
+    for (std::size_t number = 0; number < trial.record.runs.size(); ++number)
+        runs.add(run_row(trial.record.runs[number], number));
     return runs.render();
+}
+
+Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
+    Table table({"Trial", "State", "Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
+    for (auto const& trial : trials) {
+        for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
+            auto row = run_row(trial.record.runs[number], number);
+            row.insert(row.begin(), {to_string(trial.record.id), std::string(to_string(trial.state))});
+            table.add(std::move(row));
+        }
+    }
+    return table;
 }
 
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions) {

@@ -4,7 +4,10 @@
 #include <det/tracker/history/experiment_view.hpp>
 
 #include <map>
+#include <span>
 #include <string>
+
+#include "output/table.hpp"
 
 namespace det::cli {
 
@@ -13,6 +16,9 @@ std::string trial_headline(tracker::history::TrialView const& trial);
 
 /// Renders a table with a row for each run: its nodes and how it ended. Empty if the trial has no runs.
 std::string runs_table(tracker::history::TrialView const& trial);
+
+/// A row for each run of these trials, as describe --csv prints them.
+Table all_runs_table(std::span<tracker::history::TrialView const> trials);
 
 /// Renders a table with a row for each interruption. Times are in seconds since the notice; without a notice,
 /// since the end of the run. Empty if there are no interruptions.

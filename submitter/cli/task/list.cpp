@@ -22,7 +22,8 @@ struct Row {
 class TaskList final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"-p,--resource-pool", &pool_, "only those of this pool"}};
+        return {{"-p,--resource-pool", &pool_, "only those of this pool"},
+                {"--csv", &csv_, "print comma-separated values"}};
     }
 
     Outcome run(Session& session) override {
@@ -32,7 +33,8 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
-            session.out << as_table(rows);
+            auto const table = as_table(rows);
+            session.out << (csv_ ? table.render_csv() : table.render());
         }
         return ExitCode::done;
     }
@@ -66,17 +68,18 @@ private:
         return answer;
     }
 
-    static std::string as_table(std::vector<Row> const& rows) {
+    static Table as_table(std::vector<Row> const& rows) {
         Table table({"Job", "Experiment", "User", "Name", "Resource Pool", "Nodes", "Slots", "Started"});
         for (auto const& [job, experiment, slots] : rows) {
             table.add({slurm::to_string(job.ref), experiment ? std::to_string(*experiment) : "", job.user,
                        job.name, job.partition, job.node_list, std::to_string(slots),
                        short_time(job.start_time)});
         }
-        return table.render();
+        return table;
     }
 
     std::optional<std::string> pool_;
+    bool csv_ = false;
 };
 
 }  // namespace

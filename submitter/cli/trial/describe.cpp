@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "output/load_interruptions.hpp"
+#include "output/metric_reports.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 #include "trial/rank_wait_summary.hpp"
@@ -68,7 +69,12 @@ void add_report(Json& answer, ProgramReport const& report) {
 
 class TrialDescribe final : public Command {
 public:
-    std::vector<Option> options() override { return {{"id", &id_, "the trial", Need::required}}; }
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the trial", Need::required},
+                {"--metrics", &metrics_, "its reports of metrics too"},
+                {"--metrics-summary", &summary_, "least, greatest, mean and last value of each metric too"},
+                {"--csv", &csv_, "its runs as comma-separated values; with --metrics its metrics"}};
+    }
 
     Outcome run(Session& session) override {
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
@@ -76,6 +82,11 @@ public:
                        experiment::open_experiment(to_string(id.experiment),
                                                    experiment::SlurmAnswer::optional, session));
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(experiment.view, id));
+        std::vector<ShownReport> shown;
+        if (metrics_ || summary_) {
+            DET_TRY_ASSIGN(shown, load_shown_reports(*experiment.history, id));
+        }
+        if (csv_) return print_csv(trial, shown, session);
         auto const& spec = experiment.view.record.spec;
         auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(*experiment.history, trial));
@@ -93,20 +104,42 @@ public:
             answer["hyperparameters"] = drawn;
             answer["experiment_id"] = id.experiment.value;
             answer["ends"] = ends_by_cause(trial);
+            if (metrics_) answer["metrics"] = reports_json(shown);
+            if (summary_) answer["summary_metrics"] = summary_json(shown);
             for (auto& run : answer["runs"])
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}", trial_headline(trial),
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), report_text(report),
                                        straggler_text(waits), ends_text(trial), runs_table(trial),
                                        interruptions_table(interruptions),
-                                       last_failure(experiment.layout, trial, session));
+                                       last_failure(experiment.layout, trial, session), metrics_text(shown));
         }
         return ExitCode::done;
     }
 
 private:
+    /// One table, so that a program can read it.
+    Outcome print_csv(tracker::history::TrialView const& trial, std::vector<ShownReport> const& shown,
+                      Session& session) const {
+        if (session.wants_json()) return Error{codes::usage, "--csv and --json exclude each other"};
+        if (metrics_ && summary_)
+            return Error{codes::usage, "with --csv, --metrics and --metrics-summary exclude each other"};
+        auto const table = metrics_   ? values_table(shown, {})
+                           : summary_ ? summary_table(shown)
+                                      : all_runs_table(std::span(&trial, 1));
+        session.out << table.render_csv();
+        return ExitCode::done;
+    }
+
+    std::string metrics_text(std::vector<ShownReport> const& shown) const {
+        std::string text;
+        if (metrics_) text += '\n' + reports_table(shown, {}).render();
+        if (summary_) text += '\n' + summary_table(shown).render();
+        return text;
+    }
+
     static std::optional<RankWaitSummary> load_waits(TrialLayout const& layout,
                                                      tracker::history::TrialView const& trial,
                                                      Session const& session) {
@@ -150,6 +183,7 @@ private:
     }
 
     std::string id_;
+    bool metrics_ = false, summary_ = false, csv_ = false;
 };
 
 }  // namespace

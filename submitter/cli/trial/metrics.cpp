@@ -12,22 +12,13 @@
 
 #include "command.hpp"
 #include "output/load_interruptions.hpp"
+#include "output/metric_reports.hpp"
 #include "output/no_such_name.hpp"
 #include "output/output_style.hpp"
 #include "output/plot.hpp"
-#include "output/table.hpp"
-#include "output/value_text.hpp"
 
 namespace det::cli {
 namespace {
-
-/// A report that the user wants to see.
-struct ShownReport {
-    TrialId trial;
-    std::uint32_t run = 0;
-    bool is_superseded = false;
-    MetricsReported report;
-};
 
 /// Group and name of a metric.
 using MetricKey = std::pair<std::string, std::string>;
@@ -42,10 +33,6 @@ void leave_lowest_ranks(tracker::history::RunReports& run) {
             if (lowest.counts(report, name)) counted[name] = value;
         report.metrics = std::move(counted);
     }
-}
-
-bool has_other_ranks(std::vector<ShownReport> const& reports) {
-    return std::ranges::any_of(reports, [](auto const& shown) { return shown.report.rank != Rank{}; });
 }
 
 /// The reports as curves: one plot for each metric, with a curve for each trial that has numbers.
@@ -76,16 +63,17 @@ public:
         if (csv_ + plot_ + session.wants_json() > 1)
             return Error{codes::usage, "--csv, --plot and --json exclude each other"};
         DET_TRY_ASSIGN(auto const reports, load(session));
+        ReportColumns const columns{ids_.size() > 1, all_runs_};
         if (session.wants_json()) {
-            session.answer(as_json(reports));
+            session.answer(reports_json(reports));
         } else if (csv_) {
-            session.out << as_csv(reports);
+            session.out << values_table(reports, columns).render_csv();
         } else if (plot_) {
             auto const text = as_plots(reports, output_style_of(session.environment, session.destination));
             session.out << text;
             if (text.empty()) session.say("no numbers to draw");
         } else {
-            session.out << as_table(reports);
+            session.out << reports_table(reports, columns).render();
         }
         return ExitCode::done;
     }
@@ -108,8 +96,9 @@ private:
                     for (auto const& [name, value] : report.metrics->items())
                         reported.emplace(report.group, name);
                     bool const is_superseded = run.is_superseded(report);
-                    if (is_wanted(report) && (all_runs_ || !is_superseded))
-                        shown.push_back({id, run.run, is_superseded, std::move(report)});
+                    if (!is_wanted(report) || (is_superseded && !all_runs_)) continue;
+                    if (metric_) report.metrics = Json{{*metric_, report.metrics->at(*metric_)}};
+                    shown.push_back({id, run.run, is_superseded, std::move(report)});
                 }
             }
         }
@@ -150,83 +139,10 @@ private:
         return (!group_ || report.group == *group_) && (!metric_ || report.metrics->contains(*metric_));
     }
 
-    /// The metrics of a report that the user wants to see.
-    Json metrics_of(ShownReport const& shown) const {
-        if (!metric_) return shown.report.metrics;
-        return {{*metric_, shown.report.metrics->at(*metric_)}};
-    }
-
-    Json as_json(std::vector<ShownReport> const& reports) const {
-        auto answer = Json::array();
-        for (auto const& shown : reports) {
-            answer.push_back({{"trial", to_string(shown.trial)},
-                              {"run", shown.run},
-                              {"group", shown.report.group},
-                              {"steps_completed", shown.report.steps_completed},
-                              {"time", format_utc(shown.report.time)},
-                              {"superseded", shown.is_superseded},
-                              {"rank", shown.report.rank.value},
-                              {"metrics", metrics_of(shown)}});
-        }
-        return answer;
-    }
-
-    /// A row for each value.
-    std::string as_csv(std::vector<ShownReport> const& reports) const {
-        std::vector<std::string> header{"trial", "run",    "group", "steps_completed",
-                                        "time",  "metric", "value"};
-        if (all_runs_) header.push_back("superseded");
-        header.push_back("rank");
-        Table table(std::move(header));
-        for (auto const& shown : reports) {
-            auto const metrics = metrics_of(shown);
-            for (auto const& [name, value] : metrics.items()) {
-                if (name == batch_metrics) continue;
-                std::vector<std::string> row{to_string(shown.trial),
-                                             std::to_string(shown.run),
-                                             shown.report.group,
-                                             std::to_string(shown.report.steps_completed),
-                                             format_utc(shown.report.time),
-                                             name,
-                                             value.is_string() ? value.get<std::string>() : to_line(value)};
-                if (all_runs_) row.push_back(shown.is_superseded ? "true" : "false");
-                row.push_back(std::to_string(shown.report.rank.value));
-                table.add(std::move(row));
-            }
-        }
-        return table.render_csv();
-    }
-
-    std::string as_table(std::vector<ShownReport> const& reports) const {
-        bool const has_trials = ids_.size() > 1, has_ranks = has_other_ranks(reports);
-        std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
-        if (has_trials) header.insert(header.begin(), "Trial ID");
-        if (has_ranks) header.insert(header.end() - 1, "Rank");
-        if (all_runs_) header.push_back("Superseded");
-        Table table(std::move(header));
-        for (auto const& shown : reports) {
-            std::string text;
-            auto const metrics = metrics_of(shown);
-            for (auto const& [name, value] : metrics.items()) {
-                if (name == batch_metrics) continue;
-                text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value_text(value));
-            }
-            std::vector<std::string> row{std::to_string(shown.run), shown.report.group,
-                                         std::to_string(shown.report.steps_completed),
-                                         short_time(shown.report.time), text};
-            if (has_trials) row.insert(row.begin(), to_string(shown.trial));
-            if (has_ranks) row.insert(row.end() - 1, std::to_string(shown.report.rank.value));
-            if (all_runs_) row.push_back(shown.is_superseded ? "yes" : "");
-            table.add(std::move(row));
-        }
-        return table.render();
-    }
-
     std::string as_plots(std::vector<ShownReport> const& reports, OutputStyle const& style) const {
         std::vector<Plot> plots;
         for (auto const& shown : reports) {
-            auto const metrics = metrics_of(shown);
-            for (auto const& [name, value] : metrics.items()) {
+            for (auto const& [name, value] : shown.report.metrics->items()) {
                 if (auto const number = number_from_json(value))
                     add_point(plots, {shown.report.group, name}, to_string(shown.trial),
                               {static_cast<double>(shown.report.steps_completed), *number});
@@ -240,9 +156,6 @@ private:
         }
         return text;
     }
-
-    /// These are many values, which Determined does not show either.
-    static constexpr std::string_view batch_metrics = "batch_metrics";
 
     std::vector<std::string> ids_;
     std::optional<std::string> group_;

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_comm
     BOOST_TEST(refusal({"frobnicate"}).hint ==
                "commands: checkpoint, completion, config, dump, experiment, job, model, resource-pool, "
                "search, site, "
-               "task, template, tracker, trial, web");
+               "task, template, tensorboard, tracker, trial, web");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
     BOOST_TEST(refusal({"trial", "logs", "1", "--follw", "--tial=3"}).message ==
                "there is no option '--follw'");

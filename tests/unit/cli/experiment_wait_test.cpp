@@ -44,6 +44,17 @@ BOOST_AUTO_TEST_CASE(each_change_of_state_is_printed_once) {
     BOOST_TEST(slurm.calls.size() == 3u);  // at 0 s, at 10 s, and once more to confirm the end
 }
 
+BOOST_AUTO_TEST_CASE(the_state_is_read_as_often_as_asked) {
+    int polls = 0;
+    clock.on_sleep = [&](auto) { ++polls; };
+    BOOST_TEST(run("experiment wait 1 --polling-interval 60 --timeout 150") == to_int(ExitCode::timed_out));
+    BOOST_TEST(polls == 3);
+    BOOST_TEST((clock.steady_now().time_since_epoch() == 150s));
+    for (auto const* wrong : {"0", "-1", "nan"})
+        BOOST_TEST(run(std::string("experiment wait 1 --polling-interval ") + wrong) ==
+                   to_int(ExitCode::usage));
+}
+
 BOOST_AUTO_TEST_CASE(a_bar_shows_the_progress_on_a_terminal) {
     start_run(experiment, 0, 1);
     slurm.job = job_of(1, slurm::JobState::running, "RUNNING");

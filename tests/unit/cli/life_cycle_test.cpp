@@ -361,6 +361,8 @@ BOOST_AUTO_TEST_CASE(task_list_shows_the_nodes_of_all_users) {
     slurm.partition_list.push_back({"cpu", false, true, "OFF", {}, {{2, 16, "idle", "(null)"}}});
     BOOST_TEST(run("task list") == 0, err);
     BOOST_TEST(contains(out, "| for\\nged\\x1b[1m | cpu "), out);
+    BOOST_TEST(run("task list --csv") == 0, err);
+    BOOST_TEST(out.starts_with("Job,Experiment,User,"), out);
     auto const tasks = ask("task list");
     BOOST_REQUIRE(tasks.size() == 2u);
     BOOST_TEST(tasks[0]["job_id"] == "99");

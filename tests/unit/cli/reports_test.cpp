@@ -86,6 +86,50 @@ BOOST_AUTO_TEST_CASE(metrics_of_all_runs_are_listed) {
                                    {"metrics", {{"loss", 0.25}}}}));
 }
 
+BOOST_AUTO_TEST_CASE(descriptions_have_metrics_if_they_are_asked_for) {
+    auto const plain = ask("trial describe 1.0");
+    BOOST_TEST(!plain.contains("metrics"));
+    auto const trial = ask("trial describe 1.0 --metrics --metrics-summary");
+    BOOST_TEST(trial["metrics"] == ask("trial metrics 1.0"));
+    auto const loss = trial["summary_metrics"]["training"]["loss"];
+    BOOST_TEST(loss["count"].get<int>() >= 1);
+    BOOST_TEST(loss["min"].get<double>() <= loss["mean"].get<double>());
+    BOOST_TEST(loss["mean"].get<double>() <= loss["max"].get<double>());
+    BOOST_TEST(run("trial describe 1.0 --metrics") == 0);
+    auto const text = out;
+    BOOST_TEST(run("trial metrics 1.0") == 0);
+    BOOST_TEST(text.ends_with("\n\n" + out), text);
+    BOOST_TEST(run("trial describe 1.0 --metrics --csv") == 0);
+    auto const csv = out;
+    BOOST_TEST(run("trial metrics 1.0 --csv") == 0);
+    BOOST_TEST(csv == out);
+    BOOST_TEST(run("trial describe 1.0 --metrics-summary --csv") == 0);
+    BOOST_TEST(out.starts_with("Group,Metric,Count,Min,Max,Mean,Last\n"), out);
+    BOOST_TEST(run("trial describe 1.0 --csv") == 0);
+    BOOST_TEST(out.starts_with("Trial,State,Run,Started,"), out);
+    BOOST_TEST(run("trial describe 1.0 --csv --json") == to_int(ExitCode::usage));
+}
+
+BOOST_AUTO_TEST_CASE(several_experiments_are_described_together) {
+    BOOST_TEST(ask("experiment describe 1")["id"] == 1);
+    auto const both = ask("experiment describe 1,2 --metrics");
+    BOOST_REQUIRE(both.size() == 2u);
+    BOOST_TEST(both[1]["id"] == 2);
+    BOOST_TEST(both[0]["trials"][0]["metrics"] == ask("trial metrics 1.0"));
+    BOOST_TEST(run("experiment describe 1") == 0);
+    auto const one = out;
+    BOOST_TEST(run("experiment describe 1,2") == 0);
+    BOOST_TEST(out.starts_with(one + "\nExperiment 2: "), out);
+    BOOST_TEST(run("experiment describe 1,2 --csv") == 0);
+    BOOST_TEST(contains(out, "\n1.0,"), out);
+    BOOST_TEST(contains(out, "\n2.0,"), out);
+    BOOST_TEST(run("experiment describe 1 --metrics --csv") == 0);
+    BOOST_TEST(out.starts_with("trial,run,group,"), out);
+    BOOST_TEST(run("experiment describe 1,99") == to_int(ExitCode::absent));
+    BOOST_TEST(run("experiment describe 1,") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment describe 1 --csv --search") == to_int(ExitCode::usage));
+}
+
 BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
     auto const metrics = ask("trial metrics 1 --group validation");
     BOOST_REQUIRE(metrics.size() == 1u);

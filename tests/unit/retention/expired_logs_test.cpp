@@ -1,5 +1,6 @@
 // Which logs are removed after log_retention_days.
 #include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/expired_logs.hpp>
@@ -67,6 +68,23 @@ struct Fixture {
 }  // namespace expired_logs_test
 
 BOOST_FIXTURE_TEST_SUITE(expired_logs_test, Fixture)
+
+BOOST_AUTO_TEST_CASE(the_last_event_changes_the_days) {
+    auto const change = [&](std::int64_t days) {
+        must(make_directories(layout(1).events()));
+        must(journal::append_event(
+            layout(1).events(),
+            Event{std::string(log_retention_event), now, "ada@login", Json{{"log_retention_days", days}}}));
+    };
+    create(1, NextAction::stop, 48 * hour_us);
+    change(1);
+    change(-1);
+    BOOST_TEST(removed(1, 1) == 0u);
+    change(3);
+    BOOST_TEST(removed(1, 1) == 0u);
+    change(1);
+    BOOST_TEST(removed(1, 7) == 3u);
+}
 
 BOOST_AUTO_TEST_CASE(logs_of_an_ended_trial_are_removed_after_their_days) {
     constexpr std::int64_t week_us = 7 * 24 * hour_us;

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/event.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/retention/collect_garbage.hpp>
 
@@ -10,8 +11,13 @@
 
 namespace det::retention {
 
-/// \return retention_policy.log_retention_days of the configuration; nullopt if logs stay for ever. Pure.
-std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec);
+/// \return retention_policy.log_retention_days of the configuration, or the days of the last event that
+/// changed
+///     them; nullopt if logs stay for ever. Pure.
+std::optional<std::int64_t> log_retention_days(ExperimentSpec const& spec, std::vector<Event> const& events);
+
+/// The kind of the event that changes the days: `log_retention_days`, -1: for ever.
+inline constexpr std::string_view log_retention_event = "log-retention";
 
 /// Removes logs of trials that have ended: the logs of their nodes, and Slurm's output files once all trials
 /// have ended. A log expires log_retention_days after its last line, an hour after it at the earliest.

@@ -1,0 +1,16 @@
+#pragma once
+#include <det/foundation/error.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace det::cli {
+
+/// The error of a command that Determined has and det-submit does not: codes::usage, with what serves instead
+/// as the hint. nullopt if Determined has no such command.
+///
+/// \param group the first word, under its long name or Determined's short one
+/// \param name the words after it; empty: the group itself
+std::optional<Error> find_absent_command(std::string_view group, std::string_view name);
+
+}  // namespace det::cli
