@@ -160,6 +160,7 @@ ANSWERS = {
     "trial logs 7000000 --follow --tail 2 --level info": "[rank=0] INFO: a\n[rank=0] INFO: b\n",
     "checkpoint describe u2": {"run": "7.0.1"},
     "checkpoint describe u4": {"run": "7.1.0"},
+    "checkpoint describe imported": {"run": ""},
     "checkpoint download u2 --output-dir checkpoints/u2": {},
     "checkpoint delete u2 --yes": {},
     **MODELS,
@@ -202,6 +203,8 @@ class Client(Case):
         self.assertEqual(caught.exception.exit_code, 4)
         with self.assertRaises(errors.CheckpointNotFound):
             client.get_checkpoint("u9")
+        with self.assertRaisesRegex(errors.CheckpointNotFound, "no trial has saved it"):
+            client.get_checkpoint("imported")
 
     def test_warnings_of_det_submit_are_shown(self):
         client.get_experiment(7)

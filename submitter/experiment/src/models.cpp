@@ -34,8 +34,10 @@ Result<Registry> change_models(model_registry::Decide const& decide, Context con
     auto const site = load_site_file(context.environment);
     if (!site) return site.error().sorted().front().error;
     DET_TRY(require_trusted_root(root, trust_rules(*site)));
-    return model_registry::change_registry(root, context.clock.now(), event_author(context.environment),
-                                           decide);
+    DET_TRY_ASSIGN(auto registry, model_registry::change_registry(root, context.clock.now(),
+                                                                  event_author(context.environment), decide));
+    DET_TRY(record_root_format(root));
+    return registry;
 }
 
 Result<std::pair<model_registry::Model, model_registry::ModelVersion>> register_checkpoint(

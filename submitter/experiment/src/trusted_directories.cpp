@@ -43,7 +43,8 @@ TrustRules trust_rules(config::SiteFile const& site) {
 }
 
 Status require_trusted_root(RootLayout const& root, TrustRules const& rules) {
-    for (auto const& directory : {root.path(), root.experiments(), root.contexts(), root.templates(), root.models()}) {
+    for (auto const& directory :
+         {root.path(), root.experiments(), root.contexts(), root.templates(), root.models()}) {
         if (auto checked = check_trusted_directory(directory, rules); !checked)
             return std::move(checked).error().while_doing("checking the root '" + root.path().string() + "'");
     }

@@ -121,6 +121,14 @@ BOOST_AUTO_TEST_CASE(what_can_not_be_registered_is_refused) {
     BOOST_TEST(run("model describe mnist") == to_int(ExitCode::absent));
 }
 
+BOOST_AUTO_TEST_CASE(a_registry_that_others_can_write_is_refused) {
+    make_models();
+    std::filesystem::permissions(root.models(), std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+    BOOST_TEST(run("model create other") == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "[unsafe-owner]"), err);
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_registry_stops_what_would_remove_checkpoints) {
     make_models();
     must(write_file(root.models() / "events" / "2-model.json", "{}"));

@@ -136,7 +136,7 @@ def find(uuid: str) -> Dict[str, Any]:
     """The entry of a checkpoint in the list of its experiment.
 
     Raises:
-        CheckpointNotFound: there is no such checkpoint
+        CheckpointNotFound: there is no such checkpoint, or no trial has saved it
     """
     try:
         run: str = ask("checkpoint", "describe", uuid)["run"]
@@ -144,6 +144,8 @@ def find(uuid: str) -> Dict[str, Any]:
         if problem.exit_code == 4:
             raise errors.CheckpointNotFound(str(problem)) from None
         raise
+    if not run:
+        raise errors.CheckpointNotFound(f"checkpoint {uuid} was imported: no trial has saved it")
     for content in ask("experiment", "list-checkpoints", run.split(".", maxsplit=1)[0]):
         if content["uuid"] == uuid:
             entry: Dict[str, Any] = content
