@@ -50,7 +50,16 @@ class Names(Case):
         from determined.common import yaml
         from determined.common.api import errors as api_errors
         from determined.common.experimental.metrics import TrialMetrics
-        from determined.experimental import CheckpointState, OrderBy, checkpoint, client
+        from determined.common.experimental.model import ModelVersion
+        from determined.experimental import (
+            CheckpointState,
+            ModelSortBy,
+            OrderBy,
+            TrialOrderBy,
+            TrialSortBy,
+            checkpoint,
+            client,
+        )
 
         self.assertEqual(yaml.safe_load("a: [1, b]"), {"a": [1, "b"]})
         self.assertEqual(common_util.safe_load_yaml_with_exceptions("a: 1"), {"a": 1})
@@ -59,6 +68,10 @@ class Names(Case):
         self.assertTrue(issubclass(api_errors.NotFoundException, api_errors.APIException))
         self.assertIs(TrialMetrics, client.TrialMetrics)
         self.assertIs(checkpoint.Checkpoint, client.Checkpoint)
+        self.assertIs(ModelVersion, client.ModelVersion)
+        self.assertIs(ModelSortBy, client.ModelSortBy)
+        self.assertIs(TrialOrderBy.DESCENDING, client.OrderBy.DESC)
+        self.assertIs(TrialSortBy, client.TrialSortBy)
         self.assertIs(OrderBy.ASCENDING, client.OrderBy.ASC)
         self.assertIs(CheckpointState, client.CheckpointState)
 

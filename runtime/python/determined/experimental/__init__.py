@@ -19,7 +19,9 @@ if TYPE_CHECKING:
         ModelVersion,
         OrderBy,
         Trial,
+        TrialOrderBy,
         TrialReference,
+        TrialSortBy,
     )
 
 _INSTEAD = {
@@ -48,5 +50,7 @@ __all__ = [
     "ModelVersion",
     "OrderBy",
     "Trial",
+    "TrialOrderBy",
     "TrialReference",
+    "TrialSortBy",
 ]

@@ -39,6 +39,7 @@ Path = Union[str, "os.PathLike[str]"]
 # Former names.
 ExperimentReference = Experiment
 TrialReference = Trial
+TrialOrderBy = OrderBy
 
 
 def login(*_: Any, **__: Any) -> None:
@@ -319,6 +320,7 @@ __all__ = [
     "TrainingMetrics",
     "Trial",
     "TrialMetrics",
+    "TrialOrderBy",
     "TrialReference",
     "TrialSortBy",
     "TrialState",
