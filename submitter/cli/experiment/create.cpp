@@ -24,6 +24,7 @@ public:
             {"--paused", &paused_, "its jobs wait for `experiment activate`"},
             {"-f,--follow-first-trial", &follow_, "print the output of the first trial until it has ended"},
             {"-t,--test,--test-mode", &test_, "one short trial, followed"},
+            {"--local", &is_local_, "refused: trials run in jobs of Slurm only"},
             {"-p,--publish", &ports_, "no effect: ports of jobs are not published"},
             {"--project_id,--project-id", &project_, "no effect: there are no projects"},
             {"--when", &when_, "print when trials of several sizes would start, submit nothing"},
@@ -53,6 +54,11 @@ public:
 
 private:
     Status check_options() const {
+        if (is_local_)
+            return Error{
+                codes::usage, "--local is not possible: trials run in jobs of Slurm only",
+                "--test alone submits one short trial; a script that uses the Core API or Trainer also "
+                "runs by itself, without det-submit"};
         if (!config_ && !receives_)
             return Error{codes::usage, "config is required", "see 'det-submit experiment create --help'"};
         if (receives_ && (config_ || context_ || host_ || !includes_.empty()))
@@ -105,7 +111,7 @@ private:
     std::vector<std::string> includes_, overrides_, ports_;
     bool paused_ = false;
     bool follow_ = false;
-    bool test_ = false;
+    bool test_ = false, is_local_ = false;
     bool when_ = false;
     bool dry_run_ = false;
     bool receives_ = false;

@@ -26,6 +26,12 @@ using namespace det::experiment;
 
 BOOST_FIXTURE_TEST_SUITE(create_experiment_test, CreateFixture)
 
+BOOST_AUTO_TEST_CASE(a_local_test_is_refused_with_what_serves_instead) {
+    BOOST_TEST(run("experiment create absent.yaml . --local --test") == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "--test alone submits one short trial"), err);
+    BOOST_TEST(slurm.calls.empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
