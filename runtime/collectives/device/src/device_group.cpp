@@ -159,11 +159,17 @@ private:
         return devices_->allocate(size_bytes, stream_);
     }
 
-    /// Connects the devices at the first call: the chief's id is broadcast by the host group.
+    /// The chief's id; empty on the other ranks.
+    Result<std::string> make_id() {
+        DET_TRY(devices_->load_communication_library());
+        return rank() == collectives::chief ? devices_->make_id() : std::string();
+    }
+
+    /// Connects the devices at the first call: the chief's id is broadcast by the host group. If a rank lacks
+    /// the library, all ranks get its Error, and nothing else changes.
     Status connect(Call const& call) {
         if (communicator_) return Ok{};
-        auto const id =
-            rank() == collectives::chief ? devices_->make_id() : Result<std::string>(std::string());
+        auto const id = make_id();
         ++sequence_;
         auto const refused = id ? no_refusal : Status(id.error());
         DET_TRY_ASSIGN(auto const common, host_->broadcast(id ? *id : "", collectives::chief, refused));

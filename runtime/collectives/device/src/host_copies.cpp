@@ -69,15 +69,26 @@ Status HostCopies::wait_for_stream() {
         fmt::format("rank {} has waited for its stream, to copy memory of its device", host_.rank().value));
 }
 
+/// Copies to the host have a stream of their own, so that those of a save run beside the work that the
+/// program puts on its stream afterwards. Copies to the device are on the program's stream, before that work.
+Result<Stream> HostCopies::stream_for(tensor::CopyDirection direction) {
+    if (direction == tensor::CopyDirection::to_device) return stream_;
+    if (!own_stream_) {
+        DET_TRY_ASSIGN(own_stream_, devices_->make_stream());
+    }
+    return own_stream_->handle();
+}
+
 Result<std::unique_ptr<PendingCopies>> HostCopies::start(tensor::CopyDirection direction,
                                                          std::span<DeviceCopy const> copies) {
     DET_TRY(check_not_capturing(*devices_, stream_));
     DET_TRY(wait_for_stream());
+    DET_TRY_ASSIGN(auto* const stream, stream_for(direction));
     Status started = Ok{};
     for (auto const& copy : copies) {
-        if (started) started = devices_->copy(direction, copy, stream_);
+        if (started) started = devices_->copy(direction, copy, stream);
     }
-    auto event = devices_->record(stream_);
+    auto event = devices_->record(stream);
     if (!event) return started ? std::move(event).error() : std::move(started).error();
     std::unique_ptr<PendingCopies> pending = std::make_unique<CopiesOnStream>(*std::move(event));
     if (!started) return std::move(started).error();  // `pending` waits for the copies that were started

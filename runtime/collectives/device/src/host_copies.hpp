@@ -36,11 +36,13 @@ public:
 
 private:
     Status wait_for_stream();
+    Result<Stream> stream_for(tensor::CopyDirection direction);
 
     collectives::RankGroup& host_;
     std::shared_ptr<DeviceBackend> devices_;
     liveness::WaitPolicy const& waits_;
     Stream stream_ = nullptr;
+    std::unique_ptr<DeviceStream> own_stream_;  // made by the first copy to the host
 };
 
 }  // namespace det::collectives::device

@@ -37,6 +37,8 @@ struct CudaFunctions {
     decltype(&::cuEventRecord) event_record;
     decltype(&::cuEventQuery) event_query;
     decltype(&::cuEventDestroy) event_destroy;
+    decltype(&::cuStreamCreate) stream_create;
+    decltype(&::cuStreamDestroy) stream_destroy;
     decltype(&::cuGetErrorString) error_string;
     decltype(&::cuMemAllocAsync) allocate;
     decltype(&::cuMemFreeAsync) free;
@@ -50,12 +52,9 @@ struct CudaFunctions {
     decltype(&::cuCtxPopCurrent) pop_context;
 };
 
-struct Functions {
-    NcclFunctions nccl{};
-    CudaFunctions cuda{};
-};
-
-/// Loads the libraries. They stay loaded until the process ends, because NCCL has threads of its own.
-Result<Functions> load(Libraries const& libraries);
+// The libraries stay loaded until the process ends, because NCCL has threads of its own.
+Result<CudaFunctions> load_cuda(std::filesystem::path const& path);
+/// Fails for NCCL before 2.14, which cannot connect without blocking.
+Result<NcclFunctions> load_nccl(std::filesystem::path const& path);
 
 }  // namespace det::collectives::nccl

@@ -29,30 +29,30 @@ ncclRedOp_t op_of(collectives::ReduceOp op, int ranks) {
 using collectives::device::DeviceAction;
 
 Result<std::unique_ptr<collectives::device::DeviceCommunicator>> NcclCommunicator::begin(
-    std::shared_ptr<Functions const> functions, ncclUniqueId const& id, Rank rank, int ranks) {
+    Functions functions, ncclUniqueId const& id, Rank rank, int ranks) {
     std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions), ranks));
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    auto const begun = made->functions_->nccl.init_rank(&made->communicator_, ranks, id, rank.value, &config);
+    auto const begun = made->functions_.nccl->init_rank(&made->communicator_, ranks, id, rank.value, &config);
     DET_TRY(made->to_status("connect the devices", begun));
     return Result<std::unique_ptr<DeviceCommunicator>>(std::move(made));
 }
 
 NcclCommunicator::~NcclCommunicator() {
     if (is_finished_) {
-        static_cast<void>(functions_->nccl.destroy(communicator_));
+        static_cast<void>(functions_.nccl->destroy(communicator_));
     } else {
         abort();
     }
 }
 
 void NcclCommunicator::abort() noexcept {
-    if (communicator_ != nullptr) static_cast<void>(functions_->nccl.abort(communicator_));
+    if (communicator_ != nullptr) static_cast<void>(functions_.nccl->abort(communicator_));
     communicator_ = nullptr;
 }
 
 Error NcclCommunicator::cannot(char const* what, ncclResult_t result) const {
-    auto const& nccl = functions_->nccl;
+    auto const& nccl = *functions_.nccl;
     auto error = Error{codes::transport, fmt::format("cannot {}: {}", what, nccl.get_error_string(result))};
     auto const* const last = nccl.get_last_error(communicator_);
     if (last == nullptr || *last == '\0') return error;
@@ -69,7 +69,7 @@ Status NcclCommunicator::to_status(char const* what, ncclResult_t result) const 
 Result<bool> NcclCommunicator::is_ready() {
     if (communicator_ == nullptr) return Error{codes::misuse, "the devices' communicator was aborted"};
     ncclResult_t state = ncclSuccess;
-    if (auto const asked = functions_->nccl.get_async_error(communicator_, &state); asked != ncclSuccess)
+    if (auto const asked = functions_.nccl->get_async_error(communicator_, &state); asked != ncclSuccess)
         return cannot("ask how the devices do", asked);
     if (state == ncclInProgress) return false;
     if (state != ncclSuccess) return cannot("use the devices", state);
@@ -78,7 +78,7 @@ Result<bool> NcclCommunicator::is_ready() {
 }
 
 Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream stream) {
-    auto const& nccl = functions_->nccl;
+    auto const& nccl = *functions_.nccl;
     for (; !steps.empty() && steps.front().action == DeviceAction::copy; steps = steps.subspan(1))
         DET_TRY(copy(steps.front(), static_cast<CUstream>(stream)));
     DET_TRY(to_status("begin a group of device operations", nccl.group_start()));
@@ -95,7 +95,7 @@ Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream strea
 
 Status NcclCommunicator::copy(DeviceStep const& step, CUstream stream) const {
     auto const copied =
-        functions_->cuda.copy(reinterpret_cast<CUdeviceptr>(step.out), reinterpret_cast<CUdeviceptr>(step.in),
+        functions_.cuda->copy(reinterpret_cast<CUdeviceptr>(step.out), reinterpret_cast<CUdeviceptr>(step.in),
                               step.count * size_of(step.type), stream);
     if (copied == CUDA_SUCCESS) return Ok{};
     return Error{codes::transport,
@@ -103,7 +103,7 @@ Status NcclCommunicator::copy(DeviceStep const& step, CUstream stream) const {
 }
 
 ncclResult_t NcclCommunicator::enqueue_step(DeviceStep const& step, CUstream stream) const {
-    auto const& nccl = functions_->nccl;
+    auto const& nccl = *functions_.nccl;
     auto const type = type_of(step.type);
     auto const op = op_of(step.op, ranks_);
     auto const peer = step.peer.value;
@@ -130,7 +130,7 @@ ncclResult_t NcclCommunicator::enqueue_step(DeviceStep const& step, CUstream str
 
 Status NcclCommunicator::begin_finish() {
     is_finishing_ = true;
-    return to_status("close the devices' communicator", functions_->nccl.finalize(communicator_));
+    return to_status("close the devices' communicator", functions_.nccl->finalize(communicator_));
 }
 
 }  // namespace det::collectives::nccl

@@ -13,11 +13,16 @@ ncclRedOp_t op_of(collectives::ReduceOp op, int ranks);
 using collectives::device::DeviceStep;
 using collectives::device::Stream;
 
+struct Functions {
+    std::shared_ptr<NcclFunctions const> nccl;
+    std::shared_ptr<CudaFunctions const> cuda;
+};
+
 /// An ncclComm_t that never blocks: a request may continue in NCCL's own thread until is_ready().
 class NcclCommunicator final : public collectives::device::DeviceCommunicator {
 public:
-    static Result<std::unique_ptr<DeviceCommunicator>> begin(std::shared_ptr<Functions const> functions,
-                                                             ncclUniqueId const& id, Rank rank, int ranks);
+    static Result<std::unique_ptr<DeviceCommunicator>> begin(Functions functions, ncclUniqueId const& id,
+                                                             Rank rank, int ranks);
     ~NcclCommunicator() override;
 
     Result<bool> is_ready() override;
@@ -26,8 +31,7 @@ public:
     void abort() noexcept override;
 
 private:
-    NcclCommunicator(std::shared_ptr<Functions const> functions, int ranks)
-        : functions_(std::move(functions)), ranks_(ranks) {}
+    NcclCommunicator(Functions functions, int ranks) : functions_(std::move(functions)), ranks_(ranks) {}
 
     Error cannot(char const* what, ncclResult_t result) const;
     /// Converts NCCL's result to a Status. ncclInProgress counts as success.
@@ -35,7 +39,7 @@ private:
     Status copy(DeviceStep const& step, CUstream stream) const;
     ncclResult_t enqueue_step(DeviceStep const& step, CUstream stream) const;
 
-    std::shared_ptr<Functions const> functions_;
+    Functions functions_;
     int ranks_;
     ncclComm_t communicator_ = nullptr;  // null: aborted
     bool is_finishing_ = false;

@@ -238,6 +238,23 @@ BOOST_AUTO_TEST_CASE(a_device_failure_is_an_error_that_names_the_operation) {
     for (int const rank : {0, 1}) BOOST_TEST(devices.was_aborted(rank));
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_without_the_library_is_an_error_on_all_ranks_and_copies_go_on) {
+    FakeDevices devices(2);
+    devices.rank_without_library = 1;
+    check_ranks(run_devices(2, devices, [&](DistributedContext& context) -> Status {
+        DeviceMemory memory;
+        auto const result = context.allreduce(memory.tensor(), ReduceOp::sum);
+        DET_TRY(expect(!result && result.error().code == codes::transport, "an error of the library"));
+        DET_TRY(expect_words(result, {"cannot use 'libnccl.so.2'"}));
+        std::byte here{}, there{};
+        tensor::DeviceCopy const out[] = {{&here, &there, 1}};
+        DET_TRY_ASSIGN(auto const pending,
+                       context.device_copies()->start(tensor::CopyDirection::to_host, out));
+        DET_TRY(pending->wait());
+        return context.barrier();
+    }));
+}
+
 BOOST_AUTO_TEST_CASE(a_long_wait_warns_once_and_is_an_error_only_on_request) {
     FakeDevices devices(2);
     std::mutex mutex;

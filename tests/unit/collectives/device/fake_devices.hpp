@@ -25,6 +25,7 @@ public:
     };
     std::function<bool(int rank, Stream)> is_capturing = [](int, Stream) { return false; };
     int polls_until_ready = 3;  // after each request
+    int rank_without_library = -1;
     std::atomic<int> copies_until_broken = 1'000'000;
     std::atomic<int> copies_done = 0, pinned_now = 0;
 
@@ -251,6 +252,11 @@ private:
     std::byte* memory_;
 };
 
+class FakeStream final : public DeviceStream {
+public:
+    Stream handle() const override { return const_cast<FakeStream*>(this); }
+};
+
 class FakeCommunicator final : public DeviceCommunicator {
 public:
     FakeCommunicator(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
@@ -275,6 +281,10 @@ public:
     FakeBackend(FakeDevices& devices, int rank) : devices_(devices), rank_(rank) {}
     bool is_device_memory(void const* memory) const override { return devices_.is_device_memory(memory); }
     Result<bool> is_capturing(Stream stream) const override { return devices_.is_capturing(rank_, stream); }
+    Status load_communication_library() override {
+        if (devices_.rank_without_library != rank_) return Ok{};
+        return Error{codes::transport, "cannot use 'libnccl.so.2'"};
+    }
     Result<std::string> make_id() override { return devices_.make_id(); }
     Result<std::unique_ptr<DeviceCommunicator>> begin_connect(std::string const& id, Rank rank,
                                                               int) override {
@@ -294,6 +304,9 @@ public:
         if (--devices_.copies_until_broken < 0) return Error{codes::transport, "cannot copy: it broke"};
         copies_.push_back(copy);
         return Ok{};
+    }
+    Result<std::unique_ptr<DeviceStream>> make_stream() override {
+        return Result<std::unique_ptr<DeviceStream>>(std::make_unique<FakeStream>());
     }
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
         return Result<std::unique_ptr<DeviceEvent>>(std::make_unique<FakeEvent>(

@@ -1,5 +1,4 @@
 // NCCL and the CUDA driver of the build machine, which need not have a device.
-#include <det/checkpoint/shared_fs_store.hpp>
 #include <det/collectives/nccl/nccl_backend.hpp>
 #include <det/core/context.hpp>
 #include <det/protocol/json.hpp>
@@ -17,9 +16,11 @@ using namespace det::collectives::nccl;
 namespace nccl_test {
 
 constexpr bool has_nccl = !std::string_view(DET_NCCL_LIBRARY).ends_with("NOTFOUND");
+constexpr char no_library[] = "/nowhere/libnccl.so.2";
 constexpr bool has_link_library = !std::string_view(DET_CUDA_LINK_LIBRARY).ends_with("NOTFOUND");
 
 using Floats = std::vector<float>;
+using collectives::ReduceOp;
 
 /// Copies on the default stream, and polls until the copy is done.
 void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
@@ -32,24 +33,30 @@ void copy(collectives::device::DeviceBackend& devices, tensor::CopyDirection to,
 
 /// A single rank with memory of the fake device, connected by the fake NCCL.
 struct FakeDeviceRank {
-    std::shared_ptr<collectives::device::DeviceBackend> devices =
-        must(open_nccl({DET_FAKE_LIBCUDA, DET_FAKE_LIBCUDA}));
-    core::Context context = must(core::Context::init(options()));
+    std::shared_ptr<collectives::device::DeviceBackend> devices;
+    core::Context context;
     std::vector<std::unique_ptr<collectives::device::DeviceScratch>> memory;
 
-    core::ContextOptions options() const {
+    explicit FakeDeviceRank(char const* nccl = DET_FAKE_LIBCUDA, std::filesystem::path const& storage = {})
+        : devices(must(open_nccl({nccl, DET_FAKE_LIBCUDA}))),
+          context(must(core::Context::init(options(storage)))) {}
+
+    core::ContextOptions options(std::filesystem::path const& storage) const {
         core::ContextOptions options;
         options.environment = {};
+        if (!storage.empty()) options.checkpoint_path = storage;
         options.devices = core::Devices::nccl;
         options.device_backend = devices;
         return options;
     }
     std::span<float> allocate(Floats const& values) {
-        auto const size = values.size() * sizeof(float);
-        memory.push_back(must(devices->allocate(size, nullptr)));
-        auto* const there = memory.back()->data();
-        copy(*devices, tensor::CopyDirection::to_device, {there, values.data(), size});
-        return {static_cast<float*>(there), values.size()};
+        memory.push_back(must(devices->allocate(values.size() * sizeof(float), nullptr)));
+        std::span const there(static_cast<float*>(memory.back()->data()), values.size());
+        write(there, values);
+        return there;
+    }
+    void write(std::span<float> there, Floats const& values) const {
+        copy(*devices, tensor::CopyDirection::to_device, {there.data(), values.data(), there.size_bytes()});
     }
     Floats read(std::span<float> there) const {
         Floats values(there.size());
@@ -69,7 +76,7 @@ Function* driver_function(char const* name) {
 BOOST_AUTO_TEST_SUITE(nccl_test)
 
 BOOST_AUTO_TEST_CASE(types_and_operations_are_those_of_nccl) {
-    using collectives::DataType, collectives::ReduceOp;
+    using collectives::DataType;
     BOOST_TEST(type_of(DataType::uint8) == ncclUint8);
     BOOST_TEST(type_of(DataType::int32) == ncclInt32);
     BOOST_TEST(type_of(DataType::int64) == ncclInt64);
@@ -104,6 +111,7 @@ BOOST_AUTO_TEST_CASE(a_library_that_lacks_a_function_is_an_error_that_names_it) 
 BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
                      *boost::unit_test::enable_if<has_nccl && has_link_library>()) {
     auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_CUDA_LINK_LIBRARY}));
+    must(devices->load_communication_library());
     int here = 0;
     BOOST_TEST(!devices->is_device_memory(&here));
     std::vector<std::byte> host(16);
@@ -114,8 +122,8 @@ BOOST_AUTO_TEST_CASE(all_functions_are_found_in_the_libraries,
 }
 
 // The tests' own fake driver (tests/support/fake_libcuda.cpp), whose functions work.
-BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned, *boost::unit_test::enable_if<has_nccl>()) {
-    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
+BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned) {
+    auto const devices = must(open_nccl({no_library, DET_FAKE_LIBCUDA}));
     std::vector<std::byte> host(16);
     auto pinned = must(devices->pin(host));
     BOOST_TEST(must_fail(devices->pin(host)).message == "cannot pin memory of the host: invalid argument");
@@ -123,42 +131,35 @@ BOOST_AUTO_TEST_CASE(host_memory_is_pinned_once_and_unpinned, *boost::unit_test:
     pinned = must(devices->pin(host));
 }
 
-BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded, *boost::unit_test::enable_if<has_nccl>()) {
+BOOST_AUTO_TEST_CASE(a_state_on_a_device_is_saved_and_loaded_without_nccl) {
     TemporaryDirectory directory;
-    auto const devices = must(open_nccl({DET_NCCL_LIBRARY, DET_FAKE_LIBCUDA}));
+    FakeDeviceRank rank(no_library, directory / "checkpoints");
     Floats const values{1, 2, 3, 4, 5}, others(values.size(), 9);
-    auto const size = values.size() * sizeof(float);
-    auto const there = must(devices->allocate(size, nullptr));
-    BOOST_TEST(devices->is_device_memory(there->data()));
-    copy(*devices, tensor::CopyDirection::to_device, {there->data(), values.data(), size});
-
-    core::ContextOptions options;
-    options.environment = {};
-    options.checkpoint_path = directory / "checkpoints";
-    options.devices = core::Devices::nccl;
-    options.device_backend = devices;
-    auto context = must(core::Context::init(options));
+    auto const there = rank.allocate(values);
+    BOOST_TEST(rank.devices->is_device_memory(there.data()));
     checkpoint::State const state{
-        tensor::NamedTensor::whole("w", tensor::DataType::float32, {values.size()}, there->data())};
-    must(context.checkpoint().prepare(state));
-    auto const uuid = must(context.checkpoint().save(1, Json::object(), state)).uuid;
-    copy(*devices, tensor::CopyDirection::to_device, {there->data(), others.data(), size});
-    must(context.checkpoint().finish());
+        tensor::NamedTensor::whole("w", tensor::DataType::float32, {values.size()}, there.data())};
+    auto& checkpoints = rank.context.checkpoint();
+    must(checkpoints.prepare(state));
+    auto const uuid = must(checkpoints.save(1, Json::object(), state)).uuid;
+    rank.write(there, others);
+    must(checkpoints.finish());
+    must(checkpoints.load_from(uuid, state));
+    BOOST_TEST(rank.read(there) == values, boost::test_tools::per_element());
 
-    checkpoint::NoPeers alone;
-    checkpoint::SharedFsStore const store(options.checkpoint_path);
-    must(checkpoint::load(alone, store, {uuid}, state, checkpoint::OnDamage::fail,
-                          {context.distributed().device_copies()}));
-    Floats back(values.size());
-    copy(*devices, tensor::CopyDirection::to_host, {back.data(), there->data(), size});
-    BOOST_TEST(back == values, boost::test_tools::per_element());
-    must(context.close());
+    auto const error =
+        must_fail(rank.context.distributed().allreduce(collectives::Tensor::of(there), ReduceOp::sum));
+    BOOST_TEST((error.code == codes::transport));
+    BOOST_TEST(error.message.find("cannot use '/nowhere/libnccl.so.2': ") != std::string::npos);
+    must(checkpoints.save(2, Json::object(), state));
+    for (auto const& outcome : must(checkpoints.finish())) BOOST_TEST(!outcome.error);
+    must(rank.context.close());
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_of_one_rank_writes_all_elements) {
     FakeDeviceRank rank;
     auto& ranks = rank.context.distributed();
-    using collectives::ConstTensor, collectives::Tensor, collectives::ReduceOp;
+    using collectives::ConstTensor, collectives::Tensor;
     Floats const values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     auto const in = rank.allocate(values);
     auto const from = ConstTensor::of(std::span<float const>(in));
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(the_mean_of_one_rank_writes_all_elements) {
 BOOST_AUTO_TEST_CASE(a_collective_on_a_capturing_stream_is_refused_and_the_context_stays_usable) {
     FakeDeviceRank rank;
     auto& ranks = rank.context.distributed();
-    using collectives::Tensor, collectives::ReduceOp;
+    using collectives::Tensor;
     auto const memory = rank.allocate({1, 2, 3});
     int one = 0, other = 0;
     auto* const captured = reinterpret_cast<CUstream>(&one);

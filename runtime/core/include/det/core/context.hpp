@@ -21,7 +21,7 @@ class DeviceBackend;
 namespace det::core {
 
 /// Which memory collectives and checkpoints accept. none: host memory only. nccl: also memory of the CUDA
-/// device, with NCCL.
+/// device: checkpoints need CUDA's driver for it, collectives NCCL too.
 enum class Devices { none, nccl };
 
 struct ContextOptions {

@@ -16,7 +16,8 @@ struct DeviceCopy {
     std::size_t size_bytes = 0;
 };
 
-/// Copies that have been started. The destructor waits for them, so that the memory outlives the copies.
+/// Copies that have been started. The destructor waits for them, so that the memory outlives the copies. Any
+/// thread may call wait() and the destructor.
 class PendingCopies {
 public:
     virtual ~PendingCopies() = default;
@@ -42,7 +43,8 @@ public:
     /// Starts copies after the work that is on the rank's stream (DistributedContext::use_stream).
     ///
     /// Blocks until that work is done, because it may depend on other ranks, and does not wait for the
-    /// copies.
+    /// copies. Copies to the host run beside work that is put on the stream afterwards, which must not change
+    /// the memory before they are complete.
     /// \param copies all in one direction; the memory must stay until they are complete
     /// \return never null. codes::timed_out if that work does not end in time; codes::transport if a rank is
     ///     lost; the error of the device

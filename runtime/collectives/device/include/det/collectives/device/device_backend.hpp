@@ -55,6 +55,13 @@ public:
     virtual void* handle() const = 0;
 };
 
+/// A stream that the backend has made. The destructor lets work that is on it end by itself.
+class DeviceStream {
+public:
+    virtual ~DeviceStream() = default;
+    virtual Stream handle() const = 0;
+};
+
 /// The connected devices of all ranks. No function waits for other ranks. The destructor aborts, unless the
 /// communicator has finished.
 class DeviceCommunicator {
@@ -82,6 +89,8 @@ public:
     /// Whether work on the stream is now recorded in a graph instead of done. Most calls of a device library
     /// on such a stream fail and make the recording useless.
     virtual Result<bool> is_capturing(Stream stream) const = 0;
+    /// Loads the library that connects devices; the other functions do not need it.
+    virtual Status load_communication_library() = 0;
     /// Makes the id that all ranks need to connect. One rank calls it.
     virtual Result<std::string> make_id() = 0;
     /// Begins to connect the devices. Collective. They are connected when is_ready() returns true.
@@ -91,7 +100,9 @@ public:
     virtual Result<tensor::PinGuard> pin(std::span<std::byte> host) = 0;
     /// Puts the copy on the stream. If the host memory is not pinned, the copy may be complete on return.
     virtual Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) = 0;
-    /// Records an event after all work that is on the stream now.
+    /// Makes a stream that runs beside all others, the default stream included.
+    virtual Result<std::unique_ptr<DeviceStream>> make_stream() = 0;
+    /// Records an event after all work that is on the stream now. Any thread may use the event.
     virtual Result<std::unique_ptr<DeviceEvent>> record(Stream stream) = 0;
 };
 

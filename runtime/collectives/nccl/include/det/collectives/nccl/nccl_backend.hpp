@@ -12,9 +12,9 @@ struct Libraries {
     std::filesystem::path cuda_driver = "libcuda.so.1";
 };
 
-/// Opens NCCL and the CUDA driver. Every call of the backend uses the CUDA device that is the current one of
-/// the calling thread then. Fails with codes::transport if a library or a function is missing, or for NCCL
-/// before 2.14, which cannot connect without blocking.
+/// Opens the CUDA driver. NCCL is opened when the devices are connected, so copies between device and host
+/// memory work without it. Every call of the backend uses the CUDA device that is the current one of the
+/// calling thread then. Fails with codes::transport if the driver or a function of it is missing.
 Result<std::shared_ptr<collectives::device::DeviceBackend>> open_nccl(Libraries const& libraries = {});
 
 }  // namespace det::collectives::nccl
