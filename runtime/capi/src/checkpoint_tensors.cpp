@@ -27,10 +27,13 @@ Result<NamedTensor> to_tensor(det_tensor const& given) {
                      fmt::format("tensor '{}' has no type of elements: {}", given.name, given.dtype)};
     }
     auto shape = extents(given.shape, given.dimensions);
-    if (given.begin == nullptr) return NamedTensor::whole(given.name, type, std::move(shape), given.data);
-    return NamedTensor::slice(
-        given.name, type, std::move(shape),
-        {extents(given.begin, given.dimensions), extents(given.part_shape, given.dimensions)}, given.data);
+    auto tensor = given.begin == nullptr ? NamedTensor::whole(given.name, type, std::move(shape), given.data)
+                                         : NamedTensor::slice(given.name, type, std::move(shape),
+                                                              {extents(given.begin, given.dimensions),
+                                                               extents(given.part_shape, given.dimensions)},
+                                                              given.data);
+    tensor.copy_later = given.copy_later != 0;
+    return tensor;
 }
 
 /// Returns through `outcomes` the finished saves that no earlier call has returned. If `outcomes` is NULL, a
@@ -97,6 +100,14 @@ det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, c
         told.waited_us = begun.waited.count();
         told.copied_us = begun.copied.count();
         capi::write(saved, told);
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_wait_snapshot(det_context* context) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        context->core->checkpoint().wait_snapshot();
         return Ok{};
     });
 }

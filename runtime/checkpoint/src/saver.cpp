@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <future>
 #include <limits>
+#include <memory>
 
 #include "checkpoint_files.hpp"
 #include "host_memory.hpp"
@@ -86,6 +87,7 @@ public:
         : peers_(peers),
           store_(store),
           options_(std::move(options)),
+          devices_(options_.devices),
           agreement_(peers),
           memory_(options_.in_flight_max),
           pool_(thread_name, options_.writer_threads) {}
@@ -108,8 +110,15 @@ public:
         return agree_on_status(peers_, all);
     }
 
+    void use_devices(tensor::DeviceCopies* devices) { devices_ = devices; }
+
+    void wait_snapshot() {
+        if (late_copies_.valid()) late_copies_.get();
+    }
+
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after) {
+        wait_snapshot();
         DET_TRY(advance());
         SaveStarted started;
         auto const begin = SteadyClock::now();
@@ -139,6 +148,7 @@ public:
     }
 
     Result<std::vector<SaveOutcome>> finish() {
+        wait_snapshot();
         while (!in_flight_.empty()) DET_TRY(end_oldest());
         return take_ended();
     }
@@ -175,7 +185,7 @@ private:
 
     Status reserve(PinnedMemory& memory, WritePlan const& plan, State const& state) {
         auto const& shard = own_shard(plan);
-        auto* const devices = is_on_devices(shard, state, options_.devices) ? options_.devices : nullptr;
+        auto* const devices = is_on_devices(shard, state, devices_) ? devices_ : nullptr;
         DET_TRY(memory.reserve(shard.size_bytes, devices));
         if (auto const refusal = memory.take_refusal(); refusal && !std::exchange(has_warned_, true))
             warn(*refusal);
@@ -224,11 +234,27 @@ private:
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
         bool const writes_meanwhile = options_.write_while_copying || after == TrainingAfterSave::ends;
         if (writes_meanwhile) save.write->start(pool_);
-        auto const copied = take_snapshot(
-            shard, state, memory.memory(),
-            {options_.copy_threads, options_.devices, [&](auto size) { save.write->on_available(size); }});
-        if (!copied) save.write->on_missing(copied.error());
+        auto late = take_snapshot(shard, state, memory.memory(),
+                                  {options_.copy_threads, devices_,
+                                   [write = save.write](auto size) { write->on_available(size); }});
+        if (!late)
+            save.write->on_missing(late.error());
+        else if (*late)
+            finish_in_background(*std::move(late), save.write);
         if (!writes_meanwhile) save.write->start(pool_);
+    }
+
+    /// A thread of its own waits for the copies, because those of the pool may wait for a disk.
+    void finish_in_background(std::unique_ptr<LateCopies> copies, std::shared_ptr<ShardWrite> write) {
+        if (!late_thread_) late_thread_ = std::make_unique<ThreadPool>(thread_name, 1);
+        auto const complete = std::make_shared<std::promise<void>>();
+        late_copies_ = complete->get_future();
+        late_thread_->submit([copies = std::shared_ptr<LateCopies>(std::move(copies)),
+                              write = std::move(write), complete]() mutable {
+            if (auto finished = copies->finish(); !finished) write->on_missing(std::move(finished).error());
+            copies.reset();  // after an error it waits for the copies that are still in progress
+            complete->set_value();
+        });
     }
 
     /// The number of saves, counted since the beginning, before the first one that does not meet the
@@ -314,6 +340,7 @@ private:
     Peers& peers_;
     Store& store_;
     SaverOptions const options_;
+    tensor::DeviceCopies* devices_;
     SaveAgreement agreement_;
     std::vector<PinnedMemory> memory_;
     struct Last {
@@ -329,7 +356,10 @@ private:
     std::size_t begun_count_ = 0;
     std::int64_t gathered_count_ = 0;
     std::int64_t ended_count_ = 0;
-    ThreadPool pool_;  // declared last: its threads use the other members
+    std::future<void> late_copies_;  // of the last save; not valid if none are in progress
+    // Declared last: their threads use the other members.
+    ThreadPool pool_;
+    std::unique_ptr<ThreadPool> late_thread_;  // made by the first save that has late copies
 };
 
 SaverOptions options_for_cores(int cores_per_rank) {
@@ -351,6 +381,8 @@ Result<SaveStarted> Saver::save(SaveDescription const& description, State const&
                                 TrainingAfterSave after) {
     return engine_->save(description, state, after);
 }
+void Saver::use_devices(tensor::DeviceCopies* devices) { engine_->use_devices(devices); }
+void Saver::wait_snapshot() { engine_->wait_snapshot(); }
 Result<std::vector<SaveOutcome>> Saver::poll() { return engine_->poll(); }
 Result<std::vector<SaveOutcome>> Saver::finish() { return engine_->finish(); }
 std::size_t Saver::in_flight() const { return engine_->in_flight(); }

@@ -19,9 +19,19 @@ struct SnapshotOptions {
     std::function<void(std::uint64_t size_bytes)> on_available;
 };
 
+/// Copies of a snapshot that are in progress after take_snapshot() has returned. The destructor waits for
+/// them. Any thread may use it, one at a time.
+class LateCopies {
+public:
+    virtual ~LateCopies() = default;
+    /// Blocks until the image is complete. Called once.
+    virtual Status finish() = 0;
+};
+
 /// Makes the image of a shard in `memory`: header and data as in the file. `memory` must be large enough.
-/// Blocks until the image is complete. Fails if the device fails.
-Status take_snapshot(ShardPlan const& shard, State const& state, HostMemory const& memory,
-                     SnapshotOptions const& options);
+/// Blocks until all tensors are copied but those in device memory with NamedTensor::copy_later.
+/// \return the copies of these, which may be null; the Error if the device fails
+Result<std::unique_ptr<LateCopies>> take_snapshot(ShardPlan const& shard, State const& state,
+                                                  HostMemory const& memory, SnapshotOptions const& options);
 
 }  // namespace det::checkpoint

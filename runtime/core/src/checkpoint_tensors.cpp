@@ -31,7 +31,6 @@ int cores_per_rank(ContextData const& data) {
 
 checkpoint::SaverOptions saver_options(ContextData& data) {
     auto options = checkpoint::options_for_cores(cores_per_rank(data));
-    options.devices = data.distributed.device_copies();
     options.on_warning = data.warn;
     options.may_commit = [&data]() -> Status {
         // The record that announces the checkpoint is written first. Commits are repeated, so this is not.
@@ -114,9 +113,10 @@ struct Checkpoint::Tensors {
     checkpoint::Saver saver;
     struct SaveInFlight {
         std::chrono::steady_clock::time_point begun;
-        Duration blocked;  // how long the training waited when the save began
+        Duration blocked;  // how long the training waited for the snapshot
     };
     std::map<std::string, SaveInFlight> in_flight;  // by UUID
+    std::string last;                               // the UUID of the last save
 };
 
 Checkpoint::Checkpoint(ContextData& data) : data_(data) {}
@@ -124,7 +124,17 @@ Checkpoint::~Checkpoint() = default;
 
 Checkpoint::Tensors& Checkpoint::tensors() {
     if (!tensors_) tensors_ = std::make_unique<Tensors>(data_);
+    tensors_->saver.use_devices(
+        data_.distributed.device_copies());  // Context::add_devices may add them later
     return *tensors_;
+}
+
+void Checkpoint::wait_snapshot() {
+    if (!tensors_) return;
+    auto const begin = data_.clock.steady_now();
+    tensors_->saver.wait_snapshot();
+    auto const save = tensors_->in_flight.find(tensors_->last);
+    if (save != tensors_->in_flight.end()) save->second.blocked += data_.clock.steady_now() - begin;
 }
 
 Status Checkpoint::report(Outcomes const& outcomes, Duration blocked) {
@@ -159,6 +169,7 @@ Result<checkpoint::SaveStarted> Checkpoint::begin_save(std::uint64_t steps_compl
                                                      std::move(metadata), directory},
                                                     state, after));
     tensors().in_flight[begun.uuid] = {begin, data_.clock.steady_now() - begin};
+    tensors().last = begun.uuid;
     DET_TRY(announce_in_background(begun.uuid, steps_completed));
     DET_TRY(report(begun.ended));
     return begun;
@@ -198,6 +209,7 @@ Result<Checkpoint::Outcomes> Checkpoint::finish() {
 
 Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
                                                            checkpoint::OnDamage on_damage) {
+    wait_snapshot();
     auto newest_first =
         data_.distributed.is_chief() ? list_loadable(data_, latest()) : Result(std::vector<std::string>());
     DET_TRY(checkpoint::agree_on_status(tensors().peers,
@@ -210,6 +222,7 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
 }
 
 Result<Checkpoint::Loaded> Checkpoint::load_from(std::string const& uuid, checkpoint::State const& state) {
+    wait_snapshot();
     auto loaded = checkpoint::load(
         tensors().peers, *data_.store, {uuid}, state, checkpoint::OnDamage::fail,
         {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});

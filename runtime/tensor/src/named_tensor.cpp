@@ -47,7 +47,7 @@ NamedTensor NamedTensor::whole(std::string name, DataType type, Extents shape, v
 }
 
 NamedTensor NamedTensor::slice(std::string name, DataType type, Extents shape, Box part, void* data) {
-    return {{std::move(name), type, std::move(shape), std::move(part)}, static_cast<std::byte*>(data)};
+    return {{std::move(name), type, std::move(shape), std::move(part)}, static_cast<std::byte*>(data), false};
 }
 
 Status check(NamedTensor const& tensor) {

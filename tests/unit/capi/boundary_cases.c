@@ -95,7 +95,7 @@ const char* case_layouts(void) {
     CHECK(offsetof(det_tensor, name) == 8 && offsetof(det_tensor, data) == 16);
     CHECK(offsetof(det_tensor, dtype) == 24 && offsetof(det_tensor, dimensions) == 28);
     CHECK(offsetof(det_tensor, shape) == 32 && offsetof(det_tensor, begin) == 40);
-    CHECK(offsetof(det_tensor, part_shape) == 48);
+    CHECK(offsetof(det_tensor, part_shape) == 48 && offsetof(det_tensor, copy_later) == 56);
     CHECK(offsetof(det_outcome, uuid) == 8 && offsetof(det_outcome, steps_completed) == 48);
     CHECK(offsetof(det_outcome, status) == 56 && offsetof(det_outcome, code) == 64);
     CHECK(offsetof(det_outcome, message) == 72);

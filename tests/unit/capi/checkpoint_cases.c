@@ -270,9 +270,12 @@ const char* case_tensors_are_saved_and_loaded(void) {
     step.name = "step";
     step.data = &steps;
     step.dtype = DET_I64;
+    weights.copy_later = step.copy_later = 1;
     CHECK_OK(det_state_create(&state));
     CHECK_OK(det_state_add(state, &weights));
     CHECK_OK(det_state_add(state, &step));
+    CHECK_OK(det_checkpoint_wait_snapshot(context)); /* there is none */
+    CHECK(det_checkpoint_wait_snapshot(NULL) == DET_COULD_NOT && failed_with("misuse", "context"));
 
     CHECK_OK(det_checkpoint_load(context, state, DET_ON_DAMAGE_FAIL, &loaded));
     CHECK(loaded.uuid[0] == '\0' && loaded.steps_completed == 0);
@@ -283,9 +286,12 @@ const char* case_tensors_are_saved_and_loaded(void) {
         for (i = 0; i < OWN; ++i) values[i] = (float)(10 * steps + rank);
         CHECK_OK(det_checkpoint_save(context, (uint64_t)steps, "{\"note\": \"x\"}", state, &saved));
         CHECK(strlen(saved.uuid) == DET_UUID_SIZE - 1 && saved.copied_us >= 0);
+        values[0] = -1; /* memory of the host is copied before the call returns, whatever copy_later is */
+        CHECK_OK(det_checkpoint_wait_snapshot(context));
         CHECK_OK(det_checkpoint_poll(context, NULL));
     }
     CHECK_OK(det_checkpoint_finish(context, NULL));
+    values[0] = values[1];
     CHECK_OK(det_checkpoint_save_before_preemption(context, 3, NULL, state, &outcomes));
     CHECK(det_outcomes_count(outcomes) >= 1);
     CHECK_OK(det_outcomes_get(outcomes, det_outcomes_count(outcomes) - 1, &outcome));

@@ -2,9 +2,13 @@
 #include <det/checkpoint/load.hpp>
 #include <det/foundation/files.hpp>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <condition_variable>
+#include <fstream>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -17,11 +21,31 @@ using namespace det::checkpoint;
 
 namespace device_tensors_test {
 
+/// Lets threads wait until something has happened, for 30 s.
+class Signal {
+public:
+    void give() {
+        std::lock_guard const lock(mutex_);
+        is_given_ = true;
+        changed_.notify_all();
+    }
+    bool wait() {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::seconds(30), [this] { return is_given_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_given_ = false;
+};
+
 /// A fake device, which makes the copies in wait().
 class FakeDevice final : public tensor::DeviceCopies {
 public:
-    FakeDeviceMemory memory{std::size_t{1} << 20};
-    bool can_pin = true, is_broken = false;
+    FakeDeviceMemory memory{std::size_t{256} << 20};
+    bool can_pin = true;
+    std::atomic<bool> is_broken = false;
     std::vector<std::size_t> copies_together;  // of each start
     int pins = 0, pinned_now = 0;
     std::function<void()> before_copies = [] {};
@@ -44,9 +68,13 @@ private:
     public:
         Copies(FakeDevice& device, std::span<tensor::DeviceCopy const> copies)
             : device_(device), copies_(copies.begin(), copies.end()) {}
+        ~Copies() override {
+            if (!is_over_) static_cast<void>(wait());
+        }
         Status wait() override {
-            if (device_.is_broken) return Error{codes::transport, "the device fell off the bus"};
+            is_over_ = true;
             device_.before_copies();
+            if (device_.is_broken) return Error{codes::transport, "the device fell off the bus"};
             for (auto const& copy : copies_) device_.memory.copy(copy.to, copy.from, copy.size_bytes);
             return Ok{};
         }
@@ -54,6 +82,7 @@ private:
     private:
         FakeDevice& device_;
         std::vector<tensor::DeviceCopy> copies_;
+        bool is_over_ = false;
     };
 };
 
@@ -291,6 +320,110 @@ BOOST_AUTO_TEST_CASE(the_last_save_writes_while_it_copies_and_a_save_in_training
         BOOST_TEST(begun());
     };
     must(saver.save(about(2), model.state(), TrainingAfterSave::ends));
+    must(store.verify_on_disk(must(saver.finish()).at(0).uuid));
+}
+
+BOOST_AUTO_TEST_CASE(what_may_be_copied_later_is_copied_while_the_training_continues) {
+    NoPeers alone;
+    Model model(0, 1);
+    Saver saver(alone, store, model.saver_options());
+    model.fill(3);
+    auto state = model.state();
+    state[0].copy_later = true;  // the matrix
+    Signal late_copy_may_begin;
+    std::atomic<int> batches = 0;
+    model.device.before_copies = [&] {  // of the bias first, and of the matrix by a thread
+        if (batches++ == 1) BOOST_TEST(late_copy_may_begin.wait());
+    };
+    auto const uuid = must(saver.save(about(3), state)).uuid;
+    BOOST_TEST(model.device.copies_together == (std::vector<std::size_t>{1, 1}),
+               boost::test_tools::per_element());
+    auto const others = Model::bias_of(-1);
+    model.device.memory.copy(model.bias, others.data(), others.size() * sizeof(double));
+    model.step = -1;
+    late_copy_may_begin.give();
+    saver.wait_snapshot();
+    model.fill(-1);
+    must(saver.finish());
+    must(load(alone, store, {uuid}, model.state(), OnDamage::fail, {&model.device}));
+    BOOST_TEST(model.is_filled(3));
+}
+
+BOOST_AUTO_TEST_CASE(a_late_copy_that_fails_is_an_error_of_that_save_on_all_ranks) {
+    std::atomic<int> failed = 0, well = 0;
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 2);
+        Saver saver(peers, store, model.saver_options());
+        auto state = model.state();
+        for (auto& tensor : state) tensor.copy_later = true;
+        Signal broken;
+        model.device.before_copies = [&] { static_cast<void>(broken.wait()); };
+        must(saver.save(about(1), state));
+        model.device.is_broken = peers.rank() == 1;
+        broken.give();
+        saver.wait_snapshot();
+        for (auto const& outcome : must(saver.finish()))
+            failed += outcome.error && outcome.error->message == "the device fell off the bus" ? 1 : 0;
+        model.device.is_broken = false;
+        must(saver.save(about(2), state));
+        for (auto const& outcome : must(saver.finish())) well += outcome.error ? 0 : 1;
+    });
+    BOOST_TEST(failed == 2);
+    BOOST_TEST(well == 2);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_save_and_the_destructor_wait_for_late_copies) {
+    NoPeers alone;
+    Model model(0, 1);
+    std::atomic<int> copied = 0;
+    model.device.before_copies = [&] {
+        std::this_thread::yield();
+        ++copied;
+    };
+    auto state = model.state();
+    for (auto& tensor : state) tensor.copy_later = true;
+    {
+        Saver saver(alone, store, model.saver_options());
+        must(saver.save(about(1), state));
+        must(saver.save(about(2), state));
+        BOOST_TEST(copied >= 1);
+        must(saver.save(about(3), state));
+    }
+    BOOST_TEST(model.device.copies_together == (std::vector<std::size_t>{2, 2, 2}),
+               boost::test_tools::per_element());
+    BOOST_TEST(copied == 3);
+}
+
+BOOST_AUTO_TEST_CASE(writing_begins_with_the_first_batch_that_the_device_has_copied) {
+    NoPeers alone;
+    FakeDevice device;
+    constexpr std::uint64_t large = std::uint64_t{64} << 20, small = 4096;  // a batch, and the next one
+    auto* const first = device.memory.take(large);
+    device.memory.fill(first, 0x5a, large);
+    State state{NamedTensor::whole("a", DataType::uint8, {large}, first),
+                NamedTensor::whole("b", DataType::uint8, {small}, device.memory.take(small))};
+    for (auto& tensor : state) tensor.copy_later = true;
+    SaverOptions options;
+    options.devices = &device;
+    Saver saver(alone, store, options);
+    std::string uuid;
+    std::atomic<int> batches = 0;
+    Signal has_uuid;
+    auto const is_begun = [&] {
+        std::ifstream file(directory / "checkpoints" / uuid / "rank-00000.safetensors.tmp", std::ios::binary);
+        return file.seekg(1 << 20) && file.get() == 0x5a;
+    };
+    device.before_copies = [&] {
+        if (batches++ == 0) return;
+        BOOST_TEST(has_uuid.wait());
+        auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!is_begun() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        BOOST_TEST(is_begun());
+    };
+    uuid = must(saver.save(about(1), state)).uuid;
+    has_uuid.give();
+    saver.wait_snapshot();
+    BOOST_TEST(batches == 2);
     must(store.verify_on_disk(must(saver.finish()).at(0).uuid));
 }
 

@@ -94,7 +94,9 @@ enum {
 typedef int32_t det_devices;
 enum {
     DET_DEVICES_NONE = 0, /**< in memory of this process */
-    DET_DEVICES_NCCL = 1  /**< also in memory of its CUDA device */
+    /** also in memory of its CUDA device, which needs libcuda.so.1; collectives on it need libnccl.so.2 too
+     */
+    DET_DEVICES_NCCL = 1
 };
 
 typedef struct det_context_options {
@@ -174,7 +176,7 @@ DET_API det_status det_context_join_run(det_context* context, const det_context_
  * context has such devices. No operation may be in progress, and contexts of det_context_split() that were
  * made before do not get the devices.
  * \param devices DET_DEVICES_NONE does nothing
- * \return "transport" if the device library can't be loaded */
+ * \return "transport" if the driver's library can't be loaded */
 DET_API det_status det_context_add_devices(det_context* context, det_devices devices);
 
 /** Some of the ranks. */
@@ -720,8 +722,9 @@ DET_API det_status det_checkpoint_store_before_preemption(det_context* context, 
  * make the whole tensors, and ranks that hold the same part hold the same values.
  *
  * If the context has devices (det_context_options.devices), the memory of any tensor may be device memory.
- * Copies are put on the stream that det_distributed_use_stream() named last; the program synchronises that
- * stream with others that use the memory. */
+ * A save waits for the work on the stream that det_distributed_use_stream() named last, and then copies on a
+ * stream of its own; a load puts its copies on the named stream. The program synchronises the named stream
+ * with others that use the memory. */
 typedef struct det_state det_state;
 
 /** One tensor of a state: dense, row by row. */
@@ -735,9 +738,13 @@ typedef struct det_tensor {
     const uint64_t*
         begin; /**< position of this rank's part. NULL, if part_shape is NULL too: the whole tensor */
     const uint64_t* part_shape; /**< shape of this rank's part */
+    /** 1: if the tensor is in device memory, det_checkpoint_save() may return before it is copied. It must
+     * not change, nor be freed, before det_checkpoint_wait_snapshot(). Not used for host memory, nor by
+     * loads. */
+    int32_t copy_later;
 } det_tensor;
 #define DET_TENSOR_INIT \
-    { sizeof(det_tensor), NULL, NULL, 0, 0, NULL, NULL, NULL }
+    { sizeof(det_tensor), NULL, NULL, 0, 0, NULL, NULL, NULL, 0 }
 
 /** \param state set to an empty state, which the caller owns */
 DET_API det_status det_state_create(det_state** state);
@@ -786,7 +793,8 @@ typedef struct det_save_started {
  * save is as fast as later ones. Collective. */
 DET_API det_status det_checkpoint_prepare(det_context* context, const det_state* state);
 /** Saves a state while training continues. Collective. Blocks until the state has been copied, after which it
- * may change; the copy is written in the background. The first det_checkpoint_poll(), det_checkpoint_save(),
+ * may change; the copy is written in the background. Tensors in device memory with det_tensor.copy_later are
+ * copied later: see det_checkpoint_wait_snapshot(). The first det_checkpoint_poll(), det_checkpoint_save(),
  * det_checkpoint_save_before_preemption(), det_checkpoint_finish() or det_context_close() after all ranks
  * have written begins its commit, which makes it a checkpoint.
  *
@@ -795,6 +803,22 @@ DET_API det_status det_checkpoint_prepare(det_context* context, const det_state*
  * \param saved initialised by the caller with DET_SAVE_STARTED_INIT; may be NULL */
 DET_API det_status det_checkpoint_save(det_context* context, uint64_t steps_completed, const char* metadata,
                                        const det_state* state, det_save_started* saved);
+/** Blocks until every tensor of the last det_checkpoint_save() has been copied. Then tensors with
+ * det_tensor.copy_later may change and be freed. Parameters and the state of an optimizer do not change
+ * between two of its steps, so that they are copied while the device computes the next gradients:
+ *
+ *     det_checkpoint_save(context, steps, NULL, state, NULL);  // copy_later is 1 for parameters
+ *     compute_gradients();
+ *     det_checkpoint_wait_snapshot(context);
+ *     step_optimizer();
+ *
+ * What else changes in this time, such as running statistics, needs a copy_later of 0. The next
+ * det_checkpoint_save(), det_checkpoint_save_before_preemption(), det_checkpoint_finish(), loads and
+ * det_context_close() wait too. Not collective; called by the thread that calls the other functions of the
+ * context. Returns at once if there is nothing to wait for.
+ * \return an error of the device is not returned here: the save fails, which later calls report on all
+ * ranks */
+DET_API det_status det_checkpoint_wait_snapshot(det_context* context);
 /** Begins to commit the saves that all ranks have written by now, and ends those that are committed.
  * Collective. Does not wait for data to be written, so that a program can call it in every step.
  * \param outcomes set to the saves that have ended since the last call that reported them; the caller owns

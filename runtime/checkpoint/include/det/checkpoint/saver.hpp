@@ -60,7 +60,8 @@ enum class TrainingAfterSave : std::uint8_t {
 };
 
 /// Saves state while training continues. save() copies what this rank writes into memory that is already
-/// allocated, and returns; threads write it. The first call of poll(), save() or finish() after all ranks
+/// allocated, and returns; threads write it. Tensors in device memory with NamedTensor::copy_later are copied
+/// while the training continues. The first call of poll(), save() or finish() after all ranks
 /// have written starts the commit, which the chief's threads do.
 ///
 ///     Saver saver(peers, store);
@@ -68,9 +69,9 @@ enum class TrainingAfterSave : std::uint8_t {
 ///     for (...) { train(); DET_TRY(saver.save({.steps_completed = step}, state)); DET_TRY(saver.poll()); }
 ///     DET_TRY(saver.finish());
 ///
-/// Every member that returns a Result is collective: all ranks make the same calls in the same order, and an
-/// error is the same on all ranks. Thread safety: one thread at a time. The destructor abandons saves whose
-/// commit has not begun; their files stay until retention removes them.
+/// Every member that returns a Result or Status is collective: all ranks make the same calls in the same
+/// order, and an error is the same on all ranks. Thread safety: one thread at a time. The destructor abandons
+/// saves whose commit has not begun; their files stay until retention removes them.
 class Saver {
 public:
     /// \param peers,store not owned; must outlive the saver
@@ -82,14 +83,20 @@ public:
     /// Allocates the memory for copies of such a state, so that the first save is as fast as later ones.
     /// \return codes::misuse as for save(); an error of the system if there is not enough memory
     Status prepare(State const& state);
-    /// Blocks until the state is copied; then the state may change. If in_flight_max saves are in flight,
-    /// first blocks until the oldest one ends.
+    /// Blocks until the state is copied; then the state may change. Tensors in device memory with
+    /// NamedTensor::copy_later may change, or be freed, only after wait_snapshot(), which the next save
+    /// calls. If in_flight_max saves are in flight, first blocks until the oldest one ends.
     /// \return codes::misuse if a state is not valid, the states of the ranks do not fit together, ranks
     ///     differ in steps_completed, or the metadata is not a JSON object; codes::timed_out if the oldest
     ///     save did not end within SaverOptions::write_limit. Later failures of this save are in its
     ///     SaveOutcome
     Result<SaveStarted> save(SaveDescription const& description, State const& state,
                              TrainingAfterSave after = TrainingAfterSave::continues);
+    /// Blocks until every tensor of the last save is copied. An error of the device is that of the save, in
+    /// its SaveOutcome. Not collective.
+    void wait_snapshot();
+    /// Replaces SaverOptions::devices, for ranks that get their devices later. Not collective.
+    void use_devices(tensor::DeviceCopies* devices);
     /// Begins to commit the saves that all ranks have written by now, and ends those that are committed. Does
     /// not wait for a disk. If saves are in flight, blocks until all ranks have called it. Cheap enough for
     /// every training step.

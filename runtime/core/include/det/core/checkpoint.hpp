@@ -114,13 +114,15 @@ public:
 
     using Outcomes = std::vector<checkpoint::SaveOutcome>;
 
-    // The calls below save and load tensors and are collective. If the context has devices
-    // (ContextOptions::devices), tensors may be in memory of this rank's device. They are copied on the
-    // stream of the last DistributedContext::use_stream call; the program must synchronise that stream with
-    // other streams that use the memory.
+    // The calls below save and load tensors and are collective, but for wait_snapshot(). If the context has
+    // devices (ContextOptions::devices), tensors may be in memory of this rank's device. They are copied
+    // after the work on the stream of the last DistributedContext::use_stream call, for which a call waits;
+    // the program must synchronise that stream with other streams that use the memory.
 
-    /// Saves a state. Blocks until the state has been copied, after which the program may change it. The save
-    /// becomes a checkpoint, or fails, later: `ended` of the result and the results of later calls report it.
+    /// Saves a state. Blocks until the state has been copied, after which the program may change it. Tensors
+    /// in device memory with NamedTensor::copy_later are copied afterwards: they may change after
+    /// wait_snapshot(). The save becomes a checkpoint, or fails, later: `ended` of the result and the results
+    /// of later calls report it.
     /// \param directory if not empty: its files become files of the checkpoint too. For the chief; must stay
     ///     until the save has ended
     Result<checkpoint::SaveStarted> save(std::uint64_t steps_completed, nlohmann::json metadata,
@@ -137,6 +139,10 @@ public:
     Result<Outcomes> save_before_preemption(std::uint64_t steps_completed, nlohmann::json metadata,
                                             checkpoint::State const& state,
                                             std::filesystem::path const& directory = {});
+    /// Blocks until every tensor of the last save is copied. The next save, load(), load_from(), finish() and
+    /// closing the context do so too. An error of the device is that of the save, which all ranks get later.
+    /// Not collective.
+    void wait_snapshot();
     /// Allocates the memory for copies of such a state, and pins it if tensors are in device memory, so that
     /// the first save is as fast as later ones.
     Status prepare(checkpoint::State const& state);

@@ -40,6 +40,8 @@ struct LocalTensorSlice {
 /// values.
 struct NamedTensor : LocalTensorSlice {
     std::byte* data = nullptr;  ///< read when saving, written when loading
+    /// Whether a save may copy the data out of device memory after it has returned (Saver::wait_snapshot).
+    bool copy_later = false;
 
     /// A tensor of which this rank holds all elements.
     static NamedTensor whole(std::string name, DataType type, Extents shape, void* data);
