@@ -1,10 +1,11 @@
 """Tests save_state() and load_state() off the cluster: what is loaded has the bits of what was saved."""
 
 import os
+import tempfile
 import textwrap
 import unittest
 
-from support import Case, finish, start_ranks
+from support import BUILD, Case, finish, start_ranks
 
 # Helpers for the programs below. same() compares bits, types and, for tensors, aliases.
 HELPERS = """
@@ -515,6 +516,385 @@ class Ranks(StateCase):
                 assert state["w"].sum() == 2
             """,
             2,
+        )
+
+
+# A stand-in for torch's CUDA on the driver of the tests: a tensor on the CPU that put() was called for has a shadow in
+# memory of the fake device, and counts as a tensor on cuda:0 with the shadow's address.
+DEVICE_HELPERS = """
+import ctypes, threading, types
+from determined.core import _arrays, _state_fill
+try:
+    driver = ctypes.CDLL("libcuda.so.1")
+except OSError:
+    driver = None
+shadows = {}  # by the address of the tensor
+
+def ok(status):
+    assert status == 0, status
+
+def put(tensor):
+    size = tensor.numel() * tensor.element_size()
+    if tensor.data_ptr() not in shadows:
+        memory = ctypes.c_uint64()
+        ok(driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(size)))
+        shadows[tensor.data_ptr()] = memory.value
+    write(tensor, tensor)
+    return tensor
+
+def write(tensor, values):
+    ok(driver.cuMemcpyHtoD_v2(ctypes.c_uint64(shadows[tensor.data_ptr()]), ctypes.c_void_p(values.data_ptr()),
+                              ctypes.c_size_t(values.numel() * values.element_size())))
+
+def read(tensor):
+    values = torch.empty_like(tensor, requires_grad=False)
+    ok(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.data_ptr()), ctypes.c_uint64(shadows[tensor.data_ptr()]),
+                              ctypes.c_size_t(values.numel() * values.element_size())))
+    return values
+
+def hold(tensor):
+    driver.fakeHoldCopiesFrom(ctypes.c_uint64(0 if tensor is None else shadows[tensor.data_ptr()]))
+
+def damage(tensor):
+    driver.fakeBreakCopiesFrom(ctypes.c_uint64(0 if tensor is None else shadows[tensor.data_ptr()]))
+
+def describe(torch, value, real=_arrays._describe_torch):
+    array = real(torch, value)
+    shadow = None if array is None else shadows.get(array.address)
+    return array if shadow is None else array._replace(address=shadow, device="cuda")
+
+_arrays._describe_torch = describe
+_state_fill._is_memory_of = lambda array, target: array.address == shadows.get(target.data_ptr(), target.data_ptr())
+torch.cuda.is_initialized = lambda: True
+torch.cuda.current_device = lambda: None
+torch.cuda.current_stream = lambda device=None: types.SimpleNamespace(cuda_stream=0)
+
+def make():
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 2))
+    optimizer = OPTIMIZER(model.parameters(), lr=0.1)
+    return model, optimizer
+
+OPTIMIZER = torch.optim.Adam
+
+def train(model, optimizer):
+    optimizer.zero_grad()
+    model(torch.rand(8, 4)).square().sum().backward()
+    optimizer.step()
+
+def put_all(model, optimizer):
+    for tensor in [*model.parameters(), *model.buffers()]:
+        put(tensor)
+    for values in optimizer.state.values():
+        for name in ("exp_avg", "exp_avg_sq"):
+            put(values[name])
+
+def tensors_of(model, optimizer):
+    # The tensors themselves: load_state_dict() of an optimizer would make new ones, without shadows.
+    return {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+
+def values_of(model, optimizer):
+    tensors = {**model.state_dict(), **{f"{i}.{name}": tensor for i, values in enumerate(optimizer.state.values())
+                                        for name, tensor in values.items() if name != "step"}}
+    return {name: read(tensor) for name, tensor in tensors.items()}
+"""
+
+
+@unittest.skipUnless(os.path.exists(f"{BUILD}/tests/fake_libcuda.so"), "built without NCCL and CUDA")
+class Devices(StateCase):
+    """Tensors in memory of the tests' fake device. There is a driver and no NCCL."""
+
+    def setUp(self):
+        super().setUp()
+        libraries = tempfile.TemporaryDirectory(prefix="det-python-")
+        self.addCleanup(libraries.cleanup)
+        os.symlink(f"{BUILD}/tests/fake_libcuda.so", f"{libraries.name}/libcuda.so.1")
+        self.variables["LD_LIBRARY_PATH"] = libraries.name
+
+    def run_program(self, script, size=1, **more):
+        import textwrap
+
+        return super().run_program(DEVICE_HELPERS + textwrap.dedent(script), size, **more)
+
+    def test_libdet_copies_device_memory_itself_in_saves_and_loads(self):
+        self.run_program(
+            """
+            def refuse(*_, **__):
+                raise SystemExit("torch copies")
+            torch.Tensor.cpu = torch.Tensor.copy_ = refuse
+            with det.core.init() as context:
+                tensors = {"a": put(torch.arange(1000.0)), "b": put(torch.arange(5)), "host": torch.arange(7), "n": 3,
+                           "empty": torch.empty(0)}
+                context.checkpoint.prepare_state(tensors)
+                uuid = context.checkpoint.save_state(tensors, 1)
+                for name in ("a", "b"):
+                    write(tensors[name], torch.zeros_like(tensors[name]))
+                tensors["host"].zero_()
+                context.checkpoint.wait()
+                assert context.checkpoint.load_state(tensors, uuid).uuid == uuid
+                assert torch.equal(read(tensors["a"]), torch.arange(1000.0)), read(tensors["a"])
+                assert torch.equal(read(tensors["b"]), torch.arange(5)) and torch.equal(tensors["host"], torch.arange(7))
+            """
+        )
+
+    def test_two_ranks_of_which_one_has_device_memory(self):
+        self.run_program(
+            """
+            with det.core.init(distributed=connect()) as context:
+                own = torch.full((3,), float(rank))
+                if rank == 0:
+                    put(own)
+                else:
+                    torch.cuda.is_initialized = lambda: False
+                state = {"shared": own, "own": det.core.PerRank({"x": own})}
+                uuid = context.checkpoint.save_state(state, 1)
+                write(own, torch.zeros(3)) if rank == 0 else own.zero_()
+                context.checkpoint.load_state(state, uuid) if context.checkpoint.wait() else None
+                expected = torch.full((3,), float(rank))
+                assert torch.equal(read(own) if rank == 0 else state["own"].value["x"], expected), (rank, own)
+            """,
+            2,
+        )
+
+    OVERLAP = """
+        model, optimizer = make()
+        train(model, optimizer)
+        put_all(model, optimizer)
+        weight, statistics = model[0].weight, model[1].running_mean
+        with det.core.init() as context:
+            checkpoint = context.checkpoint
+            expected = values_of(model, optimizer)
+            hold(weight)                            # its copy does not end, and the call returns nevertheless
+            state = {"model": model, "optimizer": optimizer, "tensor": torch.arange(4), "step": 1}
+            uuid = checkpoint.save_state(state, 1, overlap=optimizer)
+            # What forward passes and the program change is copied before the call returns.
+            write(statistics, torch.full_like(statistics, 7))
+            write(model[1].num_batches_tracked, torch.tensor(99))
+            state["tensor"].zero_()
+            for values in optimizer.state.values():  # on the CPU
+                values["step"] += 5
+            order, is_waiting = [], threading.Event()
+            saves = checkpoint._saves()
+            wait = saves.wait_snapshot
+            def waiting():
+                is_waiting.set()
+                wait()
+                order.append("copied")
+            saves.wait_snapshot = waiting
+            def step():
+                optimizer.step()
+                order.append("stepped")
+            thread = threading.Thread(target=step)
+            thread.start()
+            assert is_waiting.wait(30)
+            order.append("released")
+            hold(None)
+            thread.join(30)
+            assert order == ["released", "copied", "stepped"], order
+            for tensor in [*model.parameters(), *model.buffers()]:
+                write(tensor, torch.zeros_like(tensor))
+            optimizer.step()                        # nothing to wait for
+            assert order.count("copied") == 1, order
+            assert checkpoint.wait() == [uuid]
+            for values in optimizer.state.values():
+                values["step"].zero_()
+            state["tensor"].zero_()
+            loaded = {**tensors_of(model, optimizer), "tensor": state["tensor"]}
+            assert checkpoint.load_state(loaded, uuid).uuid == uuid
+            same(expected, values_of(model, optimizer))
+            assert torch.equal(state["tensor"], torch.arange(4))
+            assert {int(values["step"]) for values in optimizer.state.values()} == {1}
+        """
+
+    def test_parameters_are_copied_until_the_next_step_and_buffers_before(self):
+        self.run_program(self.OVERLAP)
+
+    def test_optimizers_that_have_hooks_before_a_step(self):  # torch 2.0
+        hooks = """
+            class OPTIMIZER(torch.optim.Adam):
+                hooks = []
+                def register_step_pre_hook(self, hook):
+                    self.hooks.append(hook)
+                def step(self):
+                    for hook in self.hooks:
+                        assert hook(self, (), {}) is None
+                    return super().step()
+        """
+        self.run_program(textwrap.dedent(hooks) + textwrap.dedent(self.OVERLAP))
+
+    def test_a_scheduler_knows_a_step_that_waits(self):
+        self.run_program(
+            """
+            import warnings
+            warnings.simplefilter("error")
+            for is_first in (True, False):
+                model, optimizer = make()
+                make_scheduler = lambda: torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+                scheduler = make_scheduler() if is_first else None
+                with det.core.init() as context:
+                    context.checkpoint.save_state({"model": model}, 1, overlap=[optimizer])
+                    scheduler = scheduler or make_scheduler()
+                    train(model, optimizer)
+                    scheduler.step()
+                    assert optimizer.param_groups[0]["lr"] == 0.05
+            """
+        )
+
+    def test_without_overlap_and_with_capturable_everything_is_copied_before(self):
+        self.run_program(
+            """
+            model, optimizer = make()
+            train(model, optimizer)
+            put_all(model, optimizer)
+            with det.core.init() as context:
+                for overlap, capturable in ((None, False), (optimizer, True)):
+                    optimizer.param_groups[0]["capturable"] = capturable
+                    expected = values_of(model, optimizer)
+                    state = {"model": model, "optimizer": optimizer}
+                    uuid = context.checkpoint.save_state(state, 1, overlap=overlap)
+                    assert not context.checkpoint._copied_later
+                    for tensor in model.parameters():
+                        write(tensor, torch.zeros_like(tensor))
+                    context.checkpoint.wait()
+                    context.checkpoint.load_state(tensors_of(model, optimizer), uuid)
+                    same(expected, values_of(model, optimizer))
+            """
+        )
+
+    def test_a_larger_tensor_that_begins_with_a_parameter_is_not_copied_later(self):
+        self.run_program(
+            """
+            flat = put(torch.arange(10.0))
+            parameter = torch.nn.Parameter(flat[:4])
+            optimizer = torch.optim.SGD([parameter], lr=0.1)
+            with det.core.init() as context:
+                uuid = context.checkpoint.save_state({"flat": flat, "parameter": parameter}, 1, overlap=optimizer)
+                assert not context.checkpoint._copied_later
+                write(flat, torch.zeros(10))
+                context.checkpoint.wait()
+                context.checkpoint.load_state({"flat": flat}, uuid)
+                assert torch.equal(read(flat), torch.arange(10.0))
+            """
+        )
+
+    def test_a_device_that_fails_after_the_call_is_an_error_of_the_save(self):
+        self.run_program(
+            """
+            model, optimizer = make()
+            train(model, optimizer)
+            put_all(model, optimizer)
+            with det.core.init() as context:
+                damage(model[2].weight)
+                context.checkpoint.save_state({"model": model}, 1, overlap=optimizer)
+                optimizer.step()
+                raises(RuntimeError, context.checkpoint.wait, "was not saved: cannot ask for an event: another error")
+                damage(None)
+                uuid = context.checkpoint.save_state({"model": model}, 2, overlap=optimizer)
+                assert context.checkpoint.wait() == [uuid]
+            """
+        )
+
+    def test_a_preemption_and_the_end_of_the_program_wait_for_late_copies(self):
+        self.run_program(
+            """
+            model, optimizer = make()
+            train(model, optimizer)
+            put_all(model, optimizer)
+            with det.core.init() as context:
+                expected = values_of(model, optimizer)
+                first = context.checkpoint.save_state({"model": model, "optimizer": optimizer}, 1, overlap=optimizer)
+                last = context.checkpoint.save_state_before_preemption({"model": model, "optimizer": optimizer}, 2)
+                assert last and not context.checkpoint._copied_later
+                uuid = context.checkpoint.save_state({"model": model, "optimizer": optimizer}, 3, overlap=optimizer)
+            optimizer.step()  # after the end
+            with det.core.init() as context:
+                for each in (first, last, uuid):
+                    for tensor in model.parameters():
+                        write(tensor, torch.zeros_like(tensor))
+                    context.checkpoint.load_state(tensors_of(model, optimizer), each)
+                    same(expected, values_of(model, optimizer))
+            """
+        )
+
+    def test_a_trial_saves_with_overlap_and_waits_before_a_step_and_a_validation(self):
+        for frequency in ("1", "4"):  # of steps; with 4 a validation comes before the first one
+            with self.subTest(frequency=frequency):
+                self.run_program(self.TRIAL, FREQUENCY=frequency, XDG_DATA_HOME=f"{self.directory}/{frequency}")
+
+    TRIAL = """
+            from determined import pytorch
+            frequency = int(os.environ["FREQUENCY"])
+            order, expected = [], {}
+
+            class Trial(pytorch.PyTorchTrial):
+                def __init__(self, context):
+                    self.context = context
+                    model, optimizer = make()
+                    self.model, self.optimizer = context.wrap_model(model), context.wrap_optimizer(optimizer)
+                def build_training_data_loader(self):
+                    data = torch.utils.data.TensorDataset(torch.rand(8, 4), torch.rand(8, 2))
+                    return pytorch.DataLoader(data, batch_size=4)
+                build_validation_data_loader = build_training_data_loader
+                def train_batch(self, batch, epoch_idx, batch_idx):
+                    order.append("batch")
+                    loss = torch.nn.functional.mse_loss(self.model(batch[0]), batch[1])
+                    self.context.backward(loss)
+                    self.context.step_optimizer(self.optimizer)
+                    order.append("step")
+                    return {"loss": loss}
+                def evaluate_batch(self, batch):
+                    order.append("validation")
+                    return {"loss": torch.zeros(())}
+                def build_callbacks(self):
+                    trial = self
+                    class Callback(pytorch.PyTorchCallback):
+                        def on_checkpoint_save_start(self, state):
+                            put_all(trial.model, trial.optimizer)
+                            expected.update(values_of(trial.model, trial.optimizer))
+                            hold(trial.model[0].weight)
+                            order.append("save")
+                    return {"callback": Callback()}
+
+            def release_when_waiting(checkpoint, real=det.core._state.StateCheckpoints.wait_snapshot):
+                if checkpoint._copied_later:
+                    order.append("wait")
+                    hold(None)
+                real(checkpoint)
+            det.core._state.StateCheckpoints.wait_snapshot = release_when_waiting
+
+            with pytorch.init(aggregation_frequency=frequency) as context:
+                pytorch.Trainer(Trial(context), context).fit(
+                    max_length=pytorch.Batch(4), checkpoint_period=pytorch.Batch(1), validation_period=pytorch.Batch(2))
+            assert order[:4] == ["batch", "step", "save", "batch"], order
+            steps = ["wait", "step"] if frequency == 1 else ["step", "wait"]
+            assert order[4:8] == [*steps, "validation", "validation"], order
+            assert order[-1] == "wait" and order.count("wait") == order.count("save") == 4, order
+            with det.core.init() as context:
+                loaded = {}
+                context.checkpoint.load_state(loaded)
+                same({name: values for name, values in expected.items() if name[1] == "."},
+                     dict({**loaded["models_state_dict"][0],
+                           **{f"{i}.{name}": tensor
+                              for i, values in loaded["optimizers_state_dict"][0]["state"].items()
+                              for name, tensor in values.items() if name != "step"}}))
+            """
+
+    def test_without_a_driver_torch_copies(self):
+        self.variables["LD_LIBRARY_PATH"] = ""
+        self.run_program(
+            """
+            torch.Tensor.cpu = lambda tensor, real=torch.Tensor.cpu: real(tensor).clone()
+            assert driver is None
+            logging.basicConfig(level="WARNING")
+            tensor = torch.arange(6.0)
+            shadows[tensor.data_ptr()] = 4096  # an address that nobody may read
+            with det.core.init() as context:
+                uuid = context.checkpoint.save_state({"x": tensor}, 1)
+                tensor.zero_()
+                context.checkpoint.wait()
+                context.checkpoint.load_state({"x": tensor}, uuid)
+                assert torch.equal(tensor, torch.arange(6.0)), tensor
+            """,
         )
 
 

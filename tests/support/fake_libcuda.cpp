@@ -1,9 +1,10 @@
 // A fake libcuda.so for machines without a GPU, with only the functions that we and our checks of GPUs call.
 // It has one device, whose context is current in every thread from the start. The device memory is not
 // accessible to the process. All streams are one queue; the device executes it up to an event when
-// cuEventQuery is called for the second time for that event, and whole when something is synchronised. One
-// stream at a time may be captured; a query of an event that was recorded on it makes the capture invalid, as
-// it does on a device.
+// cuEventQuery is called for the second time for that event, and whole when something is synchronised. It
+// stops before a copy from memory that fakeHoldCopiesFrom() holds, or that fakeBreakCopiesFrom() has broken.
+// One stream at a time may be captured; a query of an event that was recorded on it makes the capture
+// invalid, as it does on a device.
 #include <cstdlib>
 #include <cuda.h>
 #include <deque>
@@ -37,14 +38,18 @@ struct Device {
     int contexts_pushed = 0;
     CUstream captured = nullptr;  // nullptr: none
     bool is_capture_valid = true;
+    void const* held = nullptr;    // nullptr: nothing
+    void const* broken = nullptr;  // nullptr: nothing
 
     CUresult enqueue(void* to, void const* from, std::size_t size_bytes) {
         copies.push_back({to, from, size_bytes});
         ++copies_queued;
         return CUDA_SUCCESS;
     }
+    bool has_executed(std::size_t count) const { return copies_queued - copies.size() >= count; }
+    bool stops_at(void const* from) const { return from == held || from == broken; }
     void execute_until(std::size_t count) {
-        while (copies_queued - copies.size() < count) {
+        while (!has_executed(count) && !stops_at(copies.front().from)) {
             memory.copy(copies.front().to, copies.front().from, copies.front().size_bytes);
             copies.pop_front();
         }
@@ -97,6 +102,17 @@ CUresult cuDriverGetVersion(int* version) {
 CUresult cuGetErrorString(CUresult error, char const** text) {
     *text = error == CUDA_ERROR_INVALID_VALUE ? "invalid argument" : "another error";
     return CUDA_SUCCESS;
+}
+
+/// Copies from this address, and those behind them, wait until another address is held; 0: none.
+void fakeHoldCopiesFrom(CUdeviceptr from) {
+    auto const held = lock();
+    device.held = pointer_of(from);
+}
+/// Copies from this address never end, and queries of events behind them fail; 0: none.
+void fakeBreakCopiesFrom(CUdeviceptr from) {
+    auto const held = lock();
+    device.broken = pointer_of(from);
 }
 
 CUresult cuDeviceGetCount(int* count) {
@@ -238,7 +254,8 @@ CUresult cuEventQuery(CUevent event) {
         return CUDA_ERROR_NOT_READY;
     }
     device.execute_until(event->copies_before);
-    return CUDA_SUCCESS;
+    if (device.has_executed(event->copies_before)) return CUDA_SUCCESS;
+    return device.copies.front().from == device.broken ? CUDA_ERROR_ECC_UNCORRECTABLE : CUDA_ERROR_NOT_READY;
 }
 CUresult cuEventDestroy(CUevent event) {
     delete event;

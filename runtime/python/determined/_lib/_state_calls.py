@@ -18,6 +18,7 @@ class TensorArguments(Structure):
         ("shape", POINTER(c_uint64)),
         ("begin", POINTER(c_uint64)),
         ("part_shape", POINTER(c_uint64)),
+        ("copy_later", c_int32),
     ]
 
 
@@ -64,6 +65,7 @@ CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_checkpoint_prepare": (c_void_p, c_void_p),
     "det_checkpoint_save": (c_void_p, c_uint64, c_char_p, c_void_p, POINTER(SaveStarted)),
     "det_checkpoint_save_before_preemption": (c_void_p, c_uint64, c_char_p, c_void_p, _HANDLE_OUT),
+    "det_checkpoint_wait_snapshot": (c_void_p,),
     "det_checkpoint_poll": (c_void_p, _HANDLE_OUT),
     "det_checkpoint_finish": (c_void_p, _HANDLE_OUT),
     "det_checkpoint_list": (c_void_p, _HANDLE_OUT),

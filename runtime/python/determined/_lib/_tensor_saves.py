@@ -21,6 +21,7 @@ class Memory(NamedTuple):
         dtype: a key of ELEMENT_TYPES
         shape: of the whole tensor
         begin, part_shape: position and shape of the part; None: the whole tensor
+        copy_later: a save may copy it from a device until wait_snapshot()
     """
 
     name: str
@@ -29,6 +30,7 @@ class Memory(NamedTuple):
     shape: Tuple[int, ...]
     begin: Optional[Tuple[int, ...]] = None
     part_shape: Optional[Tuple[int, ...]] = None
+    copy_later: bool = False
 
 
 def _numbers(values: Optional[Tuple[int, ...]]) -> Any:
@@ -53,7 +55,7 @@ class LoadedFrom(NamedTuple):
 
 
 class TensorSaves:
-    """The tensor checkpoints of one context. All calls are collective, except list_loadable()."""
+    """The tensor checkpoints of one context. All calls are collective, except wait_snapshot() and list_loadable()."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
@@ -95,6 +97,10 @@ class TensorSaves:
             )
         return self._take(outcomes)
 
+    def wait_snapshot(self) -> None:
+        """Waits until all tensors of the last save are copied. Not collective."""
+        self._library.check(self._library.det_checkpoint_wait_snapshot(self._handle._pointer))
+
     def poll(self) -> List[Ended]:
         """The saves that have ended since the last call. Does not wait for a disk."""
         outcomes = c_void_p()
@@ -129,11 +135,12 @@ class TensorSaves:
         try:
             arguments = TensorArguments(struct_size=ctypes.sizeof(TensorArguments))
             pointer = byref(arguments)
-            for name, address, dtype, shape, begin, part_shape in tensors:
+            for name, address, dtype, shape, begin, part_shape, copy_later in tensors:
                 arguments.name, arguments.data, arguments.dtype = name.encode(), address or None, ELEMENT_TYPES[dtype].number
                 arguments.dimensions = len(shape)
                 arguments.shape = _numbers(shape)
                 arguments.begin, arguments.part_shape = _numbers(begin), _numbers(part_shape)
+                arguments.copy_later = copy_later
                 library.check(library.det_state_add(state, pointer))
             if directory is not None:
                 library.check(library.det_state_add_directory(state, os.fsencode(directory)))

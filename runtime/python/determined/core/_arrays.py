@@ -208,7 +208,7 @@ def as_kind(memory: Any, kind: str) -> Any:
     is_torch = not hasattr(memory, "__array_interface__") and hasattr(memory, "data_ptr")
     if is_torch == (kind == "torch"):
         return memory
-    return importlib.import_module("torch").from_numpy(memory) if kind == "torch" else memory.numpy()
+    return importlib.import_module("torch").from_numpy(memory) if kind == "torch" else memory.cpu().numpy()
 
 
 def bytes_of(array: Array) -> Any:

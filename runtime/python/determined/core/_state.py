@@ -3,11 +3,12 @@
 import json
 import logging
 import shutil
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from determined import _lib
+from determined.core._device_memory import DeviceMemory
 from determined.core._distributed import DistributedContext
-from determined.core._staging import Staging
+from determined.core._overlap import StepHooks, as_list, find_step_memory
 from determined.core._state_load import SavedState, load_manifest, result_of_ranks
 from determined.core._state_pack import Packed, pack
 
@@ -41,15 +42,27 @@ class StateCheckpoints:
         self._in_flight: Dict[str, Optional[str]] = {}  # UUIDs of saves; their directories of further files
         self._on_end: Dict[str, OnEnd] = {}  # by UUID, for some of the saves
         self._ended: List[str] = []  # checkpoints that no call has returned yet
-        self._staging = Staging()
+        self._devices = DeviceMemory(distributed)
+        self._copied_later: List[Any] = []  # keeps the memory that the last save has not copied yet
+        self._step_hooks = StepHooks(self.wait_snapshot)
 
-    def save_state(self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None) -> str:
+    def save_state(
+        self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None, overlap: Any = None
+    ) -> str:
         """Saves a state while the program goes on. Returns when it has been copied; it may change then.
 
             core_context.checkpoint.save_state({"model": model, "optimizer": optimizer, "epoch": epoch}, steps)
 
         The copy is written in the background. It becomes a checkpoint in a later call of a method for states, or when
         the Context is closed. An error of the writing is raised there.
+
+        Args:
+            overlap: an optimizer of torch, or a list of them. Their parameters and their state, as far as they are in
+                CUDA memory, are copied after the call, beside the next forward and backward passes. step() of these
+                optimizers waits until they are copied. Before that the program must not change them in another way
+                (load_state_dict(), a change in place, a CUDA graph with the step) unless it calls wait_snapshot().
+                Everything else in the state is copied before the call returns: buffers as the statistics of
+                BatchNorm, gradients, random states, and all that is in host memory.
 
         Returns:
             the UUID of the future checkpoint
@@ -59,7 +72,16 @@ class StateCheckpoints:
             RuntimeError: an earlier save has failed; the states of the ranks do not fit together
             ValueError: steps_completed is no number from 0 to 2**63 - 1
         """
-        return self._save(state, steps_completed, metadata, None)
+        return self._save(state, steps_completed, metadata, None, as_list(overlap))
+
+    def wait_snapshot(self) -> None:
+        """Waits until the last save has copied what `overlap` of save_state() allows it to copy late. Then everything
+        in the state may change. The next save, a load and wait() do so too. Not collective; call it in the thread that
+        saves. If a device fails, it is the save that fails, as poll() says.
+        """
+        if self._copied_later:
+            self._saves().wait_snapshot()
+            self._copied_later = []
 
     def save_state_before_preemption(
         self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None
@@ -127,6 +149,7 @@ class StateCheckpoints:
         Returns, raises:
             as poll()
         """
+        self.wait_snapshot()
         if self._in_flight:
             self._take(self._saves().finish())
         return self._take_ended()
@@ -138,10 +161,16 @@ class StateCheckpoints:
     # For PyTorchTrial too.
 
     def _save(
-        self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]], directory: Optional[str]
+        self,
+        state: Any,
+        steps_completed: int,
+        metadata: Optional[Dict[str, Any]],
+        directory: Optional[str],
+        optimizers: Sequence[Any] = (),
     ) -> str:
         """save_state(). directory: on the chief, its files become files of the checkpoint; it is removed afterwards."""
-        return self._begin_save(lambda: self._pack(state), steps_completed, metadata, directory)
+        self._step_hooks.add(optimizers)
+        return self._begin_save(lambda: self._pack(state, optimizers), steps_completed, metadata, directory)
 
     def _begin_save(
         self,
@@ -154,8 +183,11 @@ class StateCheckpoints:
         """Begins a save of what pack() returns. on_end: called with its error, or None, when it has ended."""
         if self._in_flight:
             self._take(self._saves().poll())
+        self.wait_snapshot()
         packed = pack()
         uuid = self._saves().save(steps_completed, json.dumps(metadata or {}), packed.tensors, directory)
+        if any(memory.copy_later for memory in packed.tensors):
+            self._copied_later = packed.keeps
         self._in_flight[uuid] = directory
         if on_end is not None:
             self._on_end[uuid] = on_end
@@ -164,6 +196,7 @@ class StateCheckpoints:
     def _save_before_preemption(
         self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]], directory: Optional[str]
     ) -> Optional[str]:
+        self.wait_snapshot()
         packed = self._pack(state)
         before = set(self._in_flight)
         ended = self._saves().save_before_preemption(
@@ -180,17 +213,21 @@ class StateCheckpoints:
             self._tensor_saves = _lib.TensorSaves(self._distributed._handle())
         return self._tensor_saves
 
-    def _pack(self, state: Any) -> Packed:
+    def _pack(self, state: Any, optimizers: Sequence[Any] = ()) -> Packed:
         """Packs the state. With several ranks, all of them raise the same error."""
         ranks = self._distributed
+        self._devices.prepare()
+
+        def pack_own() -> Packed:
+            return pack(
+                state, ranks.rank, ranks.size, self._devices.stage, step_memory=find_step_memory(optimizers)
+            )
+
         if ranks.size == 1:
-            packed = pack(state, 0, 1, self._staging.stage)
-            self._staging.wait()
-            return packed
+            return pack_own()
         mine, problem = None, None
         try:
-            mine = pack(state, ranks.rank, ranks.size, self._staging.stage)
-            self._staging.wait()
+            mine = pack_own()
         except (TypeError, ValueError) as caught:
             problem = caught
         told = None if mine is None else mine.rank_paths
@@ -245,12 +282,14 @@ class StateCheckpoints:
             return next((each for each in listed if load_manifest(self._distributed, each).get("tensors")), None)
 
         ranks = self._distributed
+        self.wait_snapshot()
+        self._devices.prepare()
         found = result_of_ranks(ranks, lambda: find() if ranks.rank == 0 else None)
         found = ranks.broadcast(found)
         if found is None:
             return None
         manifest = result_of_ranks(ranks, lambda: load_manifest(ranks, found))
-        saved = SavedState(self._saves(), ranks, found, manifest)
+        saved = SavedState(self._saves(), ranks, self._devices, found, manifest)
         saved.load_texts()
         return saved
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from determined import _lib, errors
 from determined.core import _arrays
+from determined.core._device_memory import CanCopy, is_on_host
 from determined.core._state_pack import FORMAT, PerRank, is_stateful, plain_keys
 
 logger = logging.getLogger("determined.core")
@@ -65,6 +66,7 @@ class Filler:
         rank_values: the nodes of this rank's PerRank; None if the save did not have this rank
         stored: the tensors of the checkpoint
         objects, rank_objects: return what was pickled; they raise an error if it must not be unpickled
+        can_copy: whether a tensor can be loaded into memory of a device without a copy by torch
     """
 
     def __init__(
@@ -74,12 +76,14 @@ class Filler:
         stored: Stored,
         objects: Callable[[], List[Any]],
         rank_objects: Callable[[], List[Any]],
+        can_copy: CanCopy = is_on_host,
     ) -> None:
         self._root = tree.get("root")
         self._rank_values = rank_values
         self._stored = stored
         self._objects = objects
         self._rank_objects = rank_objects
+        self._can_copy = can_copy
         self._is_of_rank = False
         self._memories: Dict[str, _Memory] = {}
         self._parts: List[_lib.Memory] = []
@@ -211,7 +215,7 @@ class Filler:
         pair = len(_arrays.stored_shape(form)) - len(form.shape)  # 1 if an element is two numbers
         part_form = _arrays.Form("torch", form.dtype, array.shape, None)
         address = array.address
-        can_be_read_to = array.strides is None and array.device == "cpu" and _is_memory_of(array, target)
+        can_be_read_to = array.strides is None and self._can_copy(array) and _is_memory_of(array, target)
         if not can_be_read_to or array.dtype != form.dtype:
             memory = _arrays.new_bytes("torch", _arrays.element_bytes(part_form) * _arrays.count(array.shape))
             address = _address_of(memory)
@@ -237,7 +241,7 @@ class Filler:
             return self._make(node)
         stored_bytes = self._size_of(name)
         is_whole = "offset" not in node and array.size_bytes() == stored_bytes
-        can_be_read_to = array.strides is None and array.device == "cpu" and _is_memory_of(array, target)
+        can_be_read_to = array.strides is None and self._can_copy(array) and _is_memory_of(array, target)
         if is_whole and can_be_read_to:
             known = self._memories.get(name)
             if known is None:

@@ -5,6 +5,7 @@ import json
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from determined import _lib, errors
+from determined.core._device_memory import DeviceMemory
 from determined.core._distributed import DistributedContext
 from determined.core._state_fill import Filler, Stored, parse_tree, tree_of_tensors
 from determined.core._state_pack import OBJECTS, TREE
@@ -17,12 +18,20 @@ class SavedState:
         uuid, steps_completed, metadata: of the checkpoint
     """
 
-    def __init__(self, saves: _lib.TensorSaves, ranks: DistributedContext, uuid: str, manifest: Dict[str, Any]) -> None:
+    def __init__(
+        self,
+        saves: _lib.TensorSaves,
+        ranks: DistributedContext,
+        devices: DeviceMemory,
+        uuid: str,
+        manifest: Dict[str, Any],
+    ) -> None:
         self.uuid = uuid
         self.steps_completed = int(manifest.get("steps_completed", 0))
         self.metadata: Dict[str, Any] = manifest.get("metadata") or {}
         self._saves = saves
         self._ranks = ranks
+        self._devices = devices
         self._stored: Stored = {
             tensor["name"]: (tensor["dtype"], tuple(tensor["shape"])) for tensor in manifest.get("tensors", [])
         }
@@ -61,6 +70,7 @@ class SavedState:
             self._stored,
             lambda: self._unpickle(OBJECTS),
             lambda: self._unpickle(self._of_rank(OBJECTS)),
+            self._devices.can_copy,
         )
 
     def fill(self, state: Any) -> None:
@@ -76,6 +86,7 @@ class SavedState:
 
     def load(self, memories: Sequence[_lib.Memory]) -> None:
         """Loads tensors, or parts of them. Collective."""
+        self._devices.prepare()  # of the stream that the program uses now
         # A call takes one part of each tensor.
         calls: List[List[_lib.Memory]] = [[]]
         seen: Dict[str, int] = {}

@@ -6,8 +6,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from determined import _lib
 from determined.core import _arrays
 
-# Called with the name and the memory of a tensor that is not on the CPU; returns what is saved in its place.
-Stage = Callable[[str, _arrays.Array], _arrays.Array]
+# Called with the memory of a tensor that lies row by row; returns what is saved in its place.
+Stage = Callable[[_arrays.Array], _arrays.Array]
 
 
 class Leaf(NamedTuple):
@@ -32,15 +32,13 @@ def unused(name: str, *taken: Any) -> str:
     return free
 
 
-def to_save(name: str, array: _arrays.Array, stage: Stage) -> _arrays.Array:
-    """The same elements row by row in memory of the host."""
-    if array.strides is not None:
-        array = _arrays.row_by_row(array)
-    return array if array.device == "cpu" else stage(name, array)
+def to_save(array: _arrays.Array, stage: Stage) -> _arrays.Array:
+    """The same elements row by row in memory that libdet can copy."""
+    return stage(array if array.strides is None else _arrays.row_by_row(array))
 
 
 def memory_of_part(
-    name: str, array: _arrays.Array, shape: Tuple[int, ...], begin: Tuple[int, ...]
+    name: str, array: _arrays.Array, shape: Tuple[int, ...], begin: Tuple[int, ...], copy_later: bool = False
 ) -> _lib.Memory:
     """The memory of a part of a tensor.
 
@@ -48,7 +46,8 @@ def memory_of_part(
         shape: of the whole tensor
     """
     pair = () if array.components == 1 else (array.components,)
-    return _lib.Memory(name, array.address, array.stored, shape + pair, begin + (0,) * len(pair), array.stored_shape())
+    position = begin + (0,) * len(pair)
+    return _lib.Memory(name, array.address, array.stored, shape + pair, position, array.stored_shape(), copy_later)
 
 
 def empty_memory(name: str, dtype: str, shape: Tuple[int, ...]) -> _lib.Memory:

@@ -113,15 +113,21 @@ def to_bytes(tree: Dict[str, Any]) -> bytes:
 
 
 def pack(
-    state: Any, rank: int, size: int, stage: Stage, taken: Collection[str] = (), more: Optional[Dict[str, Any]] = None
+    state: Any,
+    rank: int,
+    size: int,
+    stage: Stage,
+    taken: Collection[str] = (),
+    more: Optional[Dict[str, Any]] = None,
+    step_memory: Optional[Dict[int, int]] = None,
 ) -> Packed:
     """Packs the state of a rank: that of its PerRank, its parts of DTensors, and on the chief everything else.
 
     Args:
-        stage: called with the name and the memory of each tensor that is not on the CPU; returns what is saved in its
-            place
+        stage: called with the memory of each tensor; returns what is saved in its place
         taken: names that no tensor gets
         more: added to the text
+        step_memory: what find_step_memory() has found; tensors in it may be copied later
 
     Raises:
         TypeError: a value can't be saved; the message says where it is
@@ -129,7 +135,7 @@ def pack(
     packer = _Packer(f"__rank-{rank}__.", rank == 0, taken)
     root = packer.pack(state, "", "")
     names = packer.name_tensors()
-    tensors = packer.memories(names, stage)
+    tensors = packer.memories(names, stage, step_memory or {})
     keeps: List[Any] = packer.keeps
 
     def add(name: str, content: bytes, filler: bytes) -> None:
@@ -346,18 +352,28 @@ class _Packer:
     def _unused_beside(self, name: str, arrays: Dict[str, _arrays.Array]) -> str:
         return unused(name, arrays, self._stored, self._parts, self._taken)
 
-    def memories(self, arrays: Dict[str, _arrays.Array], stage: Stage) -> List[_lib.Memory]:
+    def memories(
+        self, arrays: Dict[str, _arrays.Array], stage: Stage, step_memory: Dict[int, int]
+    ) -> List[_lib.Memory]:
         """The memory of all tensors. Copies those that do not lie row by row."""
+
+        def prepare(array: _arrays.Array) -> Tuple[_arrays.Array, bool]:
+            staged = to_save(array, stage)
+            self.keeps.append(staged.value)
+            # A copy is nobody else's.
+            is_copy = bool(step_memory) and staged.address != array.address
+            return staged, is_copy or step_memory.get(array.address, -1) >= array.span_bytes
+
         memories = list(self._stored.values())
         for name, array in arrays.items():
-            array = to_save(name, array, stage)
-            self.keeps.append(array.value)
-            memories.append(_lib.Memory(name, array.address, array.stored, array.stored_shape()))
+            array, copy_later = prepare(array)
+            memories.append(
+                _lib.Memory(name, array.address, array.stored, array.stored_shape(), copy_later=copy_later)
+            )
         for name, part in self._parts.items():
             if part.array is not None:
-                array = to_save(name, part.array, stage)
-                self.keeps.append(array.value)
-                memories.append(memory_of_part(name, array, part.shape, part.begin))
+                array, copy_later = prepare(part.array)
+                memories.append(memory_of_part(name, array, part.shape, part.begin, copy_later))
             elif self._is_chief and _arrays.count(part.shape) == 0:
                 memories.append(empty_memory(name, part.dtype, part.shape))
         return memories

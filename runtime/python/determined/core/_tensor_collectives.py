@@ -266,6 +266,7 @@ class TensorCollectives:
         return self._tensors_cross
 
     def _add_devices(self) -> None:
+        """Makes libdet accept memory of the current CUDA device. Collective."""
         if self._has_devices:
             return
         self._handle().add_devices()
@@ -273,6 +274,10 @@ class TensorCollectives:
         for part in (self._tensors_local, self._tensors_cross):
             if part is not None:
                 part.make_again()
+
+    def _use_stream(self, stream: int) -> None:
+        """The cudaStream_t for copies of device memory. Call it after _add_devices()."""
+        self._all()._group.use_stream(stream)
 
     def _destroy_groups(self) -> None:
         for group in (self._tensors_all, self._tensors_local, self._tensors_cross):

@@ -67,6 +67,11 @@ class Checkpoints:
         """Completes the saves that are written by now. Call it after each batch."""
         self._tell_ended(self._context._core.checkpoint.poll())
 
+    def wait_snapshot(self) -> None:
+        """Waits until the last save has copied the weights and the state of the optimizers. Steps of the optimizers wait
+        too; call it before other code of the trial may change weights."""
+        self._context._core.checkpoint.wait_snapshot()
+
     def finish(self) -> None:
         """Waits until all saves are written."""
         self._tell_ended(self._context._core.checkpoint.wait())
@@ -89,7 +94,7 @@ class Checkpoints:
             if directory is not None:
                 self._write_files(pathlib.Path(directory))
             if not is_last:
-                checkpoint._save(state, steps, metadata, directory)
+                checkpoint._save(state, steps, metadata, directory, self._context.optimizers)
             elif checkpoint._save_before_preemption(state, steps, metadata, directory) is None:
                 logger.warning("no checkpoint of batch %d: the time before the end of the job is too short", steps)
         except BaseException:

@@ -167,6 +167,11 @@ class PyTorchTrialContext(TrialValues):
         with self.profiler.span("to_device"):
             return to_device(data, self.device, self._warned_types)
 
+    def wait_snapshot(self) -> None:
+        """Waits until the last checkpoint has copied the weights and the state of the optimizers. step_optimizer() does so
+        by itself: for trials that change weights in another way."""
+        self._core.checkpoint.wait_snapshot()
+
     def backward(
         self, loss: Any, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False
     ) -> None:

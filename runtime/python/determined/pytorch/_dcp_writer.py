@@ -114,6 +114,7 @@ class StorageWriter(torch_dcp.StorageWriter):
     def _pack(self, plan: torch_dcp.SavePlan, planner: torch_dcp.SavePlanner) -> Packed:
         """The tensors of this rank, and on the chief the text of the whole state. Collective."""
         ranks = self._ranks
+        self._checkpoint._devices.prepare()
         entries, parts, keeps = result_of_ranks(ranks, lambda: self._resolve(plan, planner))
         of_ranks = ranks.gather(entries)
         whole = result_of_ranks(ranks, lambda: None if of_ranks is None else self._pack_whole(of_ranks, _paths_in(plan)))
@@ -129,7 +130,7 @@ class StorageWriter(torch_dcp.StorageWriter):
         entries: List[_Entry] = []
         parts: Dict[str, _lib.Memory] = {}
         keeps: List[Any] = []
-        stage = self._checkpoint._staging.stage
+        stage = self._checkpoint._devices.stage
         for item in plan.items:
             name = item.index.fqn
             path = tuple(paths.get(name, (name,)))
@@ -149,10 +150,9 @@ class StorageWriter(torch_dcp.StorageWriter):
             stored_name = _stored_name(name)
             if stored_name in parts:
                 raise TypeError(f"entry '{name}' can't be saved: one rank holds several parts of it")
-            array = to_save(stored_name, array, stage)
+            array = to_save(array, stage)
             keeps.append(array.value)
             parts[stored_name] = memory_of_part(stored_name, array, shape, begin)
-        self._checkpoint._staging.wait()
         return entries, list(parts.values()), keeps
 
     def _pack_whole(self, of_ranks: List[List[_Entry]], order: Dict[str, Any]) -> Packed:
@@ -181,7 +181,7 @@ class StorageWriter(torch_dcp.StorageWriter):
             _with_lists(nest),
             0,
             self._ranks.size,
-            self._checkpoint._staging.stage,
+            self._checkpoint._devices.stage,
             taken={_stored_name(name) for name in entries},
             more={"entries": [[entry.name, list(entry.path)] for entry in entries.values()]},
         )

@@ -219,6 +219,7 @@ class TrainingLoop:
         """Validates and reports. Returns whether the checkpoint policy wants a checkpoint."""
         context, steps = self._context, self._progress.batches_trained
         self._set_status("validating")
+        self._checkpoints.wait_snapshot()  # a callback may replace the weights for the validation
         max_batches = 1 if self._plan.test_mode else None
         metrics = validate(
             self._trial, context, self._callbacks, self._validation_loader, self._by_batch, max_batches
