@@ -39,6 +39,7 @@ struct SaveInFlight {
     std::string uuid;
     SaveDescription description;
     std::shared_ptr<WritePlan const> plan;
+    PinnedMemory* memory;                                   // has the copy of what this rank writes
     std::shared_ptr<ShardWrite> write = nullptr;            // null: nothing to write, or it failed to begin
     std::optional<Error> error = {};                        // the error if it failed to begin
     std::future<Result<CheckpointManifest>> manifest = {};  // on the chief, after all ranks have written
@@ -130,8 +131,9 @@ public:
                        agreement_.agree(description.steps_completed, state, check(description)));
         started.ended = take_ended();
         started.uuid = agreed.uuid;
-        auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan});
-        auto& memory = memory_[begun_count_++ % memory_.size()];
+        auto& memory = choose_memory();
+        auto& save = in_flight_.emplace_back(SaveInFlight{agreed.uuid, description, agreed.plan, &memory});
+        ++begun_count_;
         if (auto compared = wait_until_compared(); !compared) {
             save.error = std::move(compared).error();
             return started;
@@ -196,6 +198,16 @@ private:
         if (!options_.on_warning) return;
         options_.on_warning("tensors on devices are copied slowly, by way of the driver's memory: " +
                             refusal.message);
+    }
+
+    /// Memory that no save in flight uses. It is the first one, so that a program whose saves do not overlap
+    /// needs one copy of its state; with share_unchanged the bytes of the last save must stay for a
+    /// comparison.
+    PinnedMemory& choose_memory() {
+        if (options_.share_unchanged) return memory_[begun_count_ % memory_.size()];
+        return *std::ranges::find_if(memory_, [this](auto const& memory) {
+            return std::ranges::find(in_flight_, &memory, &SaveInFlight::memory) == in_flight_.end();
+        });
     }
 
     /// Blocks until the last write has compared its bytes with those of the write before it: the next save

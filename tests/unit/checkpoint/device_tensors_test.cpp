@@ -210,6 +210,21 @@ BOOST_AUTO_TEST_CASE(memory_is_pinned_once_and_unpinned_by_the_destructor) {
     BOOST_TEST(model.device.pinned_now == 0);
 }
 
+BOOST_AUTO_TEST_CASE(saves_that_do_not_overlap_need_the_memory_of_one) {
+    NoPeers alone;
+    Model model(0, 1);
+    Saver saver(alone, store, model.saver_options());
+    for (std::uint64_t const step : {1u, 2u, 3u}) {
+        must(saver.save(about(step), model.state()));
+        must(saver.finish());
+    }
+    BOOST_TEST(model.device.pins == 1);
+    must(saver.save(about(4), model.state()));
+    must(saver.save(about(5), model.state()));  // the fourth is in flight until a later call
+    BOOST_TEST(model.device.pins == 2);
+    for (auto const& outcome : must(saver.finish())) BOOST_TEST(!outcome.error);
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_pinned_for_a_state_in_host_memory) {
     NoPeers alone;
     Model model(0, 1);

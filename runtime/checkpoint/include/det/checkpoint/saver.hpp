@@ -12,7 +12,8 @@
 namespace det::checkpoint {
 
 struct SaverOptions {
-    /// Saves that may be in flight at once; at least 1. Each has a copy in memory of what this rank writes.
+    /// Saves that may be in flight at once; at least 1. Each has a copy in memory of what this rank writes. A
+    /// further copy is allocated by prepare(), or by the first save that begins while another is in flight.
     std::size_t in_flight_max = 2;
     int writer_threads = 3;
     int copy_threads = 1;  ///< more than one helps if one core cannot fill the memory bus
