@@ -41,9 +41,9 @@ CHECKS = (
     Check(
         "checkpoints",
         ("gpu-checks", "checkpoints"),
-        ("device", "nccl"),
+        ("device",),
         60,
-        ("checkpoint-bits", "checkpoint-save", "checkpoint-load"),
+        ("checkpoint-bits", "checkpoint-save", "checkpoint-overlap", "checkpoint-load"),
     ),
     Check(
         "torch-collectives",
@@ -59,6 +59,7 @@ CHECKS = (
         100,
         (
             "torch-state-bits",
+            "torch-state-overlap-bits",
             "torch-state-save",
             "torch-state-load",
             "torch-state-torch-save",
