@@ -817,9 +817,29 @@ class Devices(StateCase):
         )
 
     def test_a_trial_saves_with_overlap_and_waits_before_a_step_and_a_validation(self):
-        for frequency in ("1", "4"):  # of steps; with 4 a validation comes before the first one
+        for frequency in ("1", "4"):  # of steps; with 4 a validation comes before the next one
             with self.subTest(frequency=frequency):
                 self.run_program(self.TRIAL, FREQUENCY=frequency, XDG_DATA_HOME=f"{self.directory}/{frequency}")
+
+    def test_a_trial_saves_without_overlap_if_no_hook_of_a_step_was_called(self):
+        replayed = """
+            class OPTIMIZER(torch.optim.Adam):
+                pass
+            OPTIMIZER.__module__ = "torch.optim.adam"
+            det.core._state.StepHooks.before_step = lambda hooks, optimizer: None  # as in the replay of a CUDA graph
+            def hold(tensor):
+                pass
+        """
+        self.run_program(textwrap.dedent(replayed) + textwrap.dedent(self.TRIAL), FREQUENCY="1")
+
+    def test_a_trial_saves_without_overlap_what_an_optimizer_of_another_package_changes(self):
+        own = """
+            class OPTIMIZER(torch.optim.Adam):
+                pass
+            def hold(tensor):
+                pass
+        """
+        self.run_program(textwrap.dedent(own) + textwrap.dedent(self.TRIAL), FREQUENCY="1")
 
     TRIAL = """
             from determined import pytorch
@@ -851,7 +871,8 @@ class Devices(StateCase):
                         def on_checkpoint_save_start(self, state):
                             put_all(trial.model, trial.optimizer)
                             expected.update(values_of(trial.model, trial.optimizer))
-                            hold(trial.model[0].weight)
+                            if frequency == 1 or "save" not in order:
+                                hold(trial.model[0].weight)
                             order.append("save")
                     return {"callback": Callback()}
 
@@ -864,11 +885,16 @@ class Devices(StateCase):
 
             with pytorch.init(aggregation_frequency=frequency) as context:
                 pytorch.Trainer(Trial(context), context).fit(
-                    max_length=pytorch.Batch(4), checkpoint_period=pytorch.Batch(1), validation_period=pytorch.Batch(2))
-            assert order[:4] == ["batch", "step", "save", "batch"], order
-            steps = ["wait", "step"] if frequency == 1 else ["step", "wait"]
-            assert order[4:8] == [*steps, "validation", "validation"], order
-            assert order[-1] == "wait" and order.count("wait") == order.count("save") == 4, order
+                    max_length=pytorch.Batch(4 if frequency == 1 else 5), checkpoint_period=pytorch.Batch(frequency),
+                    validation_period=pytorch.Batch(2 if frequency == 1 else 5))
+            if OPTIMIZER is not torch.optim.Adam:
+                assert "wait" not in order and order.count("save") == 4, order
+            elif frequency == 1:
+                validation = ["validation", "validation"]
+                assert order[:8] == ["batch", "step", "save", "batch", "wait", "step", *validation], order
+                assert order[-1] == "wait" and order.count("wait") == order.count("save") == 4, order
+            else:  # the optimizer has not stepped since the first save, so that the last one is not overlapped
+                assert order[-7:] == ["save", "batch", "step", "wait", "validation", "validation", "save"], order
             with det.core.init() as context:
                 loaded = {}
                 context.checkpoint.load_state(loaded)

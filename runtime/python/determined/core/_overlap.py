@@ -43,32 +43,45 @@ def _describe(tensor: Any) -> Any:
 
 
 class StepHooks:
-    """Calls a method before each step of optimizers."""
+    """Calls a method before each step of optimizers, and knows which of them have stepped."""
 
     def __init__(self, method: Callable[[], None]) -> None:
-        self._method = weakref.WeakMethod(method)  # the optimizers may live longer than its object
+        self._method = weakref.WeakMethod(method)  # its object has this one
         self._optimizers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+        self._stepped: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
     def add(self, optimizers: Iterable[Any]) -> None:
         for optimizer in optimizers:
             if optimizer not in self._optimizers:
                 self._optimizers.add(optimizer)
-                _call_before_step(optimizer, self._method)
+                _call_before_step(optimizer, weakref.ref(self))  # the optimizer may live longer
+
+    def take_stepped(self) -> List[Any]:
+        """The optimizers whose step() was called since the last call."""
+        stepped = list(self._stepped)
+        self._stepped.clear()
+        return stepped
+
+    def before_step(self, optimizer: Any) -> None:
+        self._stepped.add(optimizer)
+        method = self._method()
+        if method is not None:
+            method()
 
 
-def _call_before_step(optimizer: Any, method: "weakref.WeakMethod[Callable[[], None]]") -> None:
-    def call(*_: Any) -> None:
-        bound = method()
-        if bound is not None:
-            bound()
+def _call_before_step(optimizer: Any, hooks: "weakref.ref[StepHooks]") -> None:
+    def call(stepping: Any, *_: Any) -> None:
+        alive = hooks()
+        if alive is not None:
+            alive.before_step(stepping)
 
     if hasattr(optimizer, "register_step_pre_hook"):  # since torch 2.0
         optimizer.register_step_pre_hook(call)
         return
     step = optimizer.step
 
-    def call_and_step(_: Any, *args: Any, **kwargs: Any) -> Any:
-        call()
+    def call_and_step(stepping: Any, *args: Any, **kwargs: Any) -> Any:
+        call(stepping)
         return step(*args, **kwargs)
 
     # Schedulers of torch 1.13 expect a method, and look for an attribute of it.

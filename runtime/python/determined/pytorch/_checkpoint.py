@@ -67,6 +67,19 @@ class Checkpoints:
         """Completes the saves that are written by now. Call it after each batch."""
         self._tell_ended(self._context._core.checkpoint.poll())
 
+    def begin_training(self) -> None:
+        """Call it before the first batch."""
+        self._step_hooks().add(self._context.optimizers)
+
+    def _step_hooks(self) -> Any:
+        return self._context._core.checkpoint._step_hooks
+
+    def _with_overlap(self) -> List[Any]:
+        """The optimizers whose parameters are copied while the training continues: those of torch of which step() was
+        called since the last save. Others may change parameters where no hook waits for the copies: the replay of a CUDA
+        graph does, and so do implementations of sharpness-aware minimization."""
+        return [each for each in self._step_hooks().take_stepped() if type(each).__module__.startswith("torch.optim.")]
+
     def wait_snapshot(self) -> None:
         """Waits until the last save has copied the weights and the state of the optimizers. Steps of the optimizers wait
         too; call it before other code of the trial may change weights."""
@@ -94,7 +107,7 @@ class Checkpoints:
             if directory is not None:
                 self._write_files(pathlib.Path(directory))
             if not is_last:
-                checkpoint._save(state, steps, metadata, directory, self._context.optimizers)
+                checkpoint._save(state, steps, metadata, directory, self._with_overlap())
             elif checkpoint._save_before_preemption(state, steps, metadata, directory) is None:
                 logger.warning("no checkpoint of batch %d: the time before the end of the job is too short", steps)
         except BaseException:

@@ -87,6 +87,7 @@ class TrainingLoop:
         if self._plan.latest_checkpoint is not None:
             self._checkpoints.load(is_continued)
         context._exchange.begin_training(context.models, context.optimizers)
+        self._checkpoints.begin_training()
         self._batches = BatchTraining(self._trial, context, self._training_loader)
         self._batches.start()
         if self._plan.profiling_enabled:
