@@ -84,12 +84,12 @@ class TorchBatchProcessorContext:
         return self._core.distributed.size
 
     def report_task_using_model_version(self, model_version: Any) -> None:
-        """Has no effect: there is no model registry."""
-        logger.warning("report_task_using_model_version() has no effect: det-submit has no model registry")
+        """Has no effect: what a task uses is not recorded."""
+        logger.warning("report_task_using_model_version() has no effect: det-submit does not record what a task uses")
 
     def report_task_using_checkpoint(self, checkpoint: Any) -> None:
-        """Has no effect: there is no model registry."""
-        logger.warning("report_task_using_checkpoint() has no effect: det-submit has no model registry")
+        """Has no effect: what a task uses is not recorded."""
+        logger.warning("report_task_using_checkpoint() has no effect: det-submit does not record what a task uses")
 
 
 class TorchBatchProcessor(abc.ABC):
