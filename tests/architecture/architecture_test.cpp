@@ -90,9 +90,8 @@ std::vector<OnlyThere> const rules{
 };
 
 // Functions of these modules take values and return values; they have no side effects.
-Folders const pure_modules{"runtime/protocol/", "runtime/search/",   "runtime/lifecycle/",
-                           "submitter/yaml/",   "submitter/config/", "submitter/site/",
-                           "submitter/plan/",   "submitter/queue/",  "submitter/render/"};
+Folders const pure_modules{"runtime/protocol/", "runtime/search/", "runtime/lifecycle/", "submitter/yaml/",
+                           "submitter/config/", "submitter/site/", "submitter/plan/",    "submitter/queue/"};
 
 // Matches code that uses files, sockets, the clock or other processes.
 std::regex const impure(

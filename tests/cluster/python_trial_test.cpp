@@ -102,7 +102,15 @@ BOOST_AUTO_TEST_CASE(
     wait_until([&] { return !ask(fmt::format("trial metrics {}", interrupted)).empty(); }, 60s, "it trains");
     shell(fmt::format("det-submit experiment pause {}", interrupted));
     wait_for_state(interrupted, "PAUSED");
-    BOOST_TEST(!ask(fmt::format("experiment list-checkpoints {}", interrupted)).empty());
+    auto const checkpoints = [&](int id) {
+        std::vector<std::string> uuids;
+        for (auto const& each : ask(fmt::format("experiment list-checkpoints {}", id)))
+            uuids.push_back(each.at("uuid"));
+        return uuids;
+    };
+    BOOST_REQUIRE(!checkpoints(interrupted).empty());
+    auto const registered = checkpoints(interrupted).front();
+    shell("det-submit model create bits && det-submit model register-version bits " + registered);
     shell(fmt::format("det-submit experiment activate {}", interrupted));
     wait_for_state(interrupted, "COMPLETED");
     wait_for_state(whole, "COMPLETED");
@@ -111,6 +119,11 @@ BOOST_AUTO_TEST_CASE(
         return ask(fmt::format("trial metrics {} --group validation", id)).at(0).at("metrics").at("bits");
     };
     BOOST_TEST(bits(interrupted) == bits(whole));
+    // The garbage collection keeps the newest checkpoint of a trial, and that of a version of a model.
+    BOOST_TEST(checkpoints(whole).size() == 1u);
+    auto const kept = checkpoints(interrupted);
+    BOOST_TEST(kept.size() == 2u);
+    BOOST_TEST(std::ranges::count(kept, registered) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(metrics_of_all_ranks_are_recorded_with_their_rank) {

@@ -2,9 +2,9 @@
 
 #include <det/config/layers.hpp>
 #include <det/plan/plan.hpp>
+#include <det/plan/script.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/trial_class.hpp>
-#include <det/render/script.hpp>
 #include <det/yaml/render.hpp>
 
 #include <algorithm>
@@ -129,8 +129,8 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.config = effective;
     spec.has_fewer_tasks =
         std::ranges::any_of(arrays, [](auto const& array) { return array.task_count > 0; });
-    spec.sbatch_options = render::sbatch_command_line_options(
-        request.plan, ExperimentLayout(request.root, id), job_comment(request.root, id));
+    spec.sbatch_options = plan::sbatch_command_line_options(request.plan, ExperimentLayout(request.root, id),
+                                                            job_comment(request.root, id));
     return spec;
 }
 

@@ -3,8 +3,8 @@
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/files.hpp>
 #include <det/plan/arrays.hpp>
+#include <det/plan/script.hpp>
 #include <det/queue/start_estimate.hpp>
-#include <det/render/script.hpp>
 #include <det/slurm/resubmit_tasks.hpp>
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> render_script(SubmissionRequest const& request, ExperimentId id, ArrayJob const& array) {
-    return render::render_script(
+    return plan::render_script(
         request.job_template, request.plan,
         {id,
          request.config.name,
@@ -88,7 +88,7 @@ Result<std::string> test_array(SubmissionRequest const& request, ArrayJob const&
     DET_TRY_ASSIGN(auto const script, render_script(request, {}, array));
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     ExperimentLayout const layout(request.root, {0});
-    auto options = render::sbatch_command_line_options(request.plan, layout, job_comment(request.root, {0}));
+    auto options = plan::sbatch_command_line_options(request.plan, layout, job_comment(request.root, {0}));
     options.insert(options.end(), more_options.begin(), more_options.end());
     return context.slurm.test_submission({options, in_memory.path(), context.environment});
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <det/config/layers.hpp>
 #include <det/plan/plan.hpp>
-#include <det/render/script.hpp>
+#include <det/plan/script.hpp>
 
 #include <string>
 #include <vector>
@@ -23,13 +23,13 @@ inline config::ExperimentConfig with_slots(int slots) {
     return config_of("resources:\n  slots_per_trial: " + std::to_string(slots) + "\n");
 }
 
-inline render::ScriptInput script_input() {
+inline plan::ScriptInput script_input() {
     return {{7}, "x", "/det/experiments/7", "/opt/det/bin/det-launch"};
 }
 
 /// The #SBATCH lines that the plan becomes.
 inline std::string script_of(SubmissionPlan const& plan) {
-    return must(render::render_script("{{sbatch_options}}", plan, script_input()));
+    return must(plan::render_script("{{sbatch_options}}", plan, script_input()));
 }
 
 }  // namespace det::plan

@@ -26,7 +26,7 @@ std::string refusal(int slots) {
     return explain(must_fail(plan_submission(with_slots(slots), small_site())));
 }
 
-render::ScriptInput input_named(std::string name) {
+plan::ScriptInput input_named(std::string name) {
     return {{7}, std::move(name), "/shared/det/experiments/7", "/opt/det/bin/det-launch"};
 }
 
@@ -124,8 +124,7 @@ BOOST_AUTO_TEST_CASE(pools_are_what_most_nodes_of_a_partition_are) {
 
 BOOST_AUTO_TEST_CASE(the_script_is_one_that_a_person_can_read) {
     auto const plan = must(plan_submission(with_slots(8), small_site()));
-    check_golden("plan/trial.sbatch",
-                 must(render::render_script(job_template(), plan, input_named("digits"))));
+    check_golden("plan/trial.sbatch", must(plan::render_script(job_template(), plan, input_named("digits"))));
 }
 
 BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
@@ -137,7 +136,7 @@ BOOST_AUTO_TEST_CASE(no_text_of_a_user_is_run_by_a_shell_or_read_by_sbatch) {
         auto input = input_named(evil);
         input.experiment_path = directory.path() / evil;
         input.det_launch = directory / "det-launch";
-        auto const script = must(render::render_script(job_template(), plan, input));
+        auto const script = must(plan::render_script(job_template(), plan, input));
         must(write_file(directory / "script", script));
         SystemProcessRunner runner;
         auto environment = Environment::of_this_process();
@@ -159,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
     auto const plan = must(
         plan_submission(config_of("slurm: {sbatch_args: ['--reservation=mine', '--time=5']}"), small_site()));
     auto const options =
-        render::sbatch_command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
+        plan::sbatch_command_line_options(plan, ExperimentLayout("/shared/det/experiments/7"), "det:abc/7");
     BOOST_TEST(join(options, "\n") ==
                "--partition=compute\n--output=/shared/det/experiments/7/slurm-%A_%a.out\n"
                "--comment=det:abc/7\n--chdir=/\n--reservation=mine\n--time=5");
@@ -167,8 +166,8 @@ BOOST_AUTO_TEST_CASE(the_users_text_stands_on_the_command_line) {
 
 BOOST_AUTO_TEST_CASE(a_template_that_asks_for_what_is_not_there_is_refused) {
     auto const plan = must(plan_submission(with_slots(1), small_site()));
-    BOOST_TEST(!render::render_script("{{nonsense}}", plan, input_named("x")).has_value());
-    BOOST_TEST(!render::render_script("{{det_launch", plan, input_named("x")).has_value());
+    BOOST_TEST(!plan::render_script("{{nonsense}}", plan, input_named("x")).has_value());
+    BOOST_TEST(!plan::render_script("{{det_launch", plan, input_named("x")).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_port_that_a_user_may_not_use_is_a_warning) {

@@ -41,7 +41,7 @@ std::string warnings_of(SubmissionPlan const& plan) { return explain(plan.warnin
 bool has(std::string const& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string options_of(SubmissionPlan const& plan) {
-    auto options = render::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
+    auto options = plan::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
     options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
     return join(options, " ");
 }

@@ -21,7 +21,7 @@ plan::SubmissionPlan plan_with(std::vector<std::string> const& args, std::string
 /// The options on sbatch's command line after det-submit's own.
 std::string users_part(plan::SubmissionPlan const& plan) {
     auto options =
-        render::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "det:abc/7");
+        plan::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "det:abc/7");
     options.erase(options.begin(), options.begin() + 4);
     return join(options, " ");
 }
@@ -46,8 +46,7 @@ BOOST_AUTO_TEST_CASE(a_priority_below_the_default_is_a_nice) {
     auto const nices = [](std::string const& config) {
         slurm::Partition cpus{"cpu", true, true, "OFF", {}, {{2, 4, "idle", "(null)"}}};
         auto const plan = must(plan::plan_submission(plan::config_of(config), site::make_site({cpus})));
-        auto options =
-            render::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
+        auto options = plan::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
         std::erase_if(options, [](auto const& option) { return !option.starts_with("--nice"); });
         return join(options, " ");
     };

@@ -1,23 +1,23 @@
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
+#include <det/plan/script.hpp>
 #include <det/protocol/trusted_ancestors.hpp>
-#include <det/render/script.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
-namespace det::render {
+namespace det::plan {
 namespace {
 
-std::string gpus_of_a_node(plan::SubmissionPlan const& plan) {
+std::string gpus_of_a_node(SubmissionPlan const& plan) {
     if (plan.gpu_type.empty()) return fmt::format("gpu:{}", plan.node.gpus);
     return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
 /// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type, which is a plain
 /// word.
-std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& input) {
+std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input) {
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
@@ -39,7 +39,7 @@ std::string sbatch_options(plan::SubmissionPlan const& plan, ScriptInput const& 
 }
 
 /// Returns a shell expression for the first trial of an array task.
-std::string trial_of_task(plan::JobArray const& array) {
+std::string trial_of_task(JobArray const& array) {
     if (array.first_trial == 0 && array.lanes == 1) return "\"${SLURM_ARRAY_TASK_ID}\"";
     auto const task =
         array.lanes == 1 ? "SLURM_ARRAY_TASK_ID" : fmt::format("{} * SLURM_ARRAY_TASK_ID", array.lanes);
@@ -47,13 +47,13 @@ std::string trial_of_task(plan::JobArray const& array) {
                                   : fmt::format("\"$(({} + {}))\"", array.first_trial, task);
 }
 
-std::string describe_nodes(plan::SubmissionPlan const& plan) {
+std::string describe_nodes(SubmissionPlan const& plan) {
     auto const text = fmt::format("{} {} {}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
                                   plural("node", plan.nodes()));
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
 }
 
-std::string describe_trials(plan::SubmissionPlan const& plan) {
+std::string describe_trials(SubmissionPlan const& plan) {
     auto const per_node = plan.shape.slots_per_node;
     auto const slots = count_text(per_node, "slot");
     return plan.lanes == 1 ? fmt::format("one trial with {} on each", slots)
@@ -62,7 +62,7 @@ std::string describe_trials(plan::SubmissionPlan const& plan) {
 
 /// Adds the pool's options besides its partition, and the plan's time limit and excluded nodes. They are on
 /// sbatch's command line, not in the script, because they can contain text of the administrator.
-void add_pool_options(std::vector<std::string>& options, plan::SubmissionPlan const& plan) {
+void add_pool_options(std::vector<std::string>& options, SubmissionPlan const& plan) {
     auto const add = [&](std::string_view name, std::optional<std::string> const& value) {
         if (value && !value->empty()) options.push_back(fmt::format("--{}={}", name, *value));
     };
@@ -93,7 +93,7 @@ Result<std::string> value_of(Values const& values, std::string_view name) {
 
 }  // namespace
 
-Result<std::string> render_script(std::string_view text, plan::SubmissionPlan const& plan,
+Result<std::string> render_script(std::string_view text, SubmissionPlan const& plan,
                                   ScriptInput const& input) {
     Values const values{
         {"sbatch_options", sbatch_options(plan, input)},
@@ -126,7 +126,7 @@ Result<std::string> render_script(std::string_view text, plan::SubmissionPlan co
     }
 }
 
-std::vector<std::string> sbatch_command_line_options(plan::SubmissionPlan const& plan,
+std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
                                                      ExperimentLayout const& experiment,
                                                      std::string_view comment) {
     std::vector<std::string> options{
@@ -153,4 +153,4 @@ std::vector<std::string> sbatch_command_line_options(plan::SubmissionPlan const&
     return options;
 }
 
-}  // namespace det::render
+}  // namespace det::plan

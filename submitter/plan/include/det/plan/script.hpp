@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace det::render {
+namespace det::plan {
 
 /// The contents of a batch script that are not in the plan.
 struct ScriptInput {
@@ -17,7 +17,7 @@ struct ScriptInput {
     std::string experiment_name;  // written by the user
     std::filesystem::path experiment_path;
     std::filesystem::path det_launch;  // absolute
-    plan::JobArray array = {};
+    JobArray array = {};
     std::vector<std::string> trusted_ancestors = {};
 };
 
@@ -25,13 +25,13 @@ struct ScriptInput {
 /// a text for a comment, on one line, and {{sbatch_options}} the #SBATCH lines. The shell never executes and
 /// sbatch never reads the user's text. An unknown KEY, a `{{` without `}}` and a template that does not pass
 /// the trusted ancestors on are codes::bad_value. Pure.
-Result<std::string> render_script(std::string_view template_text, plan::SubmissionPlan const& plan,
+Result<std::string> render_script(std::string_view template_text, SubmissionPlan const& plan,
                                   ScriptInput const& input);
 
 /// Returns the options of sbatch's command line. They are not in the script, because most contain text of
 /// the user or the administrator. Pure.
-std::vector<std::string> sbatch_command_line_options(plan::SubmissionPlan const& plan,
+std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
                                                      ExperimentLayout const& experiment,
                                                      std::string_view comment);
 
-}  // namespace det::render
+}  // namespace det::plan
