@@ -33,7 +33,7 @@ class Interruptions(TrialCase):
         self.train(TRIAL, **self.preempt_at(10))
         self.assertIn(self.resume(), (11, 12))
         self.train_to_failure(TRIAL, TEST_EXIT_AT="31")
-        self.assertIn(self.resume(), (21, 28))  # the checkpoint of step 28 may still be in the memory of the rank
+        self.assertIn(self.resume(), (14, 21, 28))  # up to two checkpoints may still be in the memory of the rank
         self.train(TRIAL)
         return self.final_state(), self.reports("validation")
 
@@ -44,9 +44,11 @@ class Interruptions(TrialCase):
         weights, again = whole["models_state_dict"][0], interrupted["models_state_dict"][0]
         for name, value in weights.items():
             self.assertLessEqual(float((value - again[name]).abs().max()), tolerance, name)
-        self.assertEqual([steps for steps, _ in others], [steps for steps, _ in validations])
+        # A run that continues from step 14 validates again at step 21.
+        self.assertEqual(sorted({steps for steps, _ in others}), [steps for steps, _ in validations])
         if tolerance == 0:
-            self.assertEqual(others, validations)
+            for report in others:
+                self.assertIn(report, validations)
             self.assertTrue(torch.equal(whole["rng_state"]["cpu_rng_state"], interrupted["rng_state"]["cpu_rng_state"]))
         for key in ("lr_schedulers_state_dict", "callbacks"):
             self.assertEqual(whole[key], interrupted[key])
