@@ -146,6 +146,17 @@ BOOST_AUTO_TEST_CASE(gpus_of_several_types_and_nodes_without) {
     BOOST_TEST(site.changes() == "");
     BOOST_TEST(site.pools() == "a100 v100 any debug cpu ");
     site.run_trial();
+    // The accounts of a user by which this site shares out are named, whatever their shares are by now.
+    auto const second = site.login("root", {"bash", "-c",
+                                            "sacctmgr --immediate add account second && "
+                                            "sacctmgr --immediate add user researcher account=second"});
+    BOOST_REQUIRE_MESSAGE(second.exit_code == 0, second.out << second.err);
+    auto const refused = site.shell(
+        "job=$(sbatch --parsable --hold --partition=cpu --wrap=true); scontrol release $job; "
+        "scontrol update jobid=$job starttime=now+3600; det-submit job update $job --weight 2 2>&1 || true; "
+        "scancel $job");
+    BOOST_TEST(refused.find("your accounts") != std::string::npos, refused);
+    BOOST_TEST(refused.find("second 0") != std::string::npos, refused);
     auto const script = site.shell(
         "export DET_SITE=$HOME/site.yaml; det-submit experiment create x.yaml code --dry-run "
         "--config resources.resource_pool=v100");

@@ -47,13 +47,22 @@ def start_ranks(script, size, **more):
 
 
 def finish(processes, limit_s=TIME_LIMIT_S):
-    """Waits for processes. Kills those that are left after an error. Returns (exit code, stdout, stderr) of
-    each."""
+    """Waits for processes. Returns (exit code, stdout, stderr) of each. If one does not end, kills all of them and raises
+    an error with what they have printed."""
     results = []
     try:
         for process in processes:
             out, err = process.communicate(timeout=limit_s)
             results.append((process.returncode, out, err))
+    except subprocess.TimeoutExpired:
+        for process in processes:
+            process.kill()
+        printed = [str(result) for result in results]
+        for process in processes[len(results) :]:
+            out, err = process.communicate()
+            printed.append(f"{out}{err}")
+        ranks = "\n".join(f"rank {rank}: {text}" for rank, text in enumerate(printed))
+        raise AssertionError(f"rank {len(results)} has not ended after {limit_s} s\n{ranks}") from None
     finally:
         for process in processes:
             process.kill()

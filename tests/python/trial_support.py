@@ -1,7 +1,9 @@
 """A base class for tests that run a PyTorchTrial on this machine."""
 
+import contextlib
 import json
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -16,8 +18,13 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "cluster/programs"
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """A port that nobody listens on. It is not one of those that Linux gives to outgoing connections: they may take it
+    before the ranks listen."""
+    choose = random.SystemRandom()
+    while True:
+        port = choose.randrange(10000, 20000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 class TrialCase(RunCase):

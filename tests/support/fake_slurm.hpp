@@ -17,6 +17,7 @@ public:
     std::vector<det::slurm::Node> node_list;
     det::slurm::ClusterConfig config;
     det::slurm::Accounting accounting;
+    std::vector<det::slurm::FairShare> fair_shares;
     std::vector<det::slurm::JobStatus> other_jobs;  // listed after `job`
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
@@ -112,6 +113,9 @@ public:
     }
     det::Result<det::slurm::Accounting> query_accounting(std::string const&, std::string const&) override {
         return answer<det::slurm::Accounting>("accounting", accounting);
+    }
+    det::Result<std::vector<det::slurm::FairShare>> query_fair_shares(std::string const&) override {
+        return answer<std::vector<det::slurm::FairShare>>("fair shares", fair_shares);
     }
     det::Status requeue(det::slurm::JobRef const& ref, RequeueScope scope) override {
         if (refuses_requeue) return det::Error{det::codes::slurm_refused, "Slurm refused 'scontrol requeue'"};

@@ -2,6 +2,8 @@
 #include <det/slurm/accounting.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 namespace det::slurm {
 namespace {
@@ -58,6 +60,7 @@ Qos read_qos(Fields const& row) {
     qos.limits.jobs_max = parse_integer<std::int64_t>(row[6]);
     qos.limits.submit_max = parse_integer<std::int64_t>(row[7]);
     qos.limits.wall_max = row[8];
+    qos.priority = parse_integer<std::int64_t>(row[9]).value_or(0);
     return qos;
 }
 
@@ -80,15 +83,29 @@ std::string association_format() {
 
 std::string qos_format() {
     return "format=Name,GrpTRES,MaxTRES,MaxTRESPerNode,MaxTRESPerUser,MaxTRESPerAccount,MaxJobsPerUser,"
-           "MaxSubmitJobsPerUser,MaxWall";
+           "MaxSubmitJobsPerUser,MaxWall,Priority";
 }
 
 Accounting parse_accounting(std::string_view associations, std::string_view qos, std::string_view user) {
-    Accounting accounting{read_rows(associations, 12, read_association), read_rows(qos, 9, read_qos), {}};
+    Accounting accounting{read_rows(associations, 12, read_association), read_rows(qos, 10, read_qos), {}};
     auto const line = user.substr(0, user.find('\n'));
     if (auto const bar = line.find('|'); bar != std::string_view::npos)
         accounting.default_account = trim(line.substr(bar + 1));
     return accounting;
+}
+
+std::vector<FairShare> parse_fair_shares(std::string_view text) {
+    std::vector<FairShare> shares;
+    for (auto const line : split_lines(text)) {
+        auto const fields = split(line, '|');
+        if (fields.size() < 3 || trim(fields[1]).empty()) continue;
+        auto const factor = trim(fields[2]);
+        FairShare share{std::string(trim(fields[0]))};  // sshare indents accounts by their depth in the tree
+        auto const [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), share.factor);
+        if (error == std::errc() && end == factor.data() + factor.size() && std::isfinite(share.factor))
+            shares.push_back(std::move(share));
+    }
+    return shares;
 }
 
 Association const* Accounting::find(std::string_view user, std::string_view account,

@@ -338,6 +338,14 @@ Result<Accounting> CommandClient::query_accounting(std::string const& user, std:
     return parse_accounting(texts[0] + texts[1], texts[2], texts[3]);
 }
 
+Result<std::vector<FairShare>> CommandClient::query_fair_shares(std::string const& user) {
+    DET_TRY_ASSIGN(auto const output,
+                   query_with_retries({"sshare", "--noheader", "--parsable2", "--users=" + user,
+                                       "--format=Account,User,FairShare"}));
+    if (output.exit_code != 0) return failure_of("sshare", output);
+    return parse_fair_shares(output.out);
+}
+
 Result<ClusterConfig> CommandClient::query_cluster_config() {
     DET_TRY_ASSIGN(auto const output, query_with_retries({"scontrol", "show", "config"}));
     if (output.exit_code != 0) return failure_of("scontrol", output);

@@ -274,6 +274,10 @@ Result<Accounting> LibslurmClient::query_accounting(std::string const& user, std
     return commands_.query_accounting(user, cluster);
 }
 
+Result<std::vector<FairShare>> LibslurmClient::query_fair_shares(std::string const& user) {
+    return commands_.query_fair_shares(user);
+}
+
 Result<std::uint32_t> LibslurmClient::query_running_job_id(JobRef const& job) {
     return commands_.query_running_job_id(job);
 }

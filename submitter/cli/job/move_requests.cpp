@@ -3,7 +3,9 @@
 #include <det/foundation/text.hpp>
 #include <det/queue/priority_levels.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace det::cli {
 namespace {
@@ -50,6 +52,51 @@ Result<Request> level_request(MoveContext const&, std::uint32_t job, std::string
     return Request(queue::SetLevel{job, *level});
 }
 
+/// An account or a QOS of the user, and what it adds to the priority of a job.
+struct Choice {
+    std::string name;
+    double value;
+};
+
+/// Which of several accounts or QOSs gives jobs more; empty if there are no two.
+std::string describe_choices(std::vector<Choice> choices, std::string_view what, std::string_view option) {
+    if (choices.size() < 2) return "";
+    std::ranges::stable_sort(choices, std::ranges::greater(), &Choice::value);
+    std::vector<std::string> all;
+    for (auto const& each : choices) all.push_back(fmt::format("{} {:.6g}", each.name, each.value));
+    auto const& best = choices.front();
+    if (best.value == choices.back().value)
+        return fmt::format("your {} give jobs the same ({}); ", what, fmt::join(all, ", "));
+    return fmt::format("of your {} '{}' gives jobs the most ({}): choose it by slurm.sbatch_args: [{}={}]; ",
+                       what, best.name, fmt::join(all, ", "), option, best.name);
+}
+
+/// The choices of a user by which Slurm shares out. What Slurm does not answer is left out.
+std::string describe_shares(MoveContext const& context, bool has_fair_share) {
+    auto& slurm = context.session.slurm;
+    std::vector<Choice> accounts, qos;
+    auto const shares = has_fair_share
+                            ? slurm.query_fair_shares(context.owner.user)
+                            : Result<std::vector<slurm::FairShare>>(std::vector<slurm::FairShare>());
+    if (shares) {
+        for (auto const& share : *shares) accounts.push_back({share.account, share.factor});
+    }
+    if (context.config.find_number("PriorityWeightQOS").value_or(0) > 0) {
+        auto const accounting =
+            slurm.query_accounting(context.owner.user, context.config.find("ClusterName").value_or(""));
+        std::set<std::string> names;
+        for (auto const& each : accounting ? accounting->associations : std::vector<slurm::Association>()) {
+            if (each.user == context.owner.user) names.insert(each.qos.begin(), each.qos.end());
+        }
+        for (auto const& name : names) {
+            auto const* const found = accounting->find_qos(name);
+            qos.push_back({name, found != nullptr ? static_cast<double>(found->priority) : 0});
+        }
+    }
+    return describe_choices(std::move(accounts), "accounts", "--account") +
+           describe_choices(std::move(qos), "QOSs", "--qos");
+}
+
 Result<Request> weight_request(MoveContext const& context, std::uint32_t, std::string const&) {
     bool const is_multifactor =
         context.config.find("PriorityType").value_or("").find("multifactor") != std::string::npos;
@@ -62,7 +109,8 @@ Result<Request> weight_request(MoveContext const& context, std::uint32_t, std::s
                       "none of its own"
                     : "this site computes priorities without a fair share (PriorityWeightFairShare is 0)";
     return Error{codes::no_legal_move, fmt::format("a weight means nothing to Slurm: {}", reason),
-                 "use --priority, --ahead-of or --behind-of; see 'det-submit job update --help'"};
+                 (is_multifactor ? describe_shares(context, share > 0) : "") +
+                     "use --priority, --ahead-of or --behind-of; see 'det-submit job update --help'"};
 }
 
 /// \return the number of the pool's nodes that have at least so many GPUs

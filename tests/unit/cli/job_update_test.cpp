@@ -208,6 +208,36 @@ BOOST_AUTO_TEST_CASE(where_all_weights_are_0_an_order_that_slurm_does_not_reach_
     BOOST_TEST(!contains(err, "all weights 0"), err);
 }
 
+BOOST_AUTO_TEST_CASE(a_weight_is_refused_with_the_accounts_and_qos_that_give_more) {
+    auto const me = user_name(environment);
+    std::map<std::string, std::string> settings{{"PriorityType", "priority/multifactor"},
+                                                {"PriorityWeightFairShare", "1000"},
+                                                {"PriorityWeightQOS", "0"}};
+    auto const refuse = [&] {
+        slurm.config = slurm::ClusterConfig({settings.begin(), settings.end()});
+        BOOST_TEST(update("update 8 --weight 2") == to_int(ExitCode::could_not));
+    };
+    slurm.fair_shares = {{"ml", 0.25}};
+    slurm.accounting.associations = {{"ml", me, "", "", {"normal", "high"}, "", {}},
+                                     {"ml", "stranger", "", "", {"theirs"}, "", {}}};
+    slurm.accounting.qos = {{"normal", {}, 10}, {"high", {}, 100}, {"theirs", {}, 1000}};
+    refuse();
+    BOOST_TEST(!contains(err, "your accounts"), err);  // there is no choice
+    slurm.fair_shares.push_back({"lab", 0.75});
+    refuse();
+    BOOST_TEST(contains(err, "of your accounts 'lab' gives jobs the most (lab 0.75, ml 0.25)"), err);
+    BOOST_TEST(contains(err, "[--account=lab]"), err);
+    BOOST_TEST(!contains(err, "QOS"), err);
+    settings["PriorityWeightQOS"] = "5";
+    slurm.fair_shares[1].factor = 0.25;
+    refuse();
+    BOOST_TEST(contains(err, "your accounts give jobs the same (ml 0.25, lab 0.25)"), err);
+    BOOST_TEST(contains(err, "of your QOSs 'high' gives jobs the most (high 100, normal 10)"), err);
+    slurm.refused = {"fair", "accounting"};
+    refuse();
+    BOOST_TEST(contains(err, "hint: use --priority"), err);
+}
+
 BOOST_AUTO_TEST_CASE(an_operator_sets_the_priority_itself) {
     slurm.calls.clear();
     slurm.on_call = [this](std::string const& call) {

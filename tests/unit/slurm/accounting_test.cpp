@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_SUITE(accounting_test)
 
 BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {
     auto const accounting = parse_accounting(
-        associations, "normal||||||||\nlong|cpu=10|gres/gpu=2|gres/gpu=1|gres/gpu=16|node=3|4|9|1-00:00:00\n",
+        associations,
+        "normal|||||||||0\nlong|cpu=10|gres/gpu=2|gres/gpu=1|gres/gpu=16|node=3|4|9|1-00:00:00|70\n",
         "alice|ml\n");
     BOOST_TEST(accounting.default_account == "ml");
     BOOST_REQUIRE(accounting.associations.size() == 5u);
@@ -41,7 +42,19 @@ BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {
     BOOST_TEST(qos->limits.per_user.at("gres/gpu") == 16);
     BOOST_TEST(qos->limits.per_account.at("node") == 3);
     BOOST_TEST(qos->limits.submit_max.value() == 9);
+    BOOST_TEST(qos->priority == 70);
     BOOST_TEST(accounting.find_qos("nothing") == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(fair_shares_of_a_user_are_read) {
+    // As sshare of Slurm 22.05 prints it; `parent` is a user without shares of his own.
+    auto const shares = parse_fair_shares(
+        "root||\n ml||\n  ml|alice|0.833333\n lab||\n  lab|alice|0.000000\n  old|alice|parent\n\n|");
+    BOOST_REQUIRE(shares.size() == 2u);
+    BOOST_TEST(shares[0].account == "ml");
+    BOOST_TEST(shares[0].factor == 0.833333);
+    BOOST_TEST(shares[1].account == "lab");
+    BOOST_TEST(shares[1].factor == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_association_of_the_partition_counts_before_that_of_all) {

@@ -28,6 +28,9 @@ public:
     Result<slurm::Accounting> query_accounting(std::string const& user, std::string const& cluster) override {
         return slurm_.query_accounting(user, cluster);
     }
+    Result<std::vector<slurm::FairShare>> query_fair_shares(std::string const& user) override {
+        return slurm_.query_fair_shares(user);
+    }
     Result<std::string> test_submission(slurm::Submission const& submission) override {
         return slurm_.test_submission(submission);
     }

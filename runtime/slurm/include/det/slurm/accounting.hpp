@@ -37,6 +37,14 @@ struct Association {
 struct Qos {
     std::string name;
     AccountingLimits limits;
+    std::int64_t priority = 0;
+};
+
+/// What priority/multifactor gives the jobs of a user in an account, from 0 to 1: the more, the less the
+/// account and the user have used of their shares.
+struct FairShare {
+    std::string account;
+    double factor = 0;
 };
 
 /// What the accounting database says about a user.
@@ -61,5 +69,9 @@ std::string qos_format();
 /// Parses the output of sacctmgr in these formats, and "user|default account". Lines with too few fields are
 /// ignored. Pure.
 Accounting parse_accounting(std::string_view associations, std::string_view qos, std::string_view user);
+
+/// Parses `sshare --noheader --parsable2 --format=Account,User,FairShare`. The rows of accounts, which have
+/// no user, and rows without a factor are left out. Pure.
+std::vector<FairShare> parse_fair_shares(std::string_view text);
 
 }  // namespace det::slurm

@@ -81,6 +81,8 @@ public:
     /// What the accounting database says about this user on this cluster. slurm_unreachable if the database
     /// does not answer or sacctmgr is not installed.
     virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
+    /// The fair shares of a user in his accounts on this cluster.
+    virtual Result<std::vector<FairShare>> query_fair_shares(std::string const& user) = 0;
 
     enum class RequeueScope {
         incomplete,  // only a job that has not ended; slurmctld checks that atomically

@@ -43,6 +43,7 @@ public:
     Result<ClusterConfig> query_cluster_config() override;
     Result<std::uint32_t> query_running_job_id(JobRef const& job) override;
     Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) override;
+    Result<std::vector<FairShare>> query_fair_shares(std::string const& user) override;
     Status requeue(JobRef const& job, RequeueScope scope) override;
     Status requeue_held(JobRef const& job) override;
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
