@@ -79,6 +79,24 @@ for round in range(2):
             4,
         )
 
+    def test_nodes_of_one_rank_may_be_threads(self):
+        self.run_ranks(
+            """
+            import threading
+            results = [None] * 4
+            def run(number):
+                numbers = dict(rank=number, size=4, local_rank=0, local_size=1, cross_rank=number, cross_size=4)
+                with det.core.DistributedContext(chief_ip="localhost", force_tcp=True, **numbers) as ranks:
+                    results[number] = (ranks.allgather(number), ranks.allgather_local(number), ranks.broadcast(number))
+            threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(30)
+            assert results == [([0, 1, 2, 3], [number], 0) for number in range(4)], results
+            """
+        )
+
     def test_torchrun_gives_the_address_of_the_chief(self):
         self.run_ranks(
             NODES

@@ -121,8 +121,10 @@ _CALLS: Dict[str, Tuple[Any, ...]] = {
     ),
 }
 
-# Calls that can't fail. ctypes releases the global interpreter lock during them, because they remove files.
+# Calls that can't fail. ctypes releases the global interpreter lock during them, because they remove files, or wait for
+# connections to end, whose other side may be a thread of this process.
 _SLOW_CALLS: Dict[str, Tuple[Any, ...]] = {
+    "det_context_destroy": (None, c_void_p),
     "det_checkpoint_draft_destroy": (None, c_void_p),
 }
 
@@ -135,7 +137,6 @@ _SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_strings_count": (c_size_t, c_void_p),
     "det_strings_get": (c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
     "det_strings_destroy": (None, c_void_p),
-    "det_context_destroy": (None, c_void_p),
     "det_preempt_wrap_handler_of_child": (None,),
     "det_checkpoint_draft_uuid": (c_char_p, c_void_p),
     "det_checkpoint_draft_directory": (c_char_p, c_void_p),

@@ -37,6 +37,10 @@ class DistributedContext(TensorCollectives):
     share: a directory below the environment variable DET_RENDEZVOUS_DIR, else ~/.cache/det-submit/ranks.
     Ranks that mpirun or `srun --mpi=pmix` has started use MPI instead.
 
+    The ranks of a node find each other by a socket in TMPDIR. Tests that simulate nodes of several ranks on one host
+    need a TMPDIR for each node, and so a process for each rank; otherwise ranks of different nodes meet, and the
+    constructor waits for the others until its time is over. Simulated nodes of one rank each may be threads.
+
     The constructor waits at most two minutes for the ranks of a node, and five minutes for those of several
     nodes. Operations wait without a limit. DET_COLLECTIVE_TIMEOUT_S sets a limit in seconds for each
     operation and, outside of a run, replaces the five minutes.
