@@ -14,7 +14,8 @@ import torch
 
 import determined as det
 from determined import errors, pytorch
-from determined.pytorch._checkpoint_files import load_state
+from determined.pytorch import _checkpoint_files
+from determined.pytorch._checkpoint_files import Progress, load_state
 from support import Case, finish
 from trial_support import LIMIT_S, TrialCase
 
@@ -209,6 +210,33 @@ class Local(LocalCase):
         with self.reports() as reports:
             self.fit(Line, max_length=pytorch.Batch(5), latest_checkpoint=storage_ids[-1])
         self.assertEqual([steps for _, steps, _ in reports], [5, 5])
+
+    def test_a_local_run_begins_anew_unless_it_is_given_the_checkpoint_of_a_local_run(self):
+        storage_ids, starts = [], []
+
+        class Saved(Line):
+            def build_callbacks(self):
+                callback = pytorch.PyTorchCallback()
+                callback.on_checkpoint_upload_end = storage_ids.append
+                callback.on_training_start = lambda: starts.append(self.model.weight.item())
+                return {"saved": callback}
+
+        def trained_steps(**arguments):
+            with self.reports() as reports:
+                self.fit(Saved, max_length=pytorch.Batch(5), reporting_period=pytorch.Batch(1), **arguments)
+            return [steps for group, steps, _ in reports if group == "training"]
+
+        weight = self.fit(Saved, checkpoint_format="torch").model.weight.item()
+        checkpoint = storage_ids[0]
+        self.assertEqual(trained_steps(), [1, 2, 3, 4, 5])
+        self.assertNotEqual(starts[-1], weight)
+        self.assertEqual(trained_steps(latest_checkpoint=checkpoint), [4, 5])
+        self.assertEqual(starts[-1], weight)
+        # From the checkpoint of a trial of an experiment it takes the weights, as Determined does.
+        of_trial = Progress(trial_id=7000000, batches_trained=3, last_ckpt=3)
+        with mock.patch.object(_checkpoint_files, "load_progress", lambda _: of_trial):
+            self.assertEqual(trained_steps(latest_checkpoint=checkpoint), [1, 2, 3, 4, 5])
+        self.assertEqual(starts[-1], weight)
 
     def test_a_compiled_model_is_saved_under_the_names_of_the_plain_one(self):
         storage_ids = []

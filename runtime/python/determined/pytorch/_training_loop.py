@@ -63,15 +63,14 @@ class TrainingLoop:
     def _load_progress(self) -> Any:
         """How far the trial has trained, and whether the checkpoint is its own. From the checkpoint of
         another trial it takes the weights, the state of the optimizers and the random state, and the training
-        begins with the first batch."""
+        begins with the first batch. Trainings outside of a trial continue each other's checkpoints."""
         self._tensorboard = TensorboardMetrics(self._context, 0)
         if self._plan.latest_checkpoint is None:
             return self._progress, False
         saved = self._checkpoints.read(self._plan.latest_checkpoint)
-        if self._context._trial_info() is not None and saved.trial_id != self._context.get_trial_id():
+        if saved.trial_id != self._context.get_trial_id():
             logger.info("starting from a checkpoint of trial %s", saved.trial_id)
             return self._progress, False
-        saved.trial_id = self._context.get_trial_id()
         self._is_validated = 0 < saved.batches_trained == saved.last_val
         logger.info("continuing after %d batches", saved.batches_trained)
         return saved, True
