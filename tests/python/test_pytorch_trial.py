@@ -5,7 +5,9 @@ import json
 import logging
 import os
 import pathlib
+import pickle
 import shutil
+import tempfile
 import unittest
 import warnings
 from unittest import mock
@@ -15,7 +17,7 @@ import torch
 import determined as det
 from determined import errors, pytorch
 from determined.pytorch import _checkpoint_files
-from determined.pytorch._checkpoint_files import Progress, load_state
+from determined.pytorch._checkpoint_files import Progress, load_progress, load_state
 from support import Case, finish
 from trial_support import LIMIT_S, TrialCase
 
@@ -572,6 +574,100 @@ if ranks.local_rank == 0:
 else:
     _exchange._connect_torch(ranks)
 """
+
+
+FORMER = """
+import torch
+from determined.pytorch import DataLoader, PyTorchTrial, PyTorchTrialContext
+
+class Former(PyTorchTrial):
+    def __init__(self, context: PyTorchTrialContext) -> None:
+        self.context = context
+        assert context.get_experiment_config()["description"] == "former"
+        self.network = context.wrap_model(torch.nn.Linear(context.get_hparam("features"), 1))
+        self.optimizer = context.wrap_optimizer(torch.optim.SGD(self.network.parameters(), lr=context.get_hparam("rate")))
+
+    def build_training_data_loader(self):
+        return DataLoader(torch.utils.data.TensorDataset(torch.ones(4, 3)), batch_size=2)
+
+    build_validation_data_loader = build_training_data_loader
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        return {"loss": 0.0}
+
+    def evaluate_batch(self, batch):
+        return {"loss": 0.0}
+
+class Older(Former):  # of Determined 0.12
+    def __init__(self, context):
+        self.features = context.get_hparam("features")
+
+    def build_model(self):
+        return torch.nn.Linear(self.features, 1)
+
+    def train_batch(self, batch, model, epoch_idx, batch_idx):
+        return {"loss": 0.0}
+"""
+
+
+class FormerCheckpoints(Case):
+    """Checkpoints with the files of Determined 0.17.6 and older."""
+
+    def write_checkpoint(self, key="models_state_dict", entrypoint="former_model:Former", where="", **metadata):
+        path = pathlib.Path(tempfile.mkdtemp(dir=self.directory))
+        (path / "code").mkdir()
+        (path / "code/former_model.py").write_text(FORMER, encoding="utf-8")
+        (path / where).mkdir(exist_ok=True)
+        self.weights = torch.nn.Linear(3, 1).state_dict()
+        state = {
+            key: [self.weights] if key == "models_state_dict" else self.weights,
+            "optimizers_state_dict": [],
+            "lr_schedulers_state_dict": [],
+            "callbacks": {},
+            "rng_state": {},
+        }
+        torch.save(state, path / where / "state_dict.pth")
+        with open(path / "workload_sequencer.pkl", "wb") as file:
+            pickle.dump({"trial_id": 3, "last_ckpt": 40, "latest_batch": 40, "step_id": 4, "last_val": 20}, file)
+        if entrypoint is not None:
+            content = {
+                "determined_version": "0.17.6",
+                "experiment_config": {"description": "former", "entrypoint": entrypoint},
+                "hparams": {"features": 3, "rate": 0.5},
+                **metadata,
+            }
+            (path / "metadata.json").write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    def check_weights(self, model):
+        for name, value in model.state_dict().items():
+            self.assertTrue(torch.equal(value, self.weights[name]), name)
+
+    def test_a_downloaded_checkpoint_becomes_a_trial_with_its_weights(self):
+        for metadata in ({"framework": "torch-1.9.0+cu111", "format": "pickle"}, {"torch_version": "1.7.1"}):
+            for where in ("", "pedl"):
+                path = self.write_checkpoint(where=where, **metadata)
+                trial = pytorch.load_trial_from_checkpoint_path(str(path))
+                self.check_weights(trial.network)
+                self.assertEqual(trial.optimizer.defaults["lr"], 0.5)
+
+    def test_a_trial_that_builds_its_model_becomes_the_model(self):
+        for key in ("model_state_dict", "models_state_dict"):
+            path = self.write_checkpoint(key, "former_model:Older")
+            self.check_weights(pytorch.load_trial_from_checkpoint_path(str(path)))
+
+    def test_a_checkpoint_without_metadata_is_an_error_that_says_how_to_write_it(self):
+        path = self.write_checkpoint(entrypoint=None)
+        with self.assertRaisesRegex(ValueError, 'has no load_data.json.*write_metadata_file.*"entrypoint"'):
+            pytorch.load_trial_from_checkpoint_path(str(path))
+        # What det-submit and Determined store with a checkpoint does not name the class either.
+        (path / "metadata.json").write_text('{"steps_completed": 40}', encoding="utf-8")
+        with self.assertRaisesRegex(ValueError, "has no load_data.json"):
+            pytorch.load_trial_from_checkpoint_path(str(path))
+
+    def test_a_checkpoint_says_how_far_its_trial_had_trained(self):
+        progress = load_progress(self.write_checkpoint())
+        self.assertEqual(progress, Progress(trial_id=3, last_ckpt=40, step_id=4, last_val=20, batches_trained=40))
 
 
 class InTrial(TrialCase):

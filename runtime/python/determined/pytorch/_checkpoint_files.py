@@ -86,8 +86,9 @@ def load_progress(directory: pathlib.Path) -> Progress:
             saved: Dict[str, Any] = pickle.load(file)
         known = {field.name for field in dataclasses.fields(Progress)}
         values = {key: value for key, value in saved.items() if key in known and value is not None}
-        if "batches_trained" not in values and "steps_completed" in saved:
-            values["batches_trained"] = saved["steps_completed"]
+        for former_name in ("steps_completed", "latest_batch"):
+            if "batches_trained" not in values and former_name in saved:
+                values["batches_trained"] = saved[former_name]
         return Progress(**values)
     return Progress()
 

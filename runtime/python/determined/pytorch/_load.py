@@ -18,6 +18,8 @@ from determined.pytorch._optimizations import Optimizations
 
 logger = logging.getLogger("determined.pytorch")
 
+_FORMER_METADATA_FILE = "metadata.json"
+
 
 class CheckpointLoadContext(PyTorchTrialContext):
     """A context for building a trial without training it, in order to use its model.
@@ -59,6 +61,9 @@ def load_trial_from_checkpoint_path(
 ) -> Any:
     """A PyTorchTrial with the weights of a checkpoint.
 
+    Checkpoints of Determined 0.17.6 and older have no file that names the class and the hyperparameters. Its
+    Checkpoint.download() added them in the file metadata.json.
+
     Args:
         path: directory of the checkpoint, for instance what Checkpoint.download() returned
         trial_class: the class; None: that of the checkpoint, imported from the code in it
@@ -67,14 +72,14 @@ def load_trial_from_checkpoint_path(
         kwargs: deprecated; as torch_load_kwargs
 
     Raises:
-        ValueError: the class can't be imported
+        ValueError: the class can't be imported, or the checkpoint does not name it
         InvalidCheckpointException: it is not a checkpoint of a PyTorchTrial
     """
     directory = pathlib.Path(path)
-    load_file = directory / files.LOAD_FILE
-    saved: Dict[str, Any] = json.loads(load_file.read_text(encoding="utf-8")) if load_file.exists() else {}
+    is_former = not (directory / files.LOAD_FILE).exists()
+    saved = _read_former_metadata(directory) if is_former else _read_json(directory / files.LOAD_FILE)
     if trial_class is None:
-        trial_class = _class_of(directory, saved.get("trial_cls_spec"))
+        trial_class = _class_of(directory, saved)
     context = CheckpointLoadContext(saved.get("hparams"), saved.get("experiment_config"))
     arguments = dict(trial_kwargs or {})
     if "hparams" in inspect.signature(trial_class.__init__).parameters and "hparams" not in arguments:
@@ -84,11 +89,40 @@ def load_trial_from_checkpoint_path(
         state = read_state(directory, ["models_state_dict"])
     else:
         state = files.load_state(directory, **(torch_load_kwargs or {}), **kwargs)
+    if is_former and not context.models and hasattr(trial, "build_model"):
+        model = trial.build_model()  # until Determined 0.13 trials had a single model and did not wrap it
+        load_models([model], state)
+        return model
     load_models(context.models, state)
     return trial
 
 
-def _class_of(directory: pathlib.Path, specification: Optional[str]) -> Any:
+def _read_json(path: pathlib.Path) -> Dict[str, Any]:
+    content: Dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def _read_former_metadata(directory: pathlib.Path) -> Dict[str, Any]:
+    """What a checkpoint of Determined 0.17.6 or older says of its trial, with the names of files.LOAD_FILE. Empty if it
+    says nothing."""
+    path = directory / _FORMER_METADATA_FILE
+    metadata = _read_json(path) if path.exists() else {}
+    if "experiment_config" not in metadata:
+        return {}
+    # Entrypoints of that time are classes.
+    config = metadata["experiment_config"] or {}
+    return {**metadata, "trial_cls_spec": config.get("entrypoint")}
+
+
+def _class_of(directory: pathlib.Path, saved: Dict[str, Any]) -> Any:
+    if not saved:
+        raise ValueError(
+            f"the checkpoint in {directory} does not name its class and hyperparameters: it has no {files.LOAD_FILE}, as all "
+            "checkpoints of Determined 0.17.6 and older. Their Checkpoint.download() and Checkpoint.write_metadata_file() "
+            f'make {_FORMER_METADATA_FILE}, or write it yourself: {{"experiment_config": {{"entrypoint": "MODULE:CLASS"}}, '
+            '"hparams": {...}}. A class without hyperparameters needs no file: pass trial_class=...'
+        )
+    specification = saved.get("trial_cls_spec")
     code = directory / files.CODE_DIRECTORY
     problem: Optional[BaseException] = None
     if specification is not None:
