@@ -19,7 +19,7 @@ class Interruptions(TrialCase):
     }
 
     def begin(self):
-        self.new_run()
+        self.new_run(**self.more)
         self.add_program("pytorch_trial.py")
 
     def train_uninterrupted(self):
@@ -37,28 +37,32 @@ class Interruptions(TrialCase):
         self.train(TRIAL)
         return self.final_state(), self.reports("validation")
 
-    def check(self, slots, tolerance):
-        self.slots = slots
+    def check(self, slots, **more):
+        self.slots, self.more = slots, more
         whole, validations = self.train_uninterrupted()
         interrupted, others = self.train_interrupted()
         weights, again = whole["models_state_dict"][0], interrupted["models_state_dict"][0]
         for name, value in weights.items():
-            self.assertLessEqual(float((value - again[name]).abs().max()), tolerance, name)
-        # A run that continues from step 14 validates again at step 21.
-        self.assertEqual(sorted({steps for steps, _ in others}), [steps for steps, _ in validations])
-        if tolerance == 0:
-            for report in others:
-                self.assertIn(report, validations)
-            self.assertTrue(torch.equal(whole["rng_state"]["cpu_rng_state"], interrupted["rng_state"]["cpu_rng_state"]))
+            self.assertTrue(torch.equal(value, again[name]), (name, float((value - again[name]).abs().max())))
+        # A run that was killed may have reported a validation that the next run repeats.
+        self.assertEqual(dict(others), dict(validations))
+        self.assertTrue(all(each in validations for each in others), others)
+        self.assertTrue(torch.equal(whole["rng_state"]["cpu_rng_state"], interrupted["rng_state"]["cpu_rng_state"]))
         for key in ("lr_schedulers_state_dict", "callbacks"):
             self.assertEqual(whole[key], interrupted[key])
         self.assertEqual(whole["callbacks"], {"count": {"epochs": 3}})
 
     def test_the_weights_of_one_rank_are_the_same(self):
-        self.check(1, 0)
+        self.check(1)
 
     def test_the_weights_of_two_ranks_are_the_same(self):
-        self.check(2, 0)
+        self.check(2)
 
-    def test_the_weights_of_four_ranks_differ_by_rounding(self):
-        self.check(4, 1e-4)  # gloo may add in another order after a restart
+    def test_the_weights_of_four_ranks_are_the_same(self):
+        self.check(4)
+
+    def test_the_weights_of_three_ranks_with_several_buckets_are_the_same(self):
+        # 1.3 MiB of gradients are two buckets.
+        hyperparameters = {**self.config["hyperparameters"], "global_batch_size": 15, "hidden": 15_000}
+        optimizations = {**self.config["optimizations"], "tensor_fusion_threshold": 1}
+        self.check(3, hyperparameters=hyperparameters, optimizations=optimizations)

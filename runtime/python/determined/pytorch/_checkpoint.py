@@ -39,6 +39,7 @@ class Checkpoints:
         self._callbacks = callbacks
         self._rank_state: Dict[str, Any] = {}
         self._loaded: Dict[str, Any] = {}
+        self._gradient_orders: List[Optional[List[int]]] = []
         self._code_directory = os.getcwd()
         self._code: Optional[List[str]] = None
 
@@ -158,6 +159,9 @@ class Checkpoints:
             state["scaler_state_dict"] = context._steps.scaler.state_dict()
         if context._tuned_bucket_mib is not None:
             state["tensor_fusion_threshold"] = context._tuned_bucket_mib
+        orders = context._exchange.gradient_orders(context.models)
+        if orders is not None:
+            state["gradient_orders"] = orders
         return state
 
     def _state_of_rank(self, progress: files.Progress) -> Dict[str, Any]:
@@ -203,6 +207,7 @@ class Checkpoints:
         self._loaded = {}
         self._callbacks.call("on_checkpoint_load_start", state)
         context._tuned_bucket_mib = state.get("tensor_fusion_threshold")
+        self._gradient_orders = state.get("gradient_orders") or []
         load_models(context.models, state)
         _load_each("optimizer", context.optimizers, state.get("optimizers_state_dict", []))
         if state_of_trial:
@@ -215,7 +220,9 @@ class Checkpoints:
                 logger.warning("the checkpoint has no state of the GradScaler")
 
     def restore_rank(self, progress: files.Progress) -> None:
-        """Restores the random state and the gradients of this rank. Call it just before the next batch."""
+        """Restores the random state and the gradients of this rank, and how ranks exchange gradients. Collective; call it
+        just before the next batch."""
+        self._context._exchange.restore_gradient_orders(self._context.models, self._gradient_orders)
         if not self._rank_state:
             return
         if self._rank_state.get("rng_state") is not None:

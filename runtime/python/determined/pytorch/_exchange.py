@@ -10,6 +10,7 @@ import torch.distributed as dist
 
 import determined
 from determined.core import DistributedContext
+from determined.pytorch._gradient_order import GradientOrder
 from determined.pytorch._optimizations import Optimizations
 
 _logger = logging.getLogger("determined.pytorch")
@@ -28,13 +29,18 @@ def _can_add_half(device: torch.device) -> bool:
 
 class WrappedModel(torch.nn.parallel.DistributedDataParallel):
     """DistributedDataParallel that also has the attributes of its model, and whose bucket size can be
-    changed."""
+    changed.
+
+    Attributes:
+        gradient_order: the order in which gradients become ready
+    """
 
     def __init__(self, model: Any, device_ids: Any, bucket_mib: Optional[float], compresses: bool) -> None:
         self.__dict__["_wrapped_with"] = (model, device_ids, compresses)
         buckets = {} if bucket_mib is None else {"bucket_cap_mb": bucket_mib}
         super().__init__(model, device_ids=device_ids, **buckets)
         self.__dict__["_wrapped_with"] = (model, device_ids, False)
+        self.gradient_order = GradientOrder(self)
         if compresses:
             self.compress_gradients()
 
@@ -51,6 +57,7 @@ class WrappedModel(torch.nn.parallel.DistributedDataParallel):
         """Sets the bucket size, in MiB, from the next batch on."""
         model, device_ids, compresses = self._wrapped_with
         is_training = self.training
+        self.gradient_order.remove_hooks()
         self.__init__(model, device_ids, bucket_mib, compresses)  # type: ignore[misc]
         self.train(is_training)
 
@@ -89,6 +96,14 @@ class GradientExchange:
     def set_bucket_size(self, models: List[Any], bucket_mib: float) -> None:
         """Sets the size of the buckets in which gradients are exchanged, in MiB."""
 
+    def gradient_orders(self, models: List[Any]) -> Optional[List[Optional[List[int]]]]:
+        """The order in which the gradients of each model become ready; None if this does not matter."""
+        return None
+
+    def restore_gradient_orders(self, models: List[Any], orders: List[Optional[List[int]]]) -> None:
+        """Makes the ranks exchange gradients as those that recorded these orders. Collective; call it before the first
+        batch."""
+
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
         """Sends the chief's weights to all ranks, if wrap_model() has not done so."""
 
@@ -125,6 +140,14 @@ class TorchExchange(GradientExchange):
     def set_bucket_size(self, models: List[Any], bucket_mib: float) -> None:
         for model in _wrapped(models):
             model.set_bucket_size(bucket_mib)
+
+    def gradient_orders(self, models: List[Any]) -> Optional[List[Optional[List[int]]]]:
+        return [model.gradient_order.indices for model in _wrapped(models)]
+
+    def restore_gradient_orders(self, models: List[Any], orders: List[Optional[List[int]]]) -> None:
+        for model, indices in zip(_wrapped(models), orders):
+            if indices is not None:
+                model.gradient_order.restore(indices)
 
     @contextlib.contextmanager
     def inside_window(self, models: List[Any]) -> Iterator[None]:
