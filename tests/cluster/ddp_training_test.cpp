@@ -203,11 +203,10 @@ BOOST_AUTO_TEST_CASE(weights_and_validations_of_a_pytorch_trial_do_not_depend_on
     auto const interrupted = create_all();
     interrupt(interrupted);
     for (auto const& each : interrupted) check_runs(each);
-    for (std::size_t i : {0, 1}) {
+    for (std::size_t i = 0; i < left_alone.size(); ++i) {
         BOOST_TEST(difference(left_alone[i], interrupted[i]) == "0.0");
         BOOST_TEST(validations(left_alone[i]) == validations(interrupted[i]));
     }
-    BOOST_TEST(std::stod(difference(left_alone[2], interrupted[2])) < 1e-3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
