@@ -84,6 +84,21 @@ BOOST_AUTO_TEST_CASE(jobs_that_do_not_ask_are_not_touched) {
     BOOST_TEST(first_word() == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_the_script_has_set_stays) {
+    slurm.environment["RANK"] = "9";
+    slurm.options = {{"det", std::nullopt}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "9");
+    BOOST_TEST(slurm.environment["WORLD_SIZE"] == "8");
+}
+
+BOOST_AUTO_TEST_CASE(with_det_env_all_rank_variables_are_set) {
+    slurm.environment["RANK"] = "9";
+    slurm.options = {{"det", "env"}};
+    must(task_init());
+    BOOST_TEST(slurm.environment["RANK"] == "5");
+}
+
 BOOST_AUTO_TEST_CASE(what_srun_has_chosen_stays_where_it_has_emptied_inherited_variables) {
     slurm.options = {{"det", std::nullopt}};
     for (auto const* name : {"DET_RUN_KEY", "DET_WRAPPED", "DET_LAUNCH", "RANK"})
@@ -136,13 +151,6 @@ BOOST_AUTO_TEST_CASE(options_enable_and_disable_the_plugin) {
     BOOST_TEST(slurm.environment["DET_SPANK"] == "auto");
     BOOST_TEST(slurm.environment["MASTER_PORT"] == "4242");  // chosen by srun
     BOOST_TEST(first_word() == wrapper_as_called);
-
-    slurm.environment["RANK"] = "9";
-    must(task_init());
-    BOOST_TEST(slurm.environment["RANK"] == "9");  // set by the script
-    slurm.options = {{"det", "env"}};
-    must(task_init());
-    BOOST_TEST(slurm.environment["RANK"] == "5");
 
     slurm.environment.erase("RANK");
     slurm.options = {{"det", "off"}, {"det-log", "x"}};
