@@ -64,8 +64,8 @@ public:
     /// \return the means, in the order of `metrics`; codes::misuse on all ranks if their names differ
     Result<std::vector<double>> report_mean_metrics(std::string_view group, std::uint64_t steps_completed,
                                                     std::span<Metric const> metrics);
-    /// Reports the counts and times of the named spans (telemetry/span.hpp) since the last call, as metrics of
-    /// the group `timing`. Context::close() reports the rest. On ranks other than the chief it reports
+    /// Reports the counts and times of the named spans (telemetry/span.hpp) since the last call, as metrics
+    /// of the group `timing`. Context::close() reports the rest. On ranks other than the chief it reports
     /// nothing.
     /// \param steps_completed nullopt: as in the last call, or 0
     Status report_timings(std::optional<std::uint64_t> steps_completed = {});
