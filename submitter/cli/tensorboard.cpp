@@ -1,13 +1,19 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/find_program.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/process.hpp>
+#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <fmt/format.h>
+#include <ostream>
+#include <sys/wait.h>
 
 #include "command.hpp"
 
@@ -35,8 +41,8 @@ public:
     }
 
     Outcome run(Session& session) override {
-        // Determined writes 'tensorboard start ID'.
-        if (!words_.empty() && words_.front() == "start") words_.erase(words_.begin());
+        bool const starts = !words_.empty() && words_.front() == "start";
+        if (starts) words_.erase(words_.begin());
         if (words_.empty() && trials_.empty())
             return Error{codes::usage, "an experiment or a trial is missing",
                          "see 'det-submit tensorboard --help'"};
@@ -51,10 +57,33 @@ public:
         for (auto const& [name, path] : directories)
             json["directories"].push_back({{"name", name}, {"path", path.string()}});
         session.answer(json, join(quoted, " ") + '\n');
-        return ExitCode::done;
+        if (!starts || session.wants_json()) return ExitCode::done;
+        return start(command, session);
     }
 
 private:
+    /// Runs TensorBoard until it ends, if it is installed here.
+    static Outcome start(std::vector<std::string> command, Session& session) {
+        auto const program = find_program(command.front(), session.environment);
+        if (!program) {
+            session.say(
+                "TensorBoard is not in PATH here: activate the environment that has it, or run this "
+                "elsewhere");
+            return ExitCode::done;
+        }
+        session.say(
+            "other users of this host can open TensorBoard's port: it has no password; Ctrl-C ends it");
+        session.out.flush();
+        command.front() = program->string();
+        SpawnSettings const inherit_all;
+        DET_TRY_ASSIGN(auto const child, spawn(command, session.environment, inherit_all));
+        int status = 0;
+        while (::waitpid(child, &status, 0) < 0) {
+            if (errno != EINTR) return os_error("wait for TensorBoard", errno);
+        }
+        return exit_code_of_wait_status(status) == 0 ? ExitCode::done : ExitCode::could_not;
+    }
+
     static void warn_if_empty(bool has_files, std::string const& what, Session const& session) {
         if (has_files) return;
         session.warn({codes::no_such_file, fmt::format("{} has no event files so far", what),

@@ -1,6 +1,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/find_program.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
@@ -51,19 +52,6 @@ bool has_screen(Environment const& environment) {
     return has_display && !environment.find_non_empty("SSH_CONNECTION");
 }
 
-bool is_program(std::filesystem::path const& path) { return ::access(path.c_str(), X_OK) == 0; }
-
-bool is_in_path(std::string const& program, Environment const& environment) {
-    auto const directories = environment.find("PATH").value_or("");
-    for (std::size_t at = 0; at <= directories.size();) {
-        auto const end = std::min(directories.find(':', at), directories.size());
-        auto const directory = directories.substr(at, end - at);
-        if (!directory.empty() && is_program(std::filesystem::path(directory) / program)) return true;
-        at = end + 1;
-    }
-    return false;
-}
-
 /// Opens the page by a file that leads to it: other users see the arguments of a program, but not this file.
 Status open_browser(PageAddress const& address, std::string const& url, Environment const& environment) {
     auto const text = fmt::format(
@@ -102,7 +90,7 @@ public:
         DET_TRY_ASSIGN(auto const address, find_page(session));
         auto const url = address.here();
         bool const is_opened = url && !no_browser_ && has_screen(session.environment) &&
-                               is_in_path("xdg-open", session.environment);
+                               find_program("xdg-open", session.environment);
         session.answer(as_json(address, is_opened), as_text(address));
         if (is_opened) DET_TRY(open_browser(address, *url, session.environment));
         if (!url) {

@@ -34,6 +34,25 @@ BOOST_AUTO_TEST_CASE(the_command_names_the_directory_of_event_files) {
     BOOST_TEST(answer["command"][0] == "tensorboard");
 }
 
+BOOST_AUTO_TEST_CASE(an_installed_tensorboard_is_started) {
+    environment.set("PATH", root.path().string() + "/bin:/usr/bin:/bin");
+    auto const program = root.path() / "bin/tensorboard";
+    must(make_directories(program.parent_path()));
+    must(write_file(program, "#!/bin/sh\necho \"$@\" >\"$0.log\"\nexit 3\n", 0755));
+    BOOST_TEST(run("tensorboard 1") == 0);
+    BOOST_TEST(run("tensorboard start 1 --json") == 0);
+    BOOST_TEST(!path_exists(program.string() + ".log"));
+    BOOST_TEST(run("tensorboard start 1") == to_int(ExitCode::could_not));
+    BOOST_TEST(must(read_file(program.string() + ".log")) ==
+               "--host 127.0.0.1 --logdir " + first.trials().string() + "\n");
+    BOOST_TEST(contains(err, "it has no password"), err);
+    must(write_file(program, "#!/bin/sh\n", 0755));
+    BOOST_TEST(run("tensorboard start 1") == 0);
+    environment.set("PATH", "");
+    BOOST_TEST(run("tensorboard start 1") == 0);
+    BOOST_TEST(contains(err, "TensorBoard is not in PATH"), err);
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_exist_is_refused) {
     BOOST_TEST(run("tensorboard") == to_int(ExitCode::usage));
     BOOST_TEST(run("tensorboard start") == to_int(ExitCode::usage));

@@ -174,9 +174,8 @@ BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_i
         "$WRAP" 3 /usr/bin/python3 -c '
 import faulthandler, signal, threading
 faulthandler.register(signal.SIGUSR1)
-open("'"$DIR"'/ready", "w")
 def wait_for_no_one():
-    threading.Event().wait()
+    open("'"$DIR"'/ready", "w"); threading.Event().wait()
 wait_for_no_one()' <requests >/dev/null 2>&1 &
         wrapper=$!
         exec 3>requests
@@ -188,7 +187,7 @@ wait_for_no_one()' <requests >/dev/null 2>&1 &
         cat runs/0/node-0.log)sh"));
     BOOST_TEST(output.out.find("prints its stack on SIGUSR1") != std::string::npos, output.out);
     BOOST_TEST(
-        output.out.find("[rank=3]   File \"<string>\", line 6 in wait_for_no_one") != std::string::npos,
+        output.out.find("[rank=3]   File \"<string>\", line 5 in wait_for_no_one") != std::string::npos,
         output.out);
 }
 

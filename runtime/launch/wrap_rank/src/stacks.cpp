@@ -1,6 +1,7 @@
 #include "stacks.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/find_program.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/forward_signals.hpp>
 #include <det/protocol/task_identity.hpp>
@@ -97,14 +98,6 @@ Command debugger_command(std::string_view debugger, pid_t pid, Environment const
     return command;
 }
 
-bool is_installed(std::string_view program, Environment const& environment) {
-    auto const path = environment.find("PATH").value_or("");
-    auto const directories = split(path, ':');
-    return std::ranges::any_of(directories, [&](auto const directory) {
-        return ::access(fmt::format("{}/{}", directory, program).c_str(), X_OK) == 0;
-    });
-}
-
 void print(std::string const& text) { (void)write_all(STDOUT_FILENO, text, "stacks"); }
 
 }  // namespace
@@ -155,7 +148,7 @@ void print_stacks(pid_t root, Environment environment) {
     for (auto const* name : {"PYTHONPATH", "PYTHONHOME", "LD_PRELOAD"}) environment.unset(name);
     std::string_view debugger;
     for (std::string_view const name : {"gdb", "eu-stack"}) {
-        if (debugger.empty() && is_installed(name, environment)) debugger = name;
+        if (debugger.empty() && find_program(name, environment)) debugger = name;
     }
     std::vector<StackTarget> traced;
     for (auto const& target : choose_stack_targets(read_process_tree(root, SIGUSR1), root, may_signal)) {
