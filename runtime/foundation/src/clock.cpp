@@ -17,8 +17,11 @@ constexpr std::int64_t microseconds_per_day = 86'400 * microseconds_per_second;
 
 std::string format_utc(UtcTime time) {
     auto day = time.microseconds / microseconds_per_day;
-    if (time.microseconds % microseconds_per_day < 0) --day;
-    auto const in_day = time.microseconds - day * microseconds_per_day;
+    auto in_day = time.microseconds % microseconds_per_day;
+    if (in_day < 0) {
+        --day;
+        in_day += microseconds_per_day;
+    }
     std::chrono::year_month_day const date{sys_days{days{day}}};
     auto const second = in_day / microseconds_per_second;
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),

@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(the_page_shows_the_key_tables) {
 
 BOOST_AUTO_TEST_CASE(ctest_lists_a_test_for_every_effect) {
     auto const listed = listed_tests();
+    bool const has_python = listed.contains("python_package");  // not in builds with a sanitizer
     auto const sources = test_sources();
     auto tests = key_tests();
     tests.emplace("(ignored keys)", "config/every_key_of_determined_is_known");
@@ -127,7 +128,8 @@ BOOST_AUTO_TEST_CASE(ctest_lists_a_test_for_every_effect) {
         BOOST_REQUIRE_MESSAGE(slash != std::string::npos, key << ": '" << test << "' names no test case");
         auto const program = test.substr(0, slash);
         auto const name = test.substr(slash + 1);
-        BOOST_TEST(listed.contains(program), key << ": ctest does not list '" << program << "'");
+        BOOST_TEST((listed.contains(program) || (!has_python && program.starts_with("python_"))),
+                   key << ": ctest does not list '" << program << "'");
         bool const is_there = sources.find("TEST_CASE(" + name + ")") != std::string::npos ||
                               sources.find("TEST_CASE(" + name + ",") != std::string::npos ||
                               sources.find("def " + name + "(") != std::string::npos;

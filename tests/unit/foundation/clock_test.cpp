@@ -1,6 +1,8 @@
 #include <det/foundation/clock.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <limits>
 
 using namespace det;
 
@@ -10,6 +12,12 @@ BOOST_AUTO_TEST_CASE(a_time_is_written_in_utc_with_microseconds) {
     BOOST_TEST(format_utc(UtcTime{0}) == "1970-01-01T00:00:00.000000Z");
     BOOST_TEST(format_utc(UtcTime{1'795'248'930'000'042}) == "2026-11-21T08:15:30.000042Z");
     BOOST_TEST(format_utc(UtcTime{-1}) == "1969-12-31T23:59:59.999999Z");
+    auto const of_day = [](std::int64_t microseconds) {
+        auto const text = format_utc(UtcTime{microseconds});
+        return text.substr(text.find('T'));
+    };
+    BOOST_TEST(of_day(std::numeric_limits<std::int64_t>::min()) == "T19:59:05.224192Z");
+    BOOST_TEST(of_day(std::numeric_limits<std::int64_t>::max()) == "T04:00:54.775807Z");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_back) {
