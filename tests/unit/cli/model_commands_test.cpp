@@ -24,7 +24,7 @@ struct Fixture : CheckpointFixture {
         clock.sleep_for(std::chrono::minutes(1));
         BOOST_REQUIRE_MESSAGE(run(arguments) == 0, err);
     }
-    /// With other UUIDs, and another name for the user who runs the test.
+    /// Replaces what differs between runs of the test: UUIDs of checkpoints and the name of the user.
     std::string masked(std::string text) const {
         auto const user = experiment::user_name(environment);
         for (std::string const before : {"\"username\": \"", " by "})
