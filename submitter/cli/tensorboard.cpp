@@ -4,16 +4,13 @@
 #include <det/foundation/find_program.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/process.hpp>
-#include <det/foundation/spawn.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <fmt/format.h>
 #include <ostream>
-#include <sys/wait.h>
 
 #include "command.hpp"
 
@@ -62,7 +59,8 @@ public:
     }
 
 private:
-    /// Runs TensorBoard until it ends, if it is installed here.
+    /// Replaces this process by TensorBoard if it is installed here, so that it does not outlive this
+    /// command.
     static Outcome start(std::vector<std::string> command, Session& session) {
         auto const program = find_program(command.front(), session.environment);
         if (!program) {
@@ -75,13 +73,7 @@ private:
             "other users of this host can open TensorBoard's port: it has no password; Ctrl-C ends it");
         session.out.flush();
         command.front() = program->string();
-        SpawnSettings const inherit_all;
-        DET_TRY_ASSIGN(auto const child, spawn(command, session.environment, inherit_all));
-        int status = 0;
-        while (::waitpid(child, &status, 0) < 0) {
-            if (errno != EINTR) return os_error("wait for TensorBoard", errno);
-        }
-        return exit_code_of_wait_status(status) == 0 ? ExitCode::done : ExitCode::could_not;
+        return replace_process(command, session.environment);
     }
 
     static void warn_if_empty(bool has_files, std::string const& what, Session const& session) {

@@ -1,7 +1,10 @@
 // The command that shows experiments in TensorBoard, and how long logs are kept.
+#include <det/foundation/process.hpp>
 #include <det/journal/event_log.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
@@ -42,12 +45,18 @@ BOOST_AUTO_TEST_CASE(an_installed_tensorboard_is_started) {
     BOOST_TEST(run("tensorboard 1") == 0);
     BOOST_TEST(run("tensorboard start 1 --json") == 0);
     BOOST_TEST(!path_exists(program.string() + ".log"));
-    BOOST_TEST(run("tensorboard start 1") == to_int(ExitCode::could_not));
+    pid_t const child = ::fork();
+    BOOST_REQUIRE(child >= 0);
+    if (child == 0) ::_exit(100 + run("tensorboard start 1"));  // only if it was not replaced by the program
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+    BOOST_TEST(exit_code_of_wait_status(status) == 3);
     BOOST_TEST(must(read_file(program.string() + ".log")) ==
                "--host 127.0.0.1 --logdir " + first.trials().string() + "\n");
+    must(write_file(program, "#!/no/such/interpreter\n", 0755));
+    BOOST_TEST(run("tensorboard start 1") != 0);
     BOOST_TEST(contains(err, "it has no password"), err);
-    must(write_file(program, "#!/bin/sh\n", 0755));
-    BOOST_TEST(run("tensorboard start 1") == 0);
+    BOOST_TEST(contains(err, "bin/tensorboard"), err);
     environment.set("PATH", "");
     BOOST_TEST(run("tensorboard start 1") == 0);
     BOOST_TEST(contains(err, "TensorBoard is not in PATH"), err);
