@@ -72,6 +72,12 @@ inline constexpr JsonField json_fields<ContainerSpec>[] = {
 };
 
 template <>
+inline constexpr JsonField json_fields<BatchScriptSpec>[] = {
+    field<&BatchScriptSpec::working_directory>("working_directory"),
+    optional_field<&BatchScriptSpec::array_task_ids>("array_task_ids"),
+};
+
+template <>
 inline constexpr JsonField json_fields<LaunchOptions>[] = {
     named_field<&LaunchOptions::launch, parse_launch>("launch"),
     named_field<&LaunchOptions::mpi, parse_mpi>("mpi"),
@@ -103,6 +109,7 @@ inline constexpr JsonField json_fields<ExperimentSpec>[] = {
     field<&ExperimentSpec::sbatch_options>("sbatch_options"),
     field<&ExperimentSpec::entrypoint>("entrypoint"),
     field<&ExperimentSpec::environment_variables>("environment_variables"),
+    optional_field<&ExperimentSpec::batch_script>("batch_script"),
     optional_field<&ExperimentSpec::persist>("persist"),
     field<&ExperimentSpec::context>("context"),
     optional_field<&ExperimentSpec::container>("container"),

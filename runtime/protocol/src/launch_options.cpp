@@ -6,7 +6,7 @@ namespace det {
 namespace {
 
 constexpr EnumNames<3> log_action_names{"cancel_retries", "exclude_node", "label"};
-constexpr EnumNames<2> launch_names{"node", "rank"};
+constexpr EnumNames<3> launch_names{"node", "rank", "script"};
 constexpr EnumNames<3> mpi_names{"none", "pmix", "pmi2"};
 constexpr EnumNames<3> slot_type_names{"cpu", "cuda", "rocm"};
 constexpr EnumNames<2> working_directory_names{"node-local", "shared"};

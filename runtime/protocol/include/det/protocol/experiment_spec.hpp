@@ -49,6 +49,17 @@ struct LogPolicySpec {
     friend bool operator==(LogPolicySpec const&, LogPolicySpec const&) = default;
 };
 
+/// What a batch script of the user needs besides the entrypoint, which is its interpreter, its path and its
+/// arguments (`slurm.launch: script`).
+struct BatchScriptSpec {
+    /// Absolute path of the directory in which the script runs; empty: the directory of the trial's code.
+    std::string working_directory;
+    /// The script's own --array: task array_task_ids[i] is trial i. Empty: the script has no array, and sees
+    /// no SLURM_ARRAY_* variables.
+    std::vector<std::uint32_t> array_task_ids = {};
+    friend bool operator==(BatchScriptSpec const&, BatchScriptSpec const&) = default;
+};
+
 /// A continuation of an ended experiment. Its files are in revisions/<number>.
 struct Revision {
     std::uint32_t number = 0;
@@ -78,7 +89,8 @@ struct ExperimentSpec : LaunchOptions {
     std::vector<std::string> sbatch_options;  // sbatch options of its jobs in addition to the script
     // argv; a string in the configuration becomes {"bash", "-c", string}
     std::vector<std::string> entrypoint;
-    std::vector<std::string> environment_variables;  // NAME=VALUE; the last value of a name counts
+    std::vector<std::string> environment_variables;    // NAME=VALUE; the last value of a name counts
+    std::optional<BatchScriptSpec> batch_script = {};  // with Launch::script
     /// Directories of a node-local working directory that all nodes and runs of a trial share. The paths are
     /// relative; no directory lies inside another one.
     std::vector<std::string> persist = {};

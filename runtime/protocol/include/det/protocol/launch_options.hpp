@@ -9,8 +9,9 @@ namespace det {
 
 /// How the ranks of a trial are started.
 enum class Launch {
-    node,  // the entrypoint runs once per node and starts the ranks, as in Determined
-    rank,  // srun starts one task per slot
+    node,    // the entrypoint runs once per node and starts the ranks, as in Determined
+    rank,    // srun starts one task per slot
+    script,  // a batch script runs once, on the first node, and starts its own steps
 };
 
 /// The PMI type (srun --mpi=) for MPI programs that srun starts.
