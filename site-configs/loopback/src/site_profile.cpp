@@ -70,6 +70,8 @@ std::vector<SiteProfile> const& profiles() {
         // Jobs run in images: apptainer is on the nodes. Of Debian's releases sid has it, so this is
         // for 26.05.
         {.name = "apptainer", .programs = {{"apptainer", "apptainer"}}},
+        // The Python of the release has its torch.
+        {.name = "torch", .programs = {{"torchrun", "python3-torch"}}},
         accounting_profile(),
         mixed_nodes_profile(),
     };

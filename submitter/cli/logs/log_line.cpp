@@ -99,11 +99,18 @@ std::optional<UtcTime> parse_moment(std::string_view text, UtcTime now) {
 void LogFilter::only_ranks(std::vector<std::uint32_t> ranks) {
     std::ranges::sort(ranks);
     ranks_ = std::move(ranks);
+    takes_lines_without_label_ = false;
     if (ranks_.empty()) {
         label_.clear();
     } else {
         label_ = ranks_.size() == 1 ? fmt::format("[rank={}] ", ranks_.front()) : std::string(rank_start);
     }
+}
+
+void LogFilter::take_lines_without_label() {
+    if (!std::ranges::binary_search(ranks_, 0U)) return;
+    takes_lines_without_label_ = true;
+    label_.clear();
 }
 
 Status LogFilter::grep(std::string const& pattern) {
@@ -121,7 +128,9 @@ Status LogFilter::grep(std::string const& pattern) {
 }
 
 bool LogFilter::matches(LogLine const& line) const {
-    if (!ranks_.empty() && !(line.rank && std::ranges::binary_search(ranks_, *line.rank))) return false;
+    bool const is_of_rank =
+        line.rank ? std::ranges::binary_search(ranks_, *line.rank) : takes_lines_without_label_;
+    if (!ranks_.empty() && !is_of_rank) return false;
     if (!since_.empty() && line.time < since_) return false;
     if (!until_.empty() && line.time > until_) return false;
     if (level_) {

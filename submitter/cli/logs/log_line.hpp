@@ -55,6 +55,9 @@ public:
     void only_rank(std::uint32_t rank) { only_ranks({rank}); }
     /// Selects the lines of these ranks; without ranks the lines of all.
     void only_ranks(std::vector<std::uint32_t> ranks);
+    /// For a trial of one rank, whose lines have no label: if rank 0 is selected, selects lines without a
+    /// label too.
+    void take_lines_without_label();
     void since(UtcTime time) { since_ = format_utc(time); }
     void until(UtcTime time) { until_ = format_utc(time); }
     void at_least(LogLevel level) { level_ = level; }
@@ -77,7 +80,8 @@ private:
     static constexpr std::size_t label_at = 28;
 
     std::vector<std::uint32_t> ranks_;  // sorted
-    std::string label_;                 // "[rank=3] ", or "[rank=" if there are several ranks
+    bool takes_lines_without_label_ = false;
+    std::string label_;  // "[rank=3] ", or "[rank=" if there are several ranks; empty: lines may have none
     std::string since_, until_;
     std::optional<LogLevel> level_;
     std::shared_ptr<regex_t> pattern_;

@@ -128,6 +128,7 @@ private:
     /// Fails if the trial does not exist. Without --follow also fails if the requested run does not exist;
     /// with --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const;
+    Status add_lines_without_label(RootLayout const& root, TrialId id, LogFilter& filter) const;
     /// Fails if the trial neither has a requested rank nor a line of it: a script may start more ranks than
     /// the trial has slots.
     Status require_ranks(RootLayout const& root, TrialId id) const;
@@ -169,6 +170,7 @@ Outcome LogsCommand::run(Session& session) {
     DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
     DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));
     DET_TRY(require_run(root, id));
+    DET_TRY(add_lines_without_label(root, id, choice.filter));
     if (source_ || stdtype_)
         session.warn({codes::usage,
                       "--source and --stdtype have no effect: the log has all lines in one stream",
@@ -227,6 +229,14 @@ Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
     }
     if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
     return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};
+}
+
+/// The only rank of a trial is rank 0, and its lines have no label.
+Status LogsCommand::add_lines_without_label(RootLayout const& root, TrialId id, LogFilter& filter) const {
+    if (ranks_.empty()) return Ok{};
+    DET_TRY_ASSIGN(auto const spec, journal::load_spec(ExperimentLayout(root, id.experiment)));
+    if (spec.shape.ranks() == 1) filter.take_lines_without_label();
+    return Ok{};
 }
 
 Status LogsCommand::require_ranks(RootLayout const& root, TrialId id) const {

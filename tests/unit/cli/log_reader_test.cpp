@@ -159,6 +159,16 @@ BOOST_AUTO_TEST_CASE(the_last_matching_lines_are_found_from_the_end) {
     BOOST_TEST(must(find_tail(path, 0, 0, filter)).count == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(lines_without_a_label_are_those_of_rank_0_of_a_trial_of_one_rank) {
+    write("2026-11-21T08:15:30.000001Z a\n" + line_of(0, "b") + line_of(1, "c"));
+    filter.only_rank(0);
+    check_lines(read(0, TornLine::show), {"b"});
+    filter.take_lines_without_label();
+    check_lines(read(0, TornLine::show), {"a", "b"});
+    filter.only_rank(1);
+    check_lines(read(0, TornLine::show), {"c"});
+}
+
 BOOST_AUTO_TEST_CASE(the_filter_selects_exactly_one_rank) {
     write(line_of(1, "a") + line_of(11, "b") + "[rank=1] no time\n" + line_of(1, "[rank=2] c"));
     filter.only_rank(1);
