@@ -34,12 +34,14 @@ bool is_port_free(std::uint16_t port) {
            errno != EADDRINUSE;
 }
 
-/// Whether torch needs redirects. False if no torch is found: then the launcher fails with its own message.
-bool query_torch(Environment const& environment) {
+/// Finds out what the installed torch needs. If there is none, the launcher fails with its own message.
+void query_torch(Environment const& environment, LaunchContext& context) {
     SystemProcessRunner runner;
     auto const answer =
-        runner.run({{"python3", "-c", std::string(launchers::torch_version_script)}, environment});
-    return answer && answer->exit_code == 0 && launchers::needs_redirects(answer->out);
+        runner.run({{"python3", "-c", std::string(launchers::torch_query_script)}, environment});
+    if (!answer || answer->exit_code != 0) return;
+    context.torch_needs_redirects = launchers::needs_redirects(answer->out);
+    context.torch_lacks_libuv = launchers::lacks_libuv(answer->out);
 }
 
 Status read_trial(fs::path const& info, LaunchContext& context) {
@@ -123,7 +125,7 @@ Result<LaunchContext> read_launch_context(Environment environment, ProgramPaths 
     DET_TRY_ASSIGN(auto const text, read_file(info / info_files::rendezvous));
     DET_TRY_ASSIGN(context.rendezvous, parse_rendezvous_info(text));
     DET_TRY(read_trial(info, context));
-    context.torch_needs_redirects = queries_torch && query_torch(environment);
+    if (queries_torch) query_torch(environment, context);
     context.environment = std::move(environment);
     context.wrap_rank = programs.wrap_rank;
     context.det_launch = programs.det_launch;

@@ -11,7 +11,7 @@ struct ProgramPaths {
 };
 
 /// Reads the facts about the run and this node from DET_RUN_DIR.
-/// \param queries_torch whether to run Python to find the version of torch.
+/// \param queries_torch whether to run Python to find out what the installed torch needs.
 Result<launchers::LaunchContext> read_launch_context(Environment environment, ProgramPaths const& programs,
                                                      bool queries_torch);
 

@@ -132,8 +132,9 @@ State state_of_trial(TrialFacts const& all_facts) {
         return State::interrupted;
     }
     auto const state = state_by_job(facts, *facts.job);
-    bool const is_active = !is_terminal(state) && state != State::interrupted;
-    return must_end && is_active ? stopping_by(facts.desired) : state;
+    if (!must_end || is_terminal(state)) return state;
+    // Nothing runs any more that could be stopped.
+    return state == State::interrupted ? State::canceled : stopping_by(facts.desired);
 }
 
 State state_of_experiment(bool created, DesiredState desired, std::span<State const> trials) {

@@ -1,5 +1,6 @@
 """Creates an experiment from a file with a Determined object, pauses it, lets it go on, and ends it."""
 
+import os
 import time
 
 from checks import check
@@ -26,6 +27,6 @@ if experiment.state is client.ExperimentState.PAUSED:
 experiment.kill()
 wait_for(experiment, client.ExperimentState.CANCELED, client.ExperimentState.COMPLETED)
 check(sorted(each.id for each in experiment.list_trials())[0], trial.id)
-check(__import__("os").path.exists(f"{experiment.download_code('downloaded')}/checks.py"), True)
+check(os.path.exists(f"{experiment.download_code()}/checks.py"), True)
 experiment.delete()
 check(experiment.id in [each.id for each in client.list_experiments()], False)

@@ -83,6 +83,21 @@ BOOST_AUTO_TEST_CASE(old_torch_on_new_python_needs_redirects) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(ranks_of_a_torch_without_libuv_start_without_torchrun) {
+    BOOST_TEST(lacks_libuv("3 13 2.6.0 no-libuv\n"));
+    BOOST_TEST(!lacks_libuv("3 13 2.6.0\n"));
+    auto one = single_node_topology();
+    BOOST_TEST(variable(must(plan_torch_distributed({"x"}, one)), "USE_LIBUV") == "(none)");
+    one.torch_lacks_libuv = true;
+    auto const plan = must(plan_torch_distributed({"x"}, one));
+    BOOST_TEST(plan.processes.size() == must(plan_processes({"x"}, one)).processes.size());
+    BOOST_TEST(variable(plan, "USE_LIBUV") == "0");
+    BOOST_TEST(variable(plan, "RANK") == "0");
+    BOOST_TEST(join(plan.processes[0].argv, " ").find("torch.distributed.run") == std::string::npos);
+    auto const own = must(plan_torch_distributed({"--max_restarts", "1", "--", "x"}, one));
+    BOOST_TEST(words(own).find("torch.distributed.run") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(nodes_may_have_different_numbers_of_slots) {
     auto uneven = context(1);
     uneven.rendezvous.slot_counts = "4,2";

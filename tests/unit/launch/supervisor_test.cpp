@@ -372,6 +372,27 @@ BOOST_AUTO_TEST_CASE(a_run_that_does_not_stop_in_time_is_killed_and_held) {
     BOOST_TEST(end_of(0).message.find("did not stop in time") != std::string::npos, end_of(0).message);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_is_paused_before_it_has_claimed_all_trials_is_held) {
+    step_is(R"(cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired")");
+    auto a = batch_job();
+    a.spec.trial_count = 2;
+    a.spec.has_fewer_tasks = true;
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    BOOST_TEST(slurm.calls.end()[-2] == "requeue-held 123_0");
+    BOOST_TEST(!path_exists(experiment.trial(1).path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_is_paused_after_its_last_trial_ends) {
+    step_is(R"(cp "$DET_ROOT/pause" "$DET_EXPERIMENT_PATH/desired")");
+    auto a = batch_job();
+    a.spec.has_fewer_tasks = true;
+    a.spec.trial_count = 1;
+    BOOST_TEST(supervise(a) == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "finished");
+    BOOST_TEST(!was_requeued_after(0));
+}
+
 BOOST_AUTO_TEST_CASE(a_paused_trial_is_not_started_and_its_job_is_held) {
     step_is("exit 1");
     must(journal::write_desired(experiment.desired(), DesiredState::pause));

@@ -73,6 +73,15 @@ BOOST_AUTO_TEST_CASE(a_killed_supervisor_leaves_an_interrupted_trial) {
     BOOST_TEST(state({running_run()}, JobState::node_failed) == "INTERRUPTED");
 }
 
+BOOST_AUTO_TEST_CASE(an_interrupted_trial_that_the_user_has_ended_is_canceled) {
+    BOOST_TEST(state({running_run()}, JobState::failed, DesiredState::kill) == "CANCELED");
+    BOOST_TEST(state({running_run()}, std::nullopt, DesiredState::cancel) == "CANCELED");
+    TrialFacts unclaimed{{}, DesiredState::kill, true, slurm::JobStatus{}};
+    unclaimed.is_unclaimed = true;
+    unclaimed.job->state = JobState::completed;
+    BOOST_TEST((state_of_trial(unclaimed) == State::canceled));
+}
+
 BOOST_AUTO_TEST_CASE(a_replacement_is_interrupted_if_its_job_ends_before_its_first_run) {
     auto const replacement = [](std::optional<JobState> job, DesiredState desired = DesiredState::run) {
         TrialFacts facts;

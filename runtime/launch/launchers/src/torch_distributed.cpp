@@ -18,17 +18,31 @@ std::string escape_dollars(std::string_view word) {
     return text;
 }
 
+/// torch.distributed.run always asks for libuv where the ranks meet, and fails without it, whatever USE_LIBUV
+/// is; the ranks themselves obey USE_LIBUV.
+Result<LaunchPlan> plan_without_torchrun(std::vector<std::string> const& command, LaunchContext context) {
+    auto& environment = context.environment;
+    if (!environment.find("USE_LIBUV")) environment.set("USE_LIBUV", "0");
+    environment.set("USE_TORCH_DISTRIBUTED", "True");
+    return plan_processes(command, std::move(context));
+}
+
 }  // namespace
 
-bool needs_redirects(std::string_view versions) {
-    auto const words = split(trim(versions), ' ');  // "3 11 1.13.1"
+bool needs_redirects(std::string_view answer) {
+    auto const words = split(trim(answer), ' ');  // "3 11 1.13.1"
     if (words.size() != 3) return false;
     auto const minor = parse_integer<int>(words[1]);
     return words[0] == "3" && minor && *minor >= 11 && words[2].starts_with("1.");
 }
 
+bool lacks_libuv(std::string_view answer) { return trim(answer).ends_with(" no-libuv"); }
+
 Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& arguments, LaunchContext context) {
     DET_TRY_ASSIGN(auto const parts, split_arguments("torch_distributed", arguments));
+    // With options of torchrun, only torchrun can be meant.
+    if (context.torch_lacks_libuv && parts.overrides.empty())
+        return plan_without_torchrun(parts.command, std::move(context));
     DET_TRY_ASSIGN(auto const nodes, read_nodes(context.rendezvous));
     DET_TRY_ASSIGN(auto const port, rendezvous_port(context.environment));
     std::vector<std::string> argv{"python3",

@@ -137,6 +137,20 @@ Result<std::vector<std::uint32_t>> Claims::load_own_claims() const {
     return own;
 }
 
+Result<bool> Claims::has_unclaimed() const {
+    if (!batch_job_.spec.claims_trials()) return false;
+    DET_TRY_ASSIGN(auto const trials, list_trials());
+    for (auto const trial : trials) {
+        auto const layout = batch_job_.experiment.trial(trial);
+        DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
+        if (claimant || !wanted) continue;
+        DET_TRY_ASSIGN(bool const ended, batch_job_.has_ended(trial));
+        if (!ended) return true;
+    }
+    return false;
+}
+
 Result<std::vector<std::uint32_t>> Claims::list_own() const {
     if (batch_job_.spec.claims_trials()) return load_own_claims();
     DET_TRY_ASSIGN(auto const replacements, load_replacements());

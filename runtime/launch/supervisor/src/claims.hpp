@@ -25,6 +25,9 @@ public:
     /// The trials of this job that may have a run: those that it has claimed and that have not ended, or the
     /// trial of its array task, and those that replace it. Claims nothing.
     Result<std::vector<std::uint32_t>> list_own() const;
+    /// Whether a trial is left that no task has claimed, that has not ended and that the user has not stopped
+    /// by itself. False unless tasks claim trials.
+    Result<bool> has_unclaimed() const;
     /// Returns the trial that replaces one with invalid hyperparameters, and creates it if there is none.
     /// This job runs it next. nullopt if the searcher replaces no trials, or if too many trials in a row have
     /// been replaced.

@@ -78,10 +78,9 @@ public:
         : batch_job_(batch_job), context_(context), claims_(claims), lanes_(lanes), end_(end) {}
 
     int run() {
-        bool const paused_before = !end_.has_begun && desired_of_first() == DesiredState::pause;
         if (any_follows(NextAction::requeue)) {
             requeue(RequeueRequest::Start::soon);
-        } else if (any_follows(NextAction::requeue_held) || paused_before) {
+        } else if (any_follows(NextAction::requeue_held) || is_paused_before_its_trials()) {
             requeue(RequeueRequest::Start::held);
         } else {
             finish();
@@ -90,6 +89,13 @@ public:
     }
 
 private:
+    /// Whether the user has paused the experiment before this job has begun a trial, or before it has claimed
+    /// all of them: without the job nobody would begin them later.
+    bool is_paused_before_its_trials() const {
+        if (desired_of_first() != DesiredState::pause) return false;
+        return !end_.has_begun || claims_.has_unclaimed().value_or(true);
+    }
+
     /// Lets the job end, because none of its runs asks for a requeue.
     void finish() {
         if (!end_.has_begun) context_.log("nothing is left to run here");

@@ -22,6 +22,8 @@ struct LaunchContext {
     std::filesystem::path wrap_rank, det_launch;  // absolute paths of these programs
     /// torch before 2.0 on Python 3.11 or newer fails at every start unless some output is redirected.
     bool torch_needs_redirects = false;
+    /// torch 2.4 and newer asks for libuv, and its torchrun fails at every start if it was built without.
+    bool torch_lacks_libuv = false;
 };
 
 struct LaunchedProcess {
@@ -71,10 +73,24 @@ Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchCon
 /// Plans `det-launch CMD...`: det-launch itself starts one process of CMD per slot of this node.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);
 
-/// A Python program that prints the versions of Python and torch; needs_redirects() determines from its
-/// output whether LaunchContext::torch_needs_redirects must be set.
-inline constexpr std::string_view torch_version_script =
-    "import sys; from importlib.metadata import version; print(*sys.version_info[:2], version('torch'))";
-bool needs_redirects(std::string_view versions);
+/// A Python program that prints the versions of Python and torch, and `no-libuv` if that torch asks for libuv
+/// and lacks it. Importing torch takes a second: only a torch that no installer of wheels has installed is
+/// imported, because the wheels of Linux have libuv.
+inline constexpr std::string_view torch_query_script = R"(
+import sys
+from importlib.metadata import distribution
+torch = distribution("torch")
+words = [*sys.version_info[:2], torch.version]
+if torch.read_text("INSTALLER") is None and [int(part) for part in torch.version.split(".")[:2]] >= [2, 4]:
+    from torch.distributed import TCPStore
+    try:
+        TCPStore("localhost", 0, is_master=True, wait_for_workers=False, use_libuv=True)
+    except RuntimeError as problem:
+        words += ["no-libuv"] if "libuv" in str(problem) else []
+print(*words)
+)";
+/// LaunchContext::torch_needs_redirects and torch_lacks_libuv, from the output of torch_query_script.
+bool needs_redirects(std::string_view answer);
+bool lacks_libuv(std::string_view answer);
 
 }  // namespace det::launch::launchers
