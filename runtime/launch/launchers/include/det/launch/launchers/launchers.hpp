@@ -81,7 +81,8 @@ import sys
 from importlib.metadata import distribution
 torch = distribution("torch")
 words = [*sys.version_info[:2], torch.version]
-if torch.read_text("INSTALLER") is None and [int(part) for part in torch.version.split(".")[:2]] >= [2, 4]:
+is_wheel = (torch.read_text("INSTALLER") or "").strip() in ("pip", "uv", "poetry")
+if not is_wheel and [int(part) for part in torch.version.split(".")[:2]] >= [2, 4]:
     from torch.distributed import TCPStore
     try:
         TCPStore("localhost", 0, is_master=True, wait_for_workers=False, use_libuv=True)
