@@ -82,6 +82,9 @@ public:
     det::Status cancel_step(det::slurm::JobRef const& ref, std::string_view name) override {
         return answer<det::Ok>("cancel-step " + to_string(ref) + " " + std::string(name), {});
     }
+    det::Status cancel_steps(det::slurm::JobRef const& ref) override {
+        return answer<det::Ok>("cancel-steps " + to_string(ref), {});
+    }
     det::Status requeue_held(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("requeue-held " + to_string(ref), {});
     }

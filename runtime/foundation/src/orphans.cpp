@@ -62,10 +62,15 @@ std::optional<int> Orphans::end_after_notice(int command) {
     return succeeded_ ? succeeded_ : command;
 }
 
+std::vector<pid_t> Orphans::list() const {
+    auto orphans = find_children();
+    std::erase_if(orphans, [&](auto const child) { return std::ranges::find(own_, child) != own_.end(); });
+    return orphans;
+}
+
 bool Orphans::reap() {
     bool any_runs = false;
-    for (auto const child : find_children()) {
-        if (std::ranges::find(own_, child) != own_.end()) continue;
+    for (auto const child : list()) {
         int status = 0;
         if (::waitpid(child, &status, WNOHANG) != child) {
             any_runs = true;

@@ -44,10 +44,11 @@ sigset_t signals_to_pass_on() {
     return all;
 }
 
-/// The signals that stay blocked in the supervisor until it reads them, so that none of them ends it while it
-/// starts.
-sigset_t signals_of_supervisor(sigset_t mask) {
-    for (int const number : {SIGTERM, SIGURG, SIGUSR2}) ::sigaddset(&mask, number);
+/// The signals that stay blocked in the supervisor until it reads or unblocks them, so that none of them ends
+/// it while it starts: a batch script of the user may be sent any of them (`#SBATCH --signal`).
+sigset_t signals_of_supervisor() {
+    auto mask = signals_to_pass_on();
+    for (int const number : {SIGTSTP, SIGCONT}) ::sigdelset(&mask, number);
     return mask;
 }
 
@@ -95,7 +96,7 @@ private:
         // When this process is killed, Slurm ends the job. The supervisor must not go on meanwhile.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(could_not);
-        auto const mask = signals_of_supervisor(mask_before_);
+        auto const mask = signals_of_supervisor();
         ::sigprocmask(SIG_SETMASK, &mask, nullptr);
         ::execvp(command_[0], command_);
         log(std::string("cannot start '") + command_[0] + "': " + std::strerror(errno));

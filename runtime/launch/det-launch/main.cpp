@@ -23,6 +23,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <iostream>
 #include <map>
@@ -61,6 +62,35 @@ Result<std::map<std::string, std::string>> parse_options(Arguments const& argume
     return options;
 }
 
+/// The output of the job, after this process has opened another one for itself.
+struct JobOutput {
+    UniqueFd out, err;
+};
+
+/// Slurm's output file of a batch script belongs to the user's script. Opens the experiment's file for what
+/// this process and Slurm's commands print.
+Result<JobOutput> leave_output_to_script(supervisor::BatchJob const& batch_job) {
+    auto const path = batch_job.experiment.slurm_output(slurm::to_string(batch_job.job));
+    UniqueFd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    JobOutput job{UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)),
+                  UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0))};
+    if (!job.out || !job.err) return os_error("duplicate the job's output", errno);
+    for (int const standard : {STDOUT_FILENO, STDERR_FILENO}) {
+        if (::dup2(file.get(), standard) < 0) return os_error("redirect the output", errno);
+    }
+    return job;
+}
+
+/// det-batch starts this process with all signals blocked that Slurm may send to a batch script. Others than
+/// those of the supervisor end it, unless it runs such a script.
+void unblock_other_signals() {
+    sigset_t others;
+    ::sigfillset(&others);
+    for (int const own : {SIGTERM, SIGURG, SIGUSR2}) ::sigdelset(&others, own);
+    ::sigprocmask(SIG_UNBLOCK, &others, nullptr);
+}
+
 Result<int> trial(Arguments const& arguments) {
     DET_TRY_ASSIGN(auto options,
                    parse_options(arguments, {"--experiment", "--trial"}, trusted_ancestors_option));
@@ -73,6 +103,12 @@ Result<int> trial(Arguments const& arguments) {
         environment.set(variables::trusted_ancestors, list);
     DET_TRY_ASSIGN(auto const batch_job,
                    supervisor::load_batch_job(options["--experiment"], *index, environment));
+    JobOutput script;
+    if (batch_job.is_script()) {
+        DET_TRY_ASSIGN(script, leave_output_to_script(batch_job));
+    } else {
+        unblock_other_signals();
+    }
     environment.unset(supervisor::batch_process_variable);
     environment.unset(supervisor::supervisor_restarts_variable);
     // Slurm's SIGTERM may reach every process of the job. It must not end an scontrol that requeues the job.
@@ -96,7 +132,9 @@ Result<int> trial(Arguments const& arguments) {
         ::_exit(to_int(error.code.exit));
     };
     return supervisor::supervise_trials(
-        batch_job, {slurm, clock, environment, sibling_program("det-wrap-rank"), log, end_process});
+        batch_job,
+        {slurm, clock, environment, sibling_program("det-wrap-rank"), log, end_process, "/proc/self/fd/2",
+         script.out ? script.out.get() : -1, script.err ? script.err.get() : -1});
 }
 
 Result<int> prepare_node(Arguments const& arguments) {

@@ -85,6 +85,16 @@ Result<TaskIdentity> identify_task(VariableLookup const& lookup) {
     return task;
 }
 
+Result<TaskIdentity> identify_batch_script(VariableLookup const& lookup) {
+    TaskIdentity task;
+    DET_TRY_ASSIGN(task.job_id, require(lookup, {"SLURM_JOB_ID", "SLURM_JOBID"}));
+    DET_TRY_ASSIGN(task.hosts, require(lookup, {variables::run_hosts, "SLURM_JOB_NODELIST"}));
+    DET_TRY_ASSIGN(task.chief_host, require(lookup, {"SLURMD_NODENAME"}));
+    task.step_id = "batch";
+    task.tasks_per_node = "1";
+    return task;
+}
+
 std::string task_key(TaskIdentity const& task) {
     return fmt::format("{}.{}.{}", task.job_id, task.step_id, task.rank);
 }

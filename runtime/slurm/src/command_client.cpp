@@ -213,17 +213,38 @@ Status CommandClient::cancel_pending_tasks(JobRef const& array) {
     return run("scancel", {"scancel", "--state=PENDING", to_string(array)});
 }
 
-Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
+Result<std::vector<CommandClient::Step>> CommandClient::query_steps(JobRef const& job) {
     DET_TRY_ASSIGN(auto const output, call({"squeue", "--steps", "--me", "--noheader", "--format=%i %j"}));
     if (output.exit_code != 0) return failure_of("squeue", output);
     auto const prefix = to_string(job) + ".";
+    std::vector<Step> steps;
     for (auto const& line : split_lines(output.out)) {
         auto const row = trim(line);
         auto const id = row.substr(0, row.find(' '));
-        if (id.starts_with(prefix) && trim(row.substr(id.size())) == name)
-            DET_TRY(run("scancel", {"scancel", std::string(id)}));
+        if (id.starts_with(prefix))
+            steps.push_back({std::string(id), std::string(trim(row.substr(id.size())))});
+    }
+    return steps;
+}
+
+Status CommandClient::cancel_step(JobRef const& job, std::string_view name) {
+    DET_TRY_ASSIGN(auto const steps, query_steps(job));
+    for (auto const& step : steps) {
+        if (step.name == name) DET_TRY(run("scancel", {"scancel", step.id}));
     }
     return Ok{};
+}
+
+Status CommandClient::cancel_steps(JobRef const& job) {
+    DET_TRY_ASSIGN(auto const steps, query_steps(job));
+    std::vector<std::string> argv{"scancel"};
+    for (auto const& step : steps) {
+        // Slurm's own steps, like "123.batch", have no number.
+        auto const number = std::string_view(step.id).substr(step.id.rfind('.') + 1);
+        if (parse_integer<std::uint32_t>(number)) argv.push_back(step.id);
+    }
+    if (argv.size() == 1) return Ok{};
+    return run("scancel", std::move(argv));
 }
 
 Status CommandClient::update_job(JobRef const& job, JobChange const& change) {

@@ -15,6 +15,12 @@
 namespace det::slurm {
 
 Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Environment const& environment) {
+    return start_here(argv, environment, signal_set({SIGTERM, SIGINT, SIGHUP}), {});
+}
+
+Result<StepProcess> StepProcess::start_here(std::vector<std::string> const& argv,
+                                            Environment const& environment, sigset_t const& blocked,
+                                            Output const& output) {
     // A socket instead of a pipe, so that a write after the end of srun is an error and no SIGPIPE.
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -22,8 +28,10 @@ Result<StepProcess> StepProcess::start(std::vector<std::string> const& argv, Env
     UniqueFd const theirs(ends[0]);
     UniqueFd ours(ends[1]);
     SpawnSettings settings;
-    settings.block(signal_set({SIGTERM, SIGINT, SIGHUP}));
+    settings.block(blocked);
     settings.connect(theirs, STDIN_FILENO);
+    if (output.out) settings.connect(output.out, STDOUT_FILENO);
+    if (output.err) settings.connect(output.err, STDERR_FILENO);
     DET_TRY_ASSIGN(auto const pid, spawn(argv, environment, settings));
     DET_TRY_ASSIGN(auto step, watch(pid));
     step.input_ = std::move(ours);

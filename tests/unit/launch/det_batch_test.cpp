@@ -111,7 +111,10 @@ BOOST_AUTO_TEST_CASE(a_signal_before_the_command_exists_reaches_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_a_passed_on_signal_ends_is_not_started_again) {
-    start_shell("echo $$ >pid.new; mv pid.new pid; exec sleep 60");
+    start({"/usr/bin/python3", "-c",
+           "import os, signal, time\n"
+           "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])\n"
+           "open('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid'); time.sleep(60)"});
     (void)pid_in("pid");
     ::kill(process, SIGUSR1);
     int const status = end();

@@ -234,6 +234,16 @@ BOOST_AUTO_TEST_CASE(a_step_is_found_by_its_job_and_its_name) {
     must(client.cancel_step({123, 4}, "7.0.1"));  // gone: nothing is cancelled
 }
 
+BOOST_AUTO_TEST_CASE(all_steps_of_a_job_are_cancelled_but_the_batch_script) {
+    runner.answer(
+        0, "  123_4.0 train\n  123_4.12 a b\n  123_4.batch batch\n 123_4.extern extern\n 123_40.0 x\n");
+    runner.answer(0, "");
+    must(client.cancel_steps({123, 4}));
+    BOOST_TEST(runner.line(1) == "scancel 123_4.0 123_4.12");
+    runner.answer(0, "  123_4.batch batch\n");
+    must(client.cancel_steps({123, 4}));  // there are none: scancel is not called
+}
+
 BOOST_AUTO_TEST_CASE(changes_name_only_what_changes) {
     for (int i = 0; i < 9; ++i) runner.answer(0, "");
     must(client.update_job({7, 1}, {.nice = 20, .partition = "urgent"}));

@@ -95,13 +95,25 @@ TrustRules trust_rules(Environment const& environment) {
     return rules;
 }
 
-Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
+Result<std::uint32_t> trial_of_task(ExperimentSpec const& spec, std::uint32_t task) {
+    bool const has_own_array =
+        spec.launch == Launch::script && spec.batch_script && !spec.batch_script->array_task_ids.empty();
+    if (!has_own_array) return task;
+    auto const& tasks = spec.batch_script->array_task_ids;
+    auto const found = std::ranges::find(tasks, task);
+    if (found != tasks.end()) return static_cast<std::uint32_t>(found - tasks.begin());
+    return Error{codes::no_such_trial,
+                 fmt::format("experiment {} has no array task {}", spec.id.value, task)};
+}
+
+Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t task,
                                 Environment const& environment) {
     ExperimentLayout const layout(experiment);
     auto const rules = trust_rules(environment);
     DET_TRY(check_trusted_directory(experiment, rules));
     DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
     DET_TRY(check_sources(spec, rules));
+    DET_TRY_ASSIGN(auto const first_trial, trial_of_task(spec, task));
     if (first_trial >= spec.trial_count) {
         return Error{codes::no_such_trial,
                      fmt::format("experiment {} has {}: there is no trial {}", spec.id.value,

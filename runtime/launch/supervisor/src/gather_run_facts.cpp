@@ -93,7 +93,9 @@ public:
         facts.higher_run_exists = run_.record.has_newer_run();
         facts.desired = batch_job_.desired(run_.plan.id.trial.index);
         facts.restarts = resume.restarts;
-        facts.restarts_max = batch_job_.spec.max_restarts;
+        // Slurm itself does not restart a script that has failed.
+        bool const stays_ended = batch_job_.is_script() && batch_job_.spec.has_default_max_restarts;
+        facts.restarts_max = stays_ended ? 0 : batch_job_.spec.max_restarts;
         facts.failures_without_progress = resume.failures_without_progress;
         facts.bad_ends_without_progress = resume.bad_ends_without_progress;
         facts.slurm_failures_in_a_row = resume.slurm_failures_in_a_row;
@@ -127,7 +129,7 @@ private:
     void add_hang() {
         facts_.hung_for = std::chrono::seconds(*batch_job_.spec.hang_timeout_s);
         telemetry::WaitPeriod const period;
-        auto const waits = telemetry::load_waits(run_.record.layout(), batch_job_.spec.shape.nodes, period);
+        auto const waits = telemetry::load_waits(run_.record.layout(), batch_job_.task_nodes(), period);
         if (!waits) {
             context_.log(fmt::format("who waits for whom is not known: {}", waits.error().message));
             return;
@@ -149,13 +151,13 @@ private:
         // A program with the Core API acknowledges a notice that it follows.
         bool const may_be_signalled_by_slurm =
             run_.exit_code == 0 && facts_.task_notice_received && !facts_.uses_core_api;
-        facts_.gets_notices =
-            !spec.forward_signals.empty() || (may_be_signalled_by_slurm && signals_reach_all(context_.slurm));
+        facts_.gets_notices = batch_job_.is_script() || !spec.forward_signals.empty() ||
+                              (may_be_signalled_by_slurm && signals_reach_all(context_.slurm));
         facts_.asks_for_requeue = path_exists(layout.requeue_request());
         // Slurm kills the other ranks after the first failure, and shows the highest exit code.
         auto const first =
             first_to_fail(journal::load_rank_failures(layout).value_or(std::vector<RankFailure>()));
-        int const code = first ? first->exit_code : run_.exit_code;
+        int const code = first && !batch_job_.is_script() ? first->exit_code : run_.exit_code;
         auto const& codes = spec.preempted_exit_codes;
         facts_.has_preempted_exit_code = std::find(codes.begin(), codes.end(), code) != codes.end();
         facts_.ended_by_notice_signal = is_of_notice_signal(code);
@@ -222,7 +224,8 @@ private:
 
     Status add_log_policies() {
         auto const& spec = batch_job_.spec;
-        auto const found = match_log_policies(spec.log_policies, run_.record.layout(), spec.shape.nodes);
+        auto const found =
+            match_log_policies(spec.log_policies, run_.record.layout(), batch_job_.task_nodes());
         if (!found) {
             context_.log(fmt::format("the log policies are ignored: {}", found.error().message));
             return Ok{};
@@ -261,7 +264,7 @@ private:
     Status add_unreached_nodes() {
         // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
         constexpr int signals_end = 128 + 64;
-        if (run_.exit_code <= signals_end) return Ok{};
+        if (run_.exit_code <= signals_end || batch_job_.is_script()) return Ok{};
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
         lifecycle::BadNodes bad;
         for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size())))

@@ -109,6 +109,9 @@ std::vector<std::string> render_step(BatchJob const& batch_job, RunPlan const& r
     int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : spec.shape.slots_per_node;
     slurm::StepRequest request;
     request.shape = spec.shape;
+    // A batch script may have got another number of nodes than the experiment asked for.
+    if (auto const hosts = expand_host_list(run.hosts); batch_job.is_script() && hosts)
+        request.shape.nodes = static_cast<int>(hosts->size());
     request.has_gres = spec.has_gres;
     request.name = to_string(run.id) + ".health";
     if (spec.spare_nodes > 0) request.hosts = run.hosts;
@@ -154,6 +157,7 @@ Result<HealthVerdict> make_check(BatchJob const& batch_job, RunPlan const& run,
         (void)make_directories(storage);
     auto environment = make_run_environment(batch_job, run, context.environment);
     environment.unset(variables::spank);
+    unset_batch_step(environment);
     DET_TRY_ASSIGN(auto step,
                    slurm::StepProcess::start(render_step(batch_job, run, context, directory.path(), token),
                                              environment));

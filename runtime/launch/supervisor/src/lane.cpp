@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <iterator>
 #include <utility>
@@ -45,6 +46,7 @@
 #include "make_step_request.hpp"
 #include "repeat_write.hpp"
 #include "run_environment.hpp"
+#include "script_signals.hpp"
 #include "skip_step_ids.hpp"
 #include "trial_files.hpp"
 
@@ -157,12 +159,11 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
         skip_lost_steps(context_, plan.resume.step_ids_to_skip);
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(batch_job_, plan, context_.environment);
-    auto const argv = slurm::render_srun(make_step_request(batch_job_, plan, context_.wrap_rank));
     RunStateMachine const machine(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
                                   batch_job_.spec.notice_s
                                       ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
                                       : std::nullopt);
-    HeartbeatMonitor heartbeats(record.layout(), batch_job_.spec.shape.nodes);
+    HeartbeatMonitor heartbeats(record.layout(), batch_job_.task_nodes());
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
     auto reading = StorageProbe::of_reading(record.layout().heartbeat(0));
@@ -193,11 +194,25 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     run_->unhealthy = check_health(batch_job_, run_->plan, context_);
     if (!run_->unhealthy.empty()) return Ok{};
     run_->output_begin_bytes = output_size_bytes(context_.output);
-    auto step = slurm::StepProcess::start(argv, environment);
+    auto step = start_step(environment);
     if (!step) return record_outcome({Cause::not_launched, NextAction::stop, step.error().message, {}});
     run_->step.emplace(*std::move(step));
     notify(events::started, "", "");
     return Ok{};
+}
+
+/// Starts the run's step, or a batch script in this step.
+Result<slurm::StepProcess> Lane::start_step(Environment const& environment) const {
+    if (!batch_job_.is_script())
+        return slurm::StepProcess::start(
+            slurm::render_srun(make_step_request(batch_job_, run_->plan, context_.wrap_rank)), environment);
+    slurm::StepProcess::Output output;
+    if (context_.script_output >= 0)
+        output.out = UniqueFd(::fcntl(context_.script_output, F_DUPFD_CLOEXEC, 0));
+    if (context_.script_errors >= 0)
+        output.err = UniqueFd(::fcntl(context_.script_errors, F_DUPFD_CLOEXEC, 0));
+    return slurm::StepProcess::start_here(make_script_command(batch_job_, context_.wrap_rank), environment,
+                                          script_signals(), output);
 }
 
 DesiredState Lane::desired() const { return batch_job_.desired(run_->plan.id.trial.index); }
@@ -231,7 +246,7 @@ RunAction Lane::check_hang(RunStateMachine::Time now) {
     auto const due = run_->hang.next_check();
     if (!due || now < *due) return RunAction::wait;
     auto const progress = read_progress(batch_job_.experiment.trial(id().trial.index), run_->record.layout(),
-                                        batch_job_.spec.shape.nodes, batch_job_.spec.progress_globs);
+                                        batch_job_.task_nodes(), batch_job_.spec.progress_globs);
     return run_->hang.check(progress, now) ? run_->machine.on_hang(now) : RunAction::wait;
 }
 
@@ -277,6 +292,7 @@ void Lane::write_request(Write const& write) {
 }
 
 void Lane::send_request(std::string_view request) {
+    if (!run_->step) return;
     if (auto const sent = run_->step->write_line(request); !sent)
         context_.log(
             fmt::format("run {} may see the request late: {}", to_string(id()), sent.error().message));
@@ -284,7 +300,14 @@ void Lane::send_request(std::string_view request) {
 
 void Lane::kill_step() {
     context_.log(fmt::format("run {} is killed", to_string(id())));
+    if (batch_job_.is_script()) return send_request(step_requests::end);
     if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step on all nodes
+}
+
+void Lane::notify_script() {
+    if (!run_->step || std::exchange(run_->was_notified, true)) return;
+    send_request(step_requests::notice);
+    context_.log(fmt::format("run {}: Slurm preempts the job: the script gets the notice", to_string(id())));
 }
 
 void Lane::abandon_step() {
@@ -302,7 +325,9 @@ void Lane::mark_abandoned() {
 /// A step whose srun is gone or ignores a signal still holds its CPUs and memory, so that the next step could
 /// not start.
 void Lane::cancel_step() {
-    if (auto const cleared = context_.slurm.cancel_step(batch_job_.job, to_string(id())); !cleared)
+    auto const cleared = batch_job_.is_script() ? context_.slurm.cancel_steps(batch_job_.job)
+                                                : context_.slurm.cancel_step(batch_job_.job, to_string(id()));
+    if (!cleared)
         context_.log(fmt::format("what is left of run {} may keep its CPUs and memory: {}", to_string(id()),
                                  cleared.error().message));
 }
@@ -326,7 +351,9 @@ void Lane::record_allocation(slurm::JobStatus const& job) {
 Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& job, bool slurm_answered) {
     if (has_new_allocation(job)) record_allocation(*job);
     if (!run_->machine.silent_host().empty()) mark_abandoned();
-    run_->exit_code = exit_code == 0 ? 0 : run_->record.first_failure().value_or(exit_code);
+    // A batch script may handle the failure of a rank: its own code counts.
+    bool const is_own_code = exit_code == 0 || batch_job_.is_script();
+    run_->exit_code = is_own_code ? exit_code : run_->record.first_failure().value_or(exit_code);
     DET_TRY_ASSIGN(auto facts, gather_facts(batch_job_, context_,
                                             {run_->plan, run_->record, run_->machine, run_->unhealthy,
                                              run_->exit_code, run_->output_begin_bytes}));

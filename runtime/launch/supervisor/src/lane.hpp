@@ -62,12 +62,22 @@ public:
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with that at the last check, if a check is due.
     RunAction check_hang(RunStateMachine::Time now);
+    /// The exit code of the run, once it has ended.
+    int exit_code() const { return run_->exit_code; }
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
     /// Nodes that later runs of the trial must not use.
     std::vector<std::string> bad_hosts() const;
 
     /// Handles what the trial has reported to its search. Returns what to do about the run.
     RunAction follow_search();
+
+    /// Passes a signal of Slurm on to a batch script.
+    void signal_script(int number) {
+        if (run_->step) run_->step->signal(number);
+    }
+    /// Delivers the notice to a batch script once: Slurm has begun to preempt the job, and has told the steps
+    /// only.
+    void notify_script();
 
     void ask_to_stop();
     /// Asks the wrappers for the stacks of all ranks.
@@ -117,9 +127,11 @@ private:
         std::string search_error = {};         // the last one that was logged
         bool has_allocation = false;           // the job's times are recorded
         bool has_storage_failed = false;       // the last probe has failed
+        bool was_notified = false;             // by notify_script()
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
+    Result<slurm::StepProcess> start_step(Environment const& environment) const;
     Ports reserve_ports();
     lifecycle::SearchFacts gather_search_facts();
     Status apply_to_search(lifecycle::RunOutcome& outcome);

@@ -42,7 +42,7 @@ Result<std::optional<LostRun>> find_lost_run(BatchJob const& batch_job, std::uin
 
 /// Whether a wrapper of the run has not ended, or was killed.
 bool has_heartbeats(LostRun const& run, BatchJob const& batch_job) {
-    for (int node = 0; node < batch_job.spec.shape.nodes; ++node) {
+    for (int node = 0; node < batch_job.task_nodes(); ++node) {
         if (path_exists(run.layout.heartbeat(node))) return true;
     }
     return false;
@@ -50,7 +50,9 @@ bool has_heartbeats(LostRun const& run, BatchJob const& batch_job) {
 
 Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorContext const& context) {
     context.log(fmt::format("run {}: its supervisor was killed: its step is ended", to_string(run.id)));
-    auto const cancelled = context.slurm.cancel_step(batch_job.job, to_string(run.id));
+    auto const cancelled = batch_job.is_script()
+                               ? context.slurm.cancel_steps(batch_job.job)
+                               : context.slurm.cancel_step(batch_job.job, to_string(run.id));
     std::string message = "its supervisor was killed and started again";
     if (cancelled) {
         // Slurm starts the next step when it has the resources of this one back. Wrappers that still end by

@@ -6,6 +6,7 @@
 #include <det/protocol/setup_lines.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace det::launch::supervisor {
 namespace {
@@ -34,7 +35,28 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
     return node::render_pyxis_options(call, "/tmp");
 }
 
+/// What runs under the wrapper: the entrypoint, after the lines of slurm.setup and the hook of the code.
+std::vector<std::string> task_command(ExperimentSpec const& spec) {
+    std::vector<std::string> command;
+    auto const append = [&](std::vector<std::string> const& words) {
+        command.insert(command.end(), words.begin(), words.end());
+    };
+    if (!spec.setup.empty()) append(setup_command_prefix());
+    if (spec.context && spec.context->has_startup_hook) append({"bash", "-c", startup_hook, "startup-hook"});
+    append(spec.entrypoint);
+    return command;
+}
+
 }  // namespace
+
+std::vector<std::string> make_script_command(BatchJob const& batch_job,
+                                             std::filesystem::path const& wrap_rank) {
+    auto const& spec = batch_job.spec;
+    std::vector<std::string> command{wrap_rank, "--script",
+                                     spec.batch_script ? spec.batch_script->working_directory : ""};
+    std::ranges::copy(task_command(spec), std::back_inserter(command));
+    return command;
+}
 
 slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& run,
                                      std::filesystem::path const& wrap_rank) {
@@ -55,12 +77,7 @@ slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& r
     } else if (spec.container) {
         request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
     }
-    auto const append = [&](std::vector<std::string> const& words) {
-        request.command.insert(request.command.end(), words.begin(), words.end());
-    };
-    if (!spec.setup.empty()) append(setup_command_prefix());
-    if (spec.context && spec.context->has_startup_hook) append({"bash", "-c", startup_hook, "startup-hook"});
-    append(spec.entrypoint);
+    std::ranges::copy(task_command(spec), std::back_inserter(request.command));
     return request;
 }
 

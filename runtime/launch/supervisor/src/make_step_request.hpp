@@ -13,4 +13,9 @@ namespace det::launch::supervisor {
 slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& run,
                                      std::filesystem::path const& wrap_rank);
 
+/// The argv of a batch script (`launch: script`), which is started in the batch step. It runs in
+/// batch_script->working_directory, or in the directory of the trial's code.
+std::vector<std::string> make_script_command(BatchJob const& batch_job,
+                                             std::filesystem::path const& wrap_rank);
+
 }  // namespace det::launch::supervisor

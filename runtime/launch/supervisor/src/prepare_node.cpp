@@ -132,8 +132,9 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     if (spec.context) DET_TRY(check_trusted_directory(RootLayout(spec.root).contexts(), rules));
     DET_TRY(write_trial_info(run_dir / info_files::directory, run, spec, spec_text));
     DET_TRY(write_setup(run_dir, spec));
-    // There is no srun in a container.
-    if (spec.shape.nodes > 1 && !spec.container) DET_TRY(node::write_srun_shim(run_dir, own_executable()));
+    // There is no srun in a container, and a batch script starts its steps once, as without us.
+    bool const has_shim = spec.shape.nodes > 1 && !spec.container && spec.launch != Launch::script;
+    if (has_shim) DET_TRY(node::write_srun_shim(run_dir, own_executable()));
     // DET_TRIAL_DIR is one of the directories of the generation.
     GenerationLayout const trial(fs::path(run.text(variables::trial_dir)).parent_path());
     return make_work(run_dir, spec, trial);

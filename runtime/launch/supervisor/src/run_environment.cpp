@@ -7,7 +7,9 @@
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 
 #include "ports.hpp"
@@ -37,8 +39,9 @@ bool is_true(ExperimentSpec const& spec, char const* key) {
 
 /// Adds the package `determined` to the end of PYTHONPATH, so that the user's own modules come first. With
 /// slurm.log_wandb our module `wandb` comes before the user's. PYTHONUNBUFFERED, unless it is set, makes
-/// Python print lines at once.
+/// Python print lines at once; a batch script has its own environment.
 void set_python(Environment& environment, ExperimentSpec const& spec) {
+    bool const is_script = spec.launch == Launch::script;
     auto const installed = own_executable().parent_path().parent_path() / "lib/det-submit";
     auto path = (installed / "python-path").string();
     if (auto const theirs = environment.find_non_empty("PYTHONPATH")) path = *theirs + ":" + path;
@@ -47,7 +50,7 @@ void set_python(Environment& environment, ExperimentSpec const& spec) {
         environment.set(variables::log_wandb, "1");
     }
     environment.set("PYTHONPATH", path);
-    if (!environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
+    if (!is_script && !environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
 }
 
 /// With slurm.log_mlflow the MLflow client uses the store of the package `determined`, and asks no server.
@@ -79,6 +82,42 @@ void set_ports(Environment& environment, Ports const& ports) {
     for (auto const& [name, port] : ports) environment.set(port_variable(name), std::to_string(port));
 }
 
+/// The number of slots of the batch script's node: its GPUs, if Slurm has allocated some.
+TrialShape shape_of(BatchJob const& batch_job, Environment const& job) {
+    auto shape = batch_job.spec.shape;
+    auto const gpus = job.find("SLURM_GPUS_ON_NODE");
+    auto const count = gpus ? parse_integer<int>(*gpus).value_or(0) : 0;
+    if (batch_job.is_script() && count > 0) shape.slots_per_node = count;
+    return shape;
+}
+
+/// Gives a batch script the variables of its own array, as if it had been submitted alone: a successor of
+/// its job has an array of one task, and a script without an array has a task all the same.
+void set_array_variables(Environment& environment, ExperimentSpec const& spec) {
+    auto const tasks = spec.batch_script ? spec.batch_script->array_task_ids : std::vector<std::uint32_t>();
+    if (tasks.empty()) {
+        environment.unset_with_prefix("SLURM_ARRAY_");
+        return;
+    }
+    auto const [least, greatest] = std::ranges::minmax(tasks);
+    auto const second = std::ranges::min(tasks, {}, [least = least](auto task) {
+        return task == least ? std::numeric_limits<std::uint32_t>::max() : task;
+    });
+    environment.set("SLURM_ARRAY_TASK_COUNT", std::to_string(tasks.size()));
+    environment.set("SLURM_ARRAY_TASK_MIN", std::to_string(least));
+    environment.set("SLURM_ARRAY_TASK_MAX", std::to_string(greatest));
+    environment.set("SLURM_ARRAY_TASK_STEP", std::to_string(tasks.size() > 1 ? second - least : 1));
+}
+
+/// What a batch script sees in addition to, or instead of, what programs under srun see. The plugin handles
+/// its steps only if the script asks for it (--det).
+void adapt_to_script(Environment& environment, BatchJob const& batch_job) {
+    environment.unset(variables::spank);
+    // A notice reaches the script if it traps TERM, and the ranks that handle it.
+    if (batch_job.spec.forward_signals.empty()) environment.set(variables::forward_signals, "TERM");
+    set_array_variables(environment, batch_job.spec);
+}
+
 }  // namespace
 
 Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, Environment const& job) {
@@ -92,7 +131,6 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     auto const run_path = batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path();
     auto const chief = first_host(run.hosts).value_or("localhost");
     Variables const ours{
-        {variables::spank, "auto"},
         {variables::launch, std::string(to_string(spec.launch))},
         {variables::root, spec.root},
         {variables::run_key, fmt::format("{}-{}-{}", to_string(run.id), slurm::to_string(batch_job.job),
@@ -114,14 +152,17 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
         {variables::task_id, to_string(run.id.trial)},
         {variables::allocation_id, to_string(run.id)},
         {variables::task_type, "TRIAL"},
-        {variables::slot_ids, all_slots(spec.shape)},
+        {variables::slot_ids, all_slots(shape_of(batch_job, job))},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
         {variables::step_requests, "1"},
-        {"MASTER_ADDR", chief},
-        {"MASTER_PORT", std::to_string(run.master_port)},
     };
     for (auto const& [name, value] : ours) environment.set(name, value);
+    if (!batch_job.is_script()) {
+        environment.set(variables::spank, "auto");
+        environment.set("MASTER_ADDR", chief);
+        environment.set("MASTER_PORT", std::to_string(run.master_port));
+    }
     // The job's environment contains these variables if the user submitted it from inside another run.
     for (auto const* name : {variables::placed,
                              variables::wrapped,
@@ -161,12 +202,16 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
-    if (caches_compiled(spec)) environment.set(variables::compile_cache, to_string(spec.id));
-    record_collectives(environment, run_path);
+    if (caches_compiled(spec) && !batch_job.is_script())
+        environment.set(variables::compile_cache, to_string(spec.id));
+    if (!batch_job.is_script()) record_collectives(environment, run_path);
     if (is_true(spec, "/profiling/enabled")) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
-    unset_batch_step(environment);
+    if (batch_job.is_script())
+        adapt_to_script(environment, batch_job);
+    else
+        unset_batch_step(environment);
     return environment;
 }
 

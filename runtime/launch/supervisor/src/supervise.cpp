@@ -42,6 +42,7 @@
 #include "repeat_write.hpp"
 #include "requeue_job.hpp"
 #include "retry_until.hpp"
+#include "script_signals.hpp"
 #include "storage_watch.hpp"
 
 namespace det::launch::supervisor {
@@ -89,6 +90,7 @@ public:
             return wait_in_queue(permission.waits_for);
         refusal_ = permission.refusal;
         schedule_next_check();
+        schedule_preemption_check();
         follow_searches(context_.clock.steady_now());
         assign_trials();
         if (any_running()) query_job();
@@ -206,7 +208,7 @@ private:
 
     void wait() {
         std::vector<pollfd> polled{{signals_.fd(), POLLIN, 0}};
-        auto wake = std::min(next_check_at_, next_search_at_);
+        auto wake = std::min({next_check_at_, next_search_at_, next_preemption_check_at_});
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
@@ -219,7 +221,11 @@ private:
 
     void handle_events() {
         bool has_notice = false, is_woken = false;
-        while (auto const info = signals_.take()) (info->ssi_signo == SIGTERM ? has_notice : is_woken) = true;
+        while (auto const info = signals_.take()) {
+            auto const number = static_cast<int>(info->ssi_signo);
+            (number == SIGTERM ? has_notice : is_woken) = true;
+            if (batch_job_.is_script() && number != SIGURG) signal_scripts(number);
+        }
         auto const now = context_.clock.steady_now();
         notice_received_ = notice_received_ || has_notice;
         if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
@@ -228,6 +234,29 @@ private:
         else
             reads_late_ = reads_late_ || is_woken;
         for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
+        watch_for_preemption(now);
+    }
+
+    /// Slurm signals the batch process, which stands for the user's script.
+    void signal_scripts(int number) {
+        for (auto& lane : lanes_) {
+            if (lane.is_running()) lane.signal_script(number);
+        }
+    }
+
+    /// At the start of a grace period Slurm signals the steps of the job, but not the batch step, in which a
+    /// batch script may train: Slurm is asked from time to time.
+    void watch_for_preemption(Time now) {
+        if (now < next_preemption_check_at_) return;
+        schedule_preemption_check();
+        if (any_running()) query_job();
+    }
+
+    void schedule_preemption_check() {
+        auto const notice = batch_job_.spec.notice_s;
+        if (!batch_job_.is_script() || !notice || *notice == 0) return;
+        auto const interval = std::clamp(std::chrono::seconds(*notice) / 6, 3s, 30s);
+        next_preemption_check_at_ = context_.clock.steady_now() + interval;
     }
 
     /// Whether the files of the runs can be opened. If not, they are read later: opening one would block this
@@ -316,8 +345,13 @@ private:
         for (auto& lane : lanes_) {
             if (!lane.is_running()) continue;
             lane.note_allocation(snapshot.job);
+            if (batch_job_.is_script() && is_in_grace(snapshot.job)) lane.notify_script();
             perform(lane, lane.machine().on_job(snapshot.job, now_utc, now));
         }
+    }
+
+    static bool is_in_grace(std::optional<slurm::JobStatus> const& job) {
+        return job && job->state == slurm::JobState::running && job->preempt_time;
     }
 
     /// Asks Slurm about the job. Once Slurm is ending it the answer does not change any more, and Slurm is
@@ -359,7 +393,7 @@ private:
                 return;
             case NextAction::stop:
                 if (counts_against_max_restarts(outcome.cause) || outcome.cause == Cause::not_launched)
-                    exit_code_ = 1;
+                    exit_code_ = failure_code(lane);
                 if (outcome.cause == Cause::checkpoint_damaged) exit_code_ = to_int(ExitCode::damaged);
                 // A step that still runs means that Slurm is ending the job. After a step that could not be
                 // started, the next one could not be started either. In both cases the lane takes no other
@@ -378,6 +412,12 @@ private:
                 break;
         }
         is_draining_ = true;
+    }
+
+    /// The exit code of the job after a run that failed: that of a batch script is its own, as without us.
+    int failure_code(Lane const& lane) const {
+        auto const own = lane.exit_code();
+        return batch_job_.is_script() && own != 0 ? own : 1;
     }
 
     /// Gives up the claim of a paused trial. The other trials continue, and any job may claim this trial when
@@ -439,9 +479,10 @@ private:
     std::list<Lane> lanes_;
     Time next_check_at_;
     Time next_search_at_ = Time::max();
-    std::string refusal_;       // why no step may start here; empty: steps may
-    bool has_answered_ = true;  // the shared file system, when it was last asked
-    bool reads_late_ = false;   // a desired state has changed while it did not answer
+    Time next_preemption_check_at_ = Time::max();  // for batch scripts
+    std::string refusal_;                          // why no step may start here; empty: steps may
+    bool has_answered_ = true;                     // the shared file system, when it was last asked
+    bool reads_late_ = false;                      // a desired state has changed while it did not answer
     bool has_begun_ = false;
     bool is_draining_ = false;      // no new run starts in this job
     bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job
@@ -459,8 +500,12 @@ Result<int> supervise_trials(BatchJob const& batch_job, SupervisorContext const&
     DET_TRY(find_storage_timeout(context.environment, {}));
     // TERM is Slurm's notice; det-submit sends URG when the desired state has changed. Users' scripts may
     // send USR2, which must not end this process.
-    DET_TRY_ASSIGN(auto signals, SignalReader::open(signal_set({SIGTERM, SIGURG, SIGUSR2}),
-                                                    SignalReader::AtEnd::stay_blocked));
+    auto taken = signal_set({SIGTERM, SIGURG, SIGUSR2});
+    if (batch_job.is_script()) {
+        taken = script_signals();
+        ::sigaddset(&taken, SIGURG);
+    }
+    DET_TRY_ASSIGN(auto signals, SignalReader::open(taken, SignalReader::AtEnd::stay_blocked));
     return JobSupervisor(batch_job, context, std::move(signals)).run();
 }
 

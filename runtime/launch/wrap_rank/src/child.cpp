@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace det::launch::wrap_rank {
@@ -87,7 +88,7 @@ void Child::exec_command(RelayedCommand const& command, Group group, pid_t paren
         if (empty > STDIN_FILENO) ::close(empty);
     }
     ::dup2(out.write_end.get(), STDOUT_FILENO);
-    ::dup2(err.write_end.get(), STDERR_FILENO);
+    ::dup2((command.merges_streams ? out : err).write_end.get(), STDERR_FILENO);
     ::signal(SIGPIPE, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &command.signal_mask, nullptr);
     if (command.directory && ::chdir(command.directory->c_str()) != 0) ::_exit(127);
@@ -117,6 +118,8 @@ Result<Child> Child::start(RelayedCommand const& command, Pipe const& out, Pipe 
 
 void Child::signal(int number) const { ::kill(group_ == Group::own ? -pid_ : pid_, number); }
 
+void Child::signal_first_process(int number) const { ::kill(pid_, number); }
+
 void Child::signal_by_terminal(int number) const {
     if (group_ == Group::own) signal(number);
 }
@@ -132,7 +135,10 @@ Result<int> ChildMonitor::wait_for_exit() {
     for (;;) {
         if (!status_) status_ = child_.poll_wait_status();
         if (status_) take_signals(signals);  // Slurm's notice may be what has ended the command
-        if (auto const end = find_end()) return *end;
+        if (auto const end = find_end()) {
+            if (command_.kind == CommandKind::batch_script) kill_rest();
+            return *end;
+        }
         beat();
         watch();
         // poll(2) ignores a descriptor of -1.
@@ -146,10 +152,7 @@ Result<int> ChildMonitor::wait_for_exit() {
         if (polled[2].revents != 0) take_findings();
         if (stack_helper_ > 0 && ::waitpid(stack_helper_, nullptr, WNOHANG) != 0) stack_helper_ = -1;
         deliver_notice();
-        if (kill_at_ && clock_.steady_now() >= *kill_at_) {
-            child_.signal(SIGKILL);
-            kill_at_.reset();
-        }
+        kill_if_due();
     }
 }
 
@@ -211,9 +214,16 @@ void ChildMonitor::take_signals(SignalReader const& signals) {
         if (info->ssi_code == SI_KERNEL) {
             child_.signal_by_terminal(number);
         } else {
-            child_.signal(number);
+            pass_on(number);
         }
     }
+}
+
+void ChildMonitor::pass_on(int number) {
+    if (command_.kind == CommandKind::batch_script)
+        child_.signal_first_process(number);
+    else
+        child_.signal(number);
 }
 
 void ChildMonitor::read_requests() {
@@ -234,6 +244,8 @@ void ChildMonitor::read_requests() {
 
 void ChildMonitor::take_request(Request request) {
     if (request == Request::notice) begin_notice(By::supervisor);
+    if (request == Request::slurm_notice) begin_notice(By::slurm_steps);
+    if (request == Request::end) end_all();
     if (request != Request::show_stacks) return;
     if (files_ && command_.write_waits) files_->request(FileThread::write_waits);
     show_stacks();
@@ -260,18 +272,20 @@ void ChildMonitor::show_stacks() {
 }
 
 void ChildMonitor::begin_notice(By by) {
-    has_slurm_notice_ = has_slurm_notice_ || by == By::slurm;
+    has_slurm_notice_ = has_slurm_notice_ || by != By::supervisor;
     if (!notice_ && !command_.notice_signals.empty()) {
         auto signals = command_.notice_signals;
         if (by == By::slurm && command_.signals_reach_all) std::erase(signals, SIGTERM);
         OtherSteps others;
         if (by == By::supervisor)
             others = {command_.run_key, command_.environment.find("SLURM_STEP_ID").value_or("")};
-        notice_.emplace(child_.pid(), signals, std::move(others));
+        auto const order = command_.kind == CommandKind::batch_script ? NoticeOrder::first_process_first
+                                                                      : NoticeOrder::ranks_first;
+        notice_.emplace(child_.pid(), signals, std::move(others), order);
         deliver_at_ = clock_.steady_now();
         deliver_notice();
     }
-    if (by == By::slurm && command_.record_notice) files_->request(FileThread::record_notice);
+    if (by != By::supervisor && command_.record_notice) files_->request(FileThread::record_notice);
 }
 
 void ChildMonitor::deliver_notice() {
@@ -289,6 +303,42 @@ bool ChildMonitor::is_from_launcher(pid_t sender) const {
 void ChildMonitor::terminate() {
     child_.signal(SIGTERM);
     if (!kill_at_) kill_at_ = clock_.steady_now() + terminate_grace;
+}
+
+/// Ends the command and all that it has started, wherever their process groups are. A srun among them ends
+/// its step.
+void ChildMonitor::end_all() {
+    is_ending_all_ = true;
+    signal_all(SIGTERM);
+    if (!kill_at_) kill_at_ = clock_.steady_now() + terminate_grace;
+}
+
+void ChildMonitor::kill_if_due() {
+    if (!kill_at_ || clock_.steady_now() < *kill_at_) return;
+    if (is_ending_all_)
+        signal_all(SIGKILL);
+    else
+        child_.signal(SIGKILL);
+    kill_at_.reset();
+}
+
+/// Sends a signal to all processes of the command, also to those whose parents have ended.
+void ChildMonitor::signal_all(int number) const {
+    auto roots = orphans_ != nullptr ? orphans_->list() : std::vector<pid_t>();
+    if (!status_) roots.push_back(child_.pid());
+    for (auto const root : roots) {
+        for (auto const& process : read_process_tree(root, number)) ::kill(process.pid, number);
+    }
+}
+
+/// Kills what a batch script has left behind, as Slurm does at its end. Gives up on processes that do not
+/// end, as on a file system that does not answer.
+void ChildMonitor::kill_rest() const {
+    constexpr int rounds_max = 200;
+    for (int round = 0; round < rounds_max && orphans_ != nullptr && orphans_->reap(); ++round) {
+        signal_all(SIGKILL);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
 }
 
 }  // namespace det::launch::wrap_rank

@@ -24,6 +24,8 @@ public:
 
     pid_t pid() const { return pid_; }
     void signal(int number) const;
+    /// Sends a signal to the command's first process only.
+    void signal_first_process(int number) const;
     /// Forwards a signal from the terminal (Ctrl-C), unless the child is in this process's group and has
     /// received it.
     void signal_by_terminal(int number) const;
@@ -68,7 +70,11 @@ private:
     void beat();
     void watch();
     void take_findings();
-    enum class By { slurm, supervisor };
+    enum class By {
+        slurm,        // the signal of Slurm has reached this process
+        slurm_steps,  // Slurm has signalled the steps of the job, but not its batch script
+        supervisor,
+    };
     void begin_notice(By by);
     void deliver_notice();
     void take_signals(SignalReader const& signals);
@@ -81,6 +87,11 @@ private:
     /// is Slurm's preemption notice.
     bool is_from_launcher(pid_t sender) const;
     void terminate();
+    void pass_on(int number);
+    void end_all();
+    void kill_if_due();
+    void signal_all(int number) const;
+    void kill_rest() const;
 
     RelayedCommand const& command_;
     Child const& child_;
@@ -94,6 +105,7 @@ private:
     int input_ = STDIN_FILENO;  // -1: carries no requests
     std::string unfinished_line_;
     bool has_slurm_notice_ = false;
+    bool is_ending_all_ = false;
     std::optional<int> status_;  // of the command, once it has ended
     std::optional<FileThread> files_;
 };

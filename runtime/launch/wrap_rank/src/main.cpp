@@ -77,9 +77,21 @@ Result<WrapRequest> parse_plugin_call(std::vector<std::string> command, Environm
     return request;
 }
 
+/// The supervisor's call for `launch: script`. An empty directory is that of the trial's code.
+Result<WrapRequest> parse_script_call(std::vector<std::string> const& arguments) {
+    if (arguments.size() < 3) return usage("det-wrap-rank --script needs a directory and a command");
+    WrapRequest request;
+    request.level = Launch::script;
+    request.rank = "0";
+    request.directory = arguments[1];
+    request.command.assign(arguments.begin() + 2, arguments.end());
+    return request;
+}
+
 /// Parses one of
 ///   det-wrap-rank RANK [--] CMD...     RANK: digits, or names of variables, separated by commas
 ///   det-wrap-rank --node [--] CMD...
+///   det-wrap-rank --script DIRECTORY CMD...   called by the supervisor
 ///   det-wrap-rank --spank CMD...  called by the SPANK plugin: DET_LAUNCH is the level
 ///   det-wrap-rank ARG...          called by the plugin before Slurm 23.11: the command is DET_SPANK_COMMAND
 Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
@@ -89,6 +101,7 @@ Result<WrapRequest> parse_arguments(std::vector<std::string> const& arguments,
         command.insert(command.end(), arguments.begin(), arguments.end());
         return parse_plugin_call(std::move(command), environment);
     }
+    if (!arguments.empty() && arguments[0] == "--script") return parse_script_call(arguments);
     if (arguments.size() < 2) return usage("det-wrap-rank needs a rank and a command");
     if (arguments[0] == "--spank")
         return parse_plugin_call({arguments.begin() + 1, arguments.end()}, environment);

@@ -95,13 +95,23 @@ Children children_of(std::span<ProcessView const> processes) {
     return children;
 }
 
+bool has_ranks_below(ProcessView const& process, Children const& children) {
+    auto const below = children.find(process.pid);
+    if (below == children.end()) return false;
+    return std::ranges::any_of(below->second, [&](auto const* child) {
+        return child->is_rank || has_ranks_below(*child, children);
+    });
+}
+
 }  // namespace
 
-Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root) {
+Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root, NoticeOrder order) {
     auto const children = children_of(processes);
     auto const top =
         std::find_if(processes.begin(), processes.end(), [&](auto const& each) { return each.pid == root; });
     if (top == processes.end()) return {};
+    bool const is_of_script = order == NoticeOrder::first_process_first;
+    if (is_of_script && top->reaction == Reaction::caught && !is_srun(*top)) return {{root}, false};
     Receivers found;
     add_topmost(
         *top, children,
@@ -111,7 +121,11 @@ Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root) {
     for (auto const wanted : {Reaction::caught, Reaction::blocked}) {
         if (!found.processes.empty()) break;
         add_topmost(
-            *top, children, [&](auto const& each) { return each.reaction == wanted && !is_srun(each); },
+            *top, children,
+            [&](auto const& each) {
+                bool const is_launcher = is_of_script && has_ranks_below(each, children);
+                return each.reaction == wanted && !is_srun(each) && !is_launcher;
+            },
             found.processes);
     }
     return found;
@@ -156,8 +170,9 @@ std::vector<pid_t> find_tasks(OtherSteps const& steps) {
     return tasks;
 }
 
-NoticeDelivery::NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps)
-    : root_(root), other_steps_(std::move(other_steps)) {
+NoticeDelivery::NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps,
+                               NoticeOrder order)
+    : root_(root), other_steps_(std::move(other_steps)), order_(order) {
     for (int const signal : signals) deliveries_.push_back({signal});
 }
 
@@ -178,7 +193,7 @@ void NoticeDelivery::deliver(Delivery& delivery) {
             delivery.blocked_before.insert(process.pid);
             if (!blocked_before.contains(process.pid)) process.reaction = Reaction::none;
         }
-        auto const receivers = choose_receivers(processes, root);
+        auto const receivers = choose_receivers(processes, root, order_);
         for (auto const process : receivers.processes) {
             if (delivery.reached.insert(process).second) ::kill(process, delivery.signal);
         }

@@ -28,12 +28,21 @@ struct Receivers {
     bool are_ranks = false;
 };
 
+/// Which processes come first if several handle a notice.
+enum class NoticeOrder {
+    /// Ranks come before other processes, because a launcher that gets TERM ends its ranks.
+    ranks_first,
+    /// As Slurm signals a batch script: its first process alone, if that has a handler. Otherwise ranks, and
+    /// then other processes, but none that has started ranks.
+    first_process_first,
+};
+
 /// The processes that get a notice as a signal: the topmost process on each branch of the tree that handles
 /// or blocks the signal, so that a shell in front of a program is not ended, and the workers of a data loader
-/// do not see it. Ranks come before other processes, because a launcher that gets TERM ends its ranks. srun
-/// never gets the signal, because it would end the tasks of its step. Empty if no process handles or blocks
-/// the signal. Pure.
-Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root);
+/// do not see it. srun never gets the signal, because it would end the tasks of its step. Empty if no process
+/// handles or blocks the signal. Pure.
+Receivers choose_receivers(std::span<ProcessView const> processes, pid_t root,
+                           NoticeOrder order = NoticeOrder::ranks_first);
 
 /// The process tree of `root` as /proc shows it. det-submit's own processes have no reaction.
 std::vector<ProcessView> read_process_tree(pid_t root, int signal);
@@ -52,7 +61,8 @@ std::vector<pid_t> find_tasks(OtherSteps const& steps);
 /// call: it may be between fork(2) and execve(2), where shells block all signals for a moment.
 class NoticeDelivery {
 public:
-    NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps = {});
+    NoticeDelivery(pid_t root, std::vector<int> const& signals, OtherSteps other_steps = {},
+                   NoticeOrder order = NoticeOrder::ranks_first);
 
     /// Sends the signals to the receivers that have not got them yet.
     void deliver();
@@ -69,6 +79,7 @@ private:
 
     pid_t root_;
     OtherSteps other_steps_;
+    NoticeOrder order_;
     std::vector<Delivery> deliveries_;
 };
 

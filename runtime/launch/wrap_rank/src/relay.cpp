@@ -118,7 +118,9 @@ Result<CommandEnd> relay(RelayedCommand const& command, Clock const& clock) {
     DET_TRY_ASSIGN(auto const child, Child::start(command, out, err));
     if (orphans) orphans->exclude(child.pid());
     UniqueFd error_pipe;
-    if (!command.stack_helper.empty()) error_pipe = UniqueFd(::fcntl(err.read_end.get(), F_DUPFD_CLOEXEC, 0));
+    auto const& errors = command.merges_streams ? out : err;
+    if (!command.stack_helper.empty())
+        error_pipe = UniqueFd(::fcntl(errors.read_end.get(), F_DUPFD_CLOEXEC, 0));
     out.write_end.reset();
     err.write_end.reset();
     OutputForwarder standard_output(std::move(out.read_end), STDOUT_FILENO, labels, log_or_null, clock);

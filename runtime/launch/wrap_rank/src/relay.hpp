@@ -27,6 +27,14 @@ struct OutputSettings {
 
 enum class StartedBy { slurm, launcher };
 
+/// What a command is: it decides which of its processes get signals, and what its end means for the others.
+enum class CommandKind {
+    task,  // of a step: signals go to its process group, and the processes that it leaves behind live on
+    /// A batch script: as in Slurm, signals go to its first process only, and its end ends all that it has
+    /// started.
+    batch_script,
+};
+
 /// What happens with a signal that a wrapper has received.
 enum class SignalUse {
     forward,  // the command's process group gets it
@@ -36,8 +44,10 @@ enum class SignalUse {
 /// What the supervisor asks of a wrapper.
 enum class Request {
     none,
-    notice,       // the command gets `notice_signals`
-    show_stacks,  // `stack_helper` is started
+    notice,        // the command gets `notice_signals`
+    slurm_notice,  // the same, but Slurm has signalled the tasks of the other steps
+    end,           // all processes of the command get TERM, and KILL after terminate_grace
+    show_stacks,   // `stack_helper` is started
 };
 
 /// The functions that may wait for the shared file system, from write_waits to watch, are called on a thread
@@ -48,6 +58,10 @@ struct RelayedCommand {
     std::optional<std::filesystem::path> directory;
     OutputSettings labels;
     sigset_t signal_mask;  // of the command
+    CommandKind kind = CommandKind::task;
+    /// Whether standard output and error are one file: they are forwarded through one pipe, which keeps the
+    /// order of what the command writes.
+    bool merges_streams = false;
     /// Called for each signal except SIGCHLD and the SIGTERM of the launcher that started this wrapper.
     /// Empty: all signals are forwarded.
     std::function<SignalUse(int)> handle_signal = {};

@@ -88,6 +88,13 @@ private:
     bool writes_activity_ = false;
 };
 
+bool is_same_file(int one, int other) {
+    struct stat first {
+    }, second{};
+    return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 bool can_be_opened(fs::path const& file) {
     return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
 }
@@ -123,6 +130,11 @@ public:
             page_.raise(clock, preemption::NoticePage::By::supervisor);
             return Request::notice;
         }
+        if (request == step_requests::notice) {
+            page_.raise(clock, preemption::NoticePage::By::slurm);
+            return Request::slurm_notice;
+        }
+        if (request == step_requests::end) return Request::end;
         if (request == step_requests::stacks && !std::exchange(has_shown_stacks_, true))
             return Request::show_stacks;
         return Request::none;
@@ -148,7 +160,7 @@ public:
         : request_(std::move(request)), environment_(std::move(environment)), clock_(clock) {
         command_.when_ended = std::move(request_.when_ended);
         environment_.unset(variables::wrapped_command);
-        if (auto task = identify_task(lookup_)) {
+        if (auto task = identify()) {
             task_ = *std::move(task);
             key_ = task_key(*task_);
         }
@@ -169,6 +181,7 @@ public:
         if (in_run_ && !has_run_dir_) DET_TRY(enter_run_directory(helper));
         if (is_supervised_) DET_TRY(handle_notices());
         if (has_run_dir_) command_.started_by = StartedBy::launcher;
+        if (is_script()) run_as_batch_script();
         set_labels();
         if (in_run_ && request_.level == Launch::rank) choose_mig_instance();
         if (is_outermost()) start_heartbeat();
@@ -189,6 +202,12 @@ public:
     }
 
 private:
+    bool is_script() const { return request_.level == Launch::script; }
+
+    Result<TaskIdentity> identify() const {
+        return is_script() ? identify_batch_script(lookup_) : identify_task(lookup_);
+    }
+
     bool is_outermost() const { return is_supervised_ && !has_run_dir_; }
 
     bool is_wrapped() const {
@@ -214,6 +233,10 @@ private:
         DET_TRY_ASSIGN(auto entered, node::enter_run_directory(environment_, *task_, request_.level, helper));
         directory_.emplace(std::move(entered));
         if (is_nested_ && has_own_directory()) return Ok{};
+        if (!request_.directory.empty()) {
+            change_directory(request_.directory);
+            return Ok{};
+        }
         auto work = directory_->path() / work_directory;
         std::error_code error;
         // A shared working directory has the same path on all nodes, outside and inside of containers.
@@ -223,6 +246,17 @@ private:
             environment_.set("PWD", work);
         }
         return Ok{};
+    }
+
+    /// The directory of a batch script. Like Slurm, stays in the present one if that is gone. PWD may be
+    /// another name of the same directory, which the script then sees, as without us.
+    void change_directory(fs::path const& directory) {
+        std::error_code error;
+        if (!fs::is_directory(directory, error)) return;
+        auto const here = fs::current_path(error);
+        if (!error && fs::equivalent(here, directory, error)) return;
+        command_.directory = directory;
+        environment_.set("PWD", directory);
     }
 
     /// Whether this task was started in the directory of the command that called srun. det-rsh starts its
@@ -273,6 +307,11 @@ private:
         command_.record_notice = [noticed = RunLayout(run).preempt_notice()] {
             (void)write_file(noticed, "TERM\n");
         };
+    }
+
+    void run_as_batch_script() {
+        command_.kind = CommandKind::batch_script;
+        command_.merges_streams = is_same_file(STDOUT_FILENO, STDERR_FILENO);
     }
 
     void set_labels() {

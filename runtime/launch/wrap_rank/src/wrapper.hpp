@@ -12,9 +12,10 @@ namespace det::launch::wrap_rank {
 
 /// One call of det-wrap-rank.
 struct WrapRequest {
-    Launch level = Launch::rank;  // node: prepare the node, label nothing
+    Launch level = Launch::rank;  // node and script: prepare the node, label nothing
     std::string rank;             // of the label, in decimal; empty at the node level
     std::vector<std::string> command;
+    std::filesystem::path directory = {};  // of a batch script; empty: that of the trial's code
     /// Called with the exit code when the command has ended, before the files of its run are awaited.
     std::function<void(int)> when_ended = {};
 };

@@ -18,6 +18,8 @@ public:
     /// Takes the exit codes of the orphans that have ended.
     /// \return whether others still run
     bool reap();
+    /// The orphans that have not been reaped.
+    std::vector<pid_t> list() const;
     /// How a command has ended that Slurm's notice, a TERM for every process, may have ended. A command that
     /// TERM has ended may leave descendants that save their work: then it ends when the last of them has
     /// ended, like the first that failed, else like those that ended with 0.

@@ -177,6 +177,10 @@ public:
         return revision_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
     }
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
+    /// The same for an array task like "123_4".
+    std::filesystem::path slurm_output(std::string const& job) const {
+        return experiment_ / ("slurm-" + job + ".out");
+    }
     std::filesystem::path events() const { return experiment_ / "events"; }
     std::filesystem::path desired() const { return revision_path() / "desired"; }
     /// Exists after the experiment was deleted, so that its number is not reused.

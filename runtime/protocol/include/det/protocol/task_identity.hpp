@@ -38,6 +38,10 @@ struct TaskIdentity {
 /// cross_rank 0, and the others follow in Slurm's order.
 Result<TaskIdentity> identify_task(VariableLookup const& lookup);
 
+/// The batch script of a job as a task: the only one of the step "batch", on its node. The hosts are those of
+/// the run (DET_RUN_HOSTS), else those of the job.
+Result<TaskIdentity> identify_batch_script(VariableLookup const& lookup);
+
 /// The value of DET_STEP_CHIEF: "JOB.STEP HOST". In the environment of another step it means nothing.
 std::string render_step_chief(std::string_view job_id, std::string_view step_id, std::string_view host);
 

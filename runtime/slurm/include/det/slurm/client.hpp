@@ -65,6 +65,8 @@ public:
     virtual Status move_to_top(std::vector<JobRef> const& jobs) = 0;
     /// Cancels the steps that were started with that name. It is no error if there is none.
     virtual Status cancel_step(JobRef const& job, std::string_view name) = 0;
+    /// Cancels all steps that srun has started in the job, but not the batch script.
+    virtual Status cancel_steps(JobRef const& job) = 0;
     /// Sends a signal to the batch script's process only; signal is a name without SIG.
     virtual Status signal_batch(JobRef const& job, std::string_view signal) = 0;
 

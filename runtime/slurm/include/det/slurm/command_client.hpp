@@ -33,6 +33,7 @@ public:
     Status cancel(JobRef const& job) override;
     Status cancel_pending_tasks(JobRef const& array) override;
     Status cancel_step(JobRef const& job, std::string_view name) override;
+    Status cancel_steps(JobRef const& job) override;
     Status update_job(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;
@@ -49,6 +50,10 @@ public:
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;
 
 private:
+    struct Step {
+        std::string id, name;
+    };
+    Result<std::vector<Step>> query_steps(JobRef const& job);
     Result<ProcessOutput> call(std::vector<std::string> argv);
     Result<ProcessOutput> run_command(Command const& command);
     /// Runs a command whose output is not needed; `name` is used in error messages.

@@ -2,6 +2,7 @@
 #include <det/foundation/environment.hpp>
 #include <det/foundation/files.hpp>
 
+#include <csignal>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,17 @@ public:
     /// the step at the first INT (--quit-on-interrupt).
     static Result<StepProcess> start_with_pdeathsig(std::vector<std::string> const& argv,
                                                     Environment const& environment);
+
+    /// Where a process of start_here() writes. Empty descriptors: to this process's output.
+    struct Output {
+        UniqueFd out, err;
+    };
+    /// Starts a program that stands for a step, in this one, with the signals blocked: it must take those
+    /// that the caller sends, also if it has just been started. Its standard input is a socket: see
+    /// write_line().
+    static Result<StepProcess> start_here(std::vector<std::string> const& argv,
+                                          Environment const& environment, sigset_t const& blocked,
+                                          Output const& output);
 
     StepProcess(StepProcess&& other) noexcept;
     StepProcess& operator=(StepProcess&&) = delete;

@@ -29,6 +29,11 @@ struct BatchJob {
     pid_t batch_process = 0;        // of det-batch, the parent of this process; 0: the script has none
     bool is_started_again = false;  // det-batch has started this supervisor, because the first one was killed
 
+    /// Whether a batch script of the user is the program: it runs in the batch step, and starts its own
+    /// steps.
+    bool is_script() const { return spec.launch == Launch::script; }
+    /// The number of nodes on which det-submit itself starts tasks of a run.
+    int task_nodes() const { return is_script() ? 1 : spec.shape.nodes; }
     int lanes() const { return static_cast<int>(spec.lanes); }
     /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;
@@ -41,10 +46,13 @@ struct BatchJob {
 /// Returns the rules of a program in a job. DET_TRUSTED_ANCESTORS has the directories that the site excepts.
 TrustRules trust_rules(Environment const& environment);
 
+/// Returns the trial of an array task. The tasks of a batch script with an array of its own have its numbers.
+Result<std::uint32_t> trial_of_task(ExperimentSpec const& spec, std::uint32_t task);
+
 /// Reads the arguments of `det-launch trial`, the experiment's specification, and the SLURM_* variables of
 /// the batch job. codes::unsafe_owner if another user could have put the experiment, its code or its
 /// checkpoints there; DET_TRUSTED_ANCESTORS names directories that the site excepts.
-Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t first_trial,
+Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::uint32_t task,
                                 Environment const& environment);
 
 /// Variables that det-batch sets. They are for the supervisor only.

@@ -19,6 +19,8 @@ struct SupervisorContext {
     /// the supervisor is blocked. If it returns, the supervisor waits on.
     std::function<void(Error const&)> end_process;
     std::filesystem::path output = "/proc/self/fd/2";  // Slurm's output file, also of srun's error messages
+    /// The job's own output, to which a batch script writes; -1: the output of this process.
+    int script_output = -1, script_errors = -1;
 };
 
 /// Runs the trials of this job, side by side where they share its node, until each of them has finished,
