@@ -172,7 +172,9 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (job.reason == "TimeLimit") {
         return RunOutcome{Cause::time_limit, NextAction::stop, "Slurm's time limit was reached"};
     }
-    if (!job.end_time) {
+    // With a time limit, squeue shows a requeued job with the end of its next execution.
+    bool const is_requeued = !job.end_time || job.restarts == facts.incarnation.restart_count + 1;
+    if (is_requeued) {
         // A program that gets notices may call `scontrol requeue` itself: Slurm shows the same.
         return RunOutcome{facts.stop_reason == StopReason::time_limit ? Cause::time_limit : Cause::preempted,
                           NextAction::left_to_slurm,

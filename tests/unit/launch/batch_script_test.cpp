@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(streams_that_are_one_file_keep_their_order) {
 BOOST_AUTO_TEST_CASE(a_script_has_its_directory_no_input_and_no_blocked_signal) {
     must(make_directories(directory / "here"));
     auto const output = shell("\"$WRAP\" --script \"$DIR/here\" \"$DIR/job.sh\" </dev/null",
-                              "pwd; echo $PWD; readlink /proc/self/fd/0; grep SigBlk /proc/$$/status");
+                              "pwd; echo $PWD; readlink /proc/self/fd/0; grep SigBlk /proc/self/status");
     auto const here = (directory / "here").string();
     BOOST_TEST(output.out == fmt::format("{0}\n{0}\n/dev/null\nSigBlk:\t0000000000000000\n", here),
                output.out + output.err);

@@ -101,6 +101,14 @@ constexpr Row table[] = {
          f.stop_reason = StopReason::search;
      },
      Cause::finished, NextAction::stop},
+    {"a job with a time limit that was requeued shows the end of its next execution",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->restarts = 1;
+         f.notice_received = true;
+         f.gets_notices = true;
+     },
+     Cause::preempted, NextAction::left_to_slurm},
     {"a trial that trained to the last rung is finished, though Slurm takes the nodes",
      [](RunFacts& f) {
          f.search.end = "it has trained 900 batches";
