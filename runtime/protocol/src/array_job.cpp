@@ -41,6 +41,7 @@ inline constexpr JsonField json_fields<ArrayJob>[] = {
     absent_in_old(field<&ArrayJob::running_max>("running_max")),
     optional_field<&ArrayJob::tasks>("tasks"),
     optional_field<&ArrayJob::task_count>("task_count"),
+    optional_field<&ArrayJob::task_ids>("task_ids"),
 };
 
 namespace {
@@ -60,7 +61,7 @@ void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     }
 }
 
-/// Compares all members except running_max, tasks and task_count.
+/// Compares all members except running_max, tasks, task_count and task_ids.
 bool is_same_array(ArrayJob const& one, ArrayJob const& other) {
     return one.job == other.job && one.first_trial == other.first_trial &&
            one.trial_count == other.trial_count && one.lanes == other.lanes;

@@ -3,6 +3,8 @@
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/trusted_owner.hpp>
 
+#include <fmt/format.h>
+
 #include "command.hpp"
 #include "config/standard_input.hpp"
 #include "experiment/create_on_host.hpp"
@@ -16,8 +18,8 @@ class ExperimentCreate final : public Command {
 public:
     std::vector<Option> options() override {
         return {
-            {"config", &config_, "the configuration file, or - for standard input"},
-            {"context", &context_, "the directory that holds the code"},
+            {"config", &config_, "the configuration file, - for standard input, or a batch script"},
+            {"context", &words_, "the directory that holds the code, or the arguments of the batch script"},
             {"-i,--include", &includes_, "a file or directory to pack in addition to the context"},
             {"--template", &template_, "a configuration template"},
             {"--config", &overrides_, "key=value, overrides the file"},
@@ -39,11 +41,11 @@ public:
         DET_TRY(check_options());
         experiment::SubmissionOptions submission;
         submission.sources = {config_.value_or(""), template_, overrides_};
-        if (context_) submission.code.directory = *context_;
         submission.code.includes.assign(includes_.begin(), includes_.end());
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         submission.sources.is_test = test_;
         DET_TRY(read_config_if_stdin(submission.sources, session));
+        DET_TRY(take_words(submission));
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
         DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
@@ -61,11 +63,37 @@ private:
                 "runs by itself, without det-submit"};
         if (!config_ && !receives_)
             return Error{codes::usage, "config is required", "see 'det-submit experiment create --help'"};
-        if (receives_ && (config_ || context_ || host_ || !includes_.empty()))
+        if (receives_ && (config_ || !words_.empty() || host_ || !includes_.empty()))
             return Error{codes::usage, "--receive takes the configuration and the code from standard input"};
         if (paused_ && (follow_ || test_))
             return Error{codes::usage, "a paused experiment has no output to follow",
                          "leave out --paused, or -f and --test"};
+        return Ok{};
+    }
+
+    /// The words after the configuration are the directory of the code; those after a batch script are its
+    /// arguments.
+    Status take_words(experiment::SubmissionOptions& submission) const {
+        if (!config_) return Ok{};
+        if (experiment::names_batch_script(submission.sources)) {
+            submission.sources.script_arguments = words_;
+            return check_script_options();
+        }
+        if (words_.size() > 1)
+            return Error{codes::usage, fmt::format("there is an argument too many: '{}'", words_[1])};
+        if (!words_.empty()) submission.code.directory = words_.front();
+        return Ok{};
+    }
+
+    Status check_script_options() const {
+        if (host_)
+            return Error{codes::usage,
+                         "--host sends a configuration and its code: a batch script runs where it is",
+                         "submit it on the login node"};
+        if (when_)
+            return Error{codes::usage,
+                         "--when asks for several sizes, and a batch script has the size of its header",
+                         "'sbatch --test-only' says when it would start"};
         return Ok{};
     }
 
@@ -107,8 +135,8 @@ private:
         return Ok{};
     }
 
-    std::optional<std::string> config_, context_, template_, project_, host_, trusted_owner_;
-    std::vector<std::string> includes_, overrides_, ports_;
+    std::optional<std::string> config_, template_, project_, host_, trusted_owner_;
+    std::vector<std::string> words_, includes_, overrides_, ports_;
     bool paused_ = false;
     bool follow_ = false;
     bool test_ = false, is_local_ = false;

@@ -44,6 +44,7 @@ private:
         submission.sources = {layout.config(), {}, overrides_};
         submission.sources.secrets = layout.secrets();
         submission.packed_code = parent.spec->context;
+        DET_TRY_ASSIGN(submission.recorded_script, experiment::load_recorded_script(layout, *parent.spec));
         submission.parent = id;
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         return submission;

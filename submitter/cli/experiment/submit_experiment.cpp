@@ -20,7 +20,15 @@ namespace {
 
 Outcome print_script(experiment::SubmissionRequest const& request, Session& session) {
     DET_TRY_ASSIGN(auto const script, experiment::render_first_script(request));
-    session.answer(Json{{"script", script}}, script);
+    auto const options = experiment::first_sbatch_options(request);
+    // The header of a batch script is on sbatch's command line.
+    auto text = script;
+    if (request.script) {
+        text += "\n# It is submitted with:\n";
+        for (auto const& option : options)
+            text += fmt::format("#   {}\n", escape_control(quote_for_shell(option)));
+    }
+    session.answer(Json{{"script", script}, {"sbatch_options", options}}, text);
     return ExitCode::done;
 }
 

@@ -52,7 +52,7 @@ bool asks_for_gpus(std::string_view gres) {
 /// Parses the items as getopt does.
 class Reader {
 public:
-    explicit Reader(std::span<std::string const> items) : items_(items) {}
+    Reader(std::span<std::string const> items, SbatchUse use) : items_(items), use_(use) {}
 
     SbatchArgs read() && {
         for (at_ = 0; at_ < items_.size(); ++at_) {
@@ -64,6 +64,9 @@ public:
                 read_long(item.substr(2));
             } else if (is_short) {
                 read_letters(item.substr(1));
+            } else if (use_ == SbatchUse::batch_script) {
+                result_.word = at_;
+                break;
             } else {
                 refuse_word(item);
             }
@@ -100,11 +103,12 @@ private:
     }
 
     void take(SbatchOption const& option, std::optional<std::string> value) {
-        if (!option.is_users()) {
+        if (!option.is_users(use_)) {
             if (option.value == SbatchValue::required && !value) ++at_;
-            return refuse(
-                fmt::format("'{}' gives --{}, which det-submit sets itself", written(), option.name),
-                std::string(option.instead));
+            refuse(fmt::format("'{}' gives --{}, which det-submit sets itself", written(), option.name),
+                   std::string(option.instead));
+            result_.refused.back().det_submits = option.name;
+            return;
         }
         if (option.value == SbatchValue::none && value)
             return refuse(fmt::format("--{} takes no value, found '{}'", option.name, *value),
@@ -113,6 +117,7 @@ private:
         if (option.value == SbatchValue::required && (!value || value->empty()))
             return refuse(fmt::format("--{} needs a value", option.name),
                           fmt::format("write --{}=VALUE", option.name));
+        if (use_ == SbatchUse::batch_script) return add(std::string(option.name), std::move(value));
         // Slurm does not preempt jobs that have --exclusive=user or --exclusive=mcs.
         if (option.name == "exclusive" && value)
             return refuse(fmt::format("--exclusive takes no value here, found '{}'", *value),
@@ -123,7 +128,11 @@ private:
             return refuse(fmt::format("'{}' asks for GPUs, which det-submit asks for itself", written()),
                           std::string(find_options("gpus").front()->instead));
         }
-        result_.args.push_back({std::string(option.name), std::move(value)});
+        add(std::string(option.name), std::move(value));
+    }
+
+    void add(std::string name, std::optional<std::string> value) {
+        result_.args.push_back({std::move(name), std::move(value), start_});
     }
 
     /// Adds an option that sbatch_options() does not have; a site's plugin may have added it to sbatch. Its
@@ -131,15 +140,15 @@ private:
     void add_unknown(std::string_view name, std::optional<std::string> value) {
         bool const is_followed = at_ + 1 < items_.size() && !items_[at_ + 1].starts_with('-');
         if (!value && is_followed) value = next_item();
-        result_.args.push_back({std::string(name), std::move(value)});
+        add(std::string(name), std::move(value));
     }
 
     /// Selects an option, preferably one that det-submit sets itself.
     /// \return nullptr if it is refused.
     SbatchOption const* choose(std::vector<SbatchOption const*> const& options, std::string_view name) {
-        auto const own =
-            std::find_if(options.begin(), options.end(), [](auto* option) { return !option->is_users(); });
-        if (own != options.end()) return *own;
+        auto const own = std::find_if(options.begin(), options.end(),
+                                      [&](auto* option) { return !option->is_users(use_); });
+        if (own != options.end() && use_ == SbatchUse::entrypoint) return *own;
         if (options.size() == 1) return options.front();
         std::string names;
         for (auto const* option : options)
@@ -170,6 +179,7 @@ private:
     }
 
     std::span<std::string const> items_;
+    SbatchUse use_;
     std::size_t start_ = 0;  // the item in which the option began
     std::size_t at_ = 0;
     SbatchArgs result_;
@@ -185,6 +195,8 @@ std::optional<std::string> SbatchArgs::find(std::string_view name) const {
     return found != args.rend() ? found->value : std::nullopt;
 }
 
-SbatchArgs parse_sbatch_args(std::span<std::string const> items) { return Reader(items).read(); }
+SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use) {
+    return Reader(items, use).read();
+}
 
 }  // namespace det::config

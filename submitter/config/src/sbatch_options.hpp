@@ -1,4 +1,6 @@
 #pragma once
+#include <det/config/sbatch_args.hpp>
+
 #include <span>
 #include <string_view>
 
@@ -6,14 +8,20 @@ namespace det::config {
 
 enum class SbatchValue { none, optional, required };
 
+enum class SbatchOwner { det_submit, script };
+
 /// An option of sbatch: its spelling, and whether the user may set it.
 struct SbatchOption {
     std::string_view name;
     char letter;  // 0: it has none
     SbatchValue value;
     std::string_view instead = {};  // the hint if the option is refused; empty: the user may set it
+    /// Who sets an option with a hint in the job of a user's batch script.
+    SbatchOwner owner = SbatchOwner::det_submit;
 
-    bool is_users() const { return instead.empty(); }
+    bool is_users(SbatchUse use) const {
+        return instead.empty() || (use == SbatchUse::batch_script && owner == SbatchOwner::script);
+    }
 };
 
 /// \return The options of sbatch that det-submit knows, sorted by name.

@@ -270,6 +270,7 @@ Result<SubmissionRequest, Diagnostics> prepare(OpenExperiment const& experiment,
     options.is_continuation = true;
     options.packed_code = record.spec->context;
     options.parent = record.spec->parent;
+    DET_TRY_ASSIGN(options.recorded_script, load_recorded_script(experiment.layout, *record.spec));
     DET_TRY_ASSIGN(auto request, make_submission_request(std::move(options), context));
     DET_TRY(require_stored_code(request));
     if (auto const& spec = *record.spec; spec.source_checkpoint)

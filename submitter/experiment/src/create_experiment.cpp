@@ -68,6 +68,7 @@ Status fill_directory(SubmissionRequest const& request, RenderedExperiment const
     DET_TRY(make_directory(layout.events()));
     DET_TRY(make_directory(layout.trials()));
     DET_TRY(write_submission_files(request, experiment));
+    if (request.script) DET_TRY(write_file(layout.batch_script(), request.script->text, 0700));
     // Without this file, `run` is desired. Writing it only for a paused experiment saves a write that waits
     // for the disk.
     if (request.desired != DesiredState::run)

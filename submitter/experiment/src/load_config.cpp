@@ -3,9 +3,11 @@
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
+#include <det/yaml/render.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,6 +27,7 @@ struct Layers {
     std::vector<yaml::Location> recorded = {};  // documents of an existing experiment
     Diagnostics found;
     bool all_read = true;  // if false, keys that seem missing are not reported
+    std::optional<SubmittedScript> script = {};
 
     void report_unread(Diagnostics problems) {
         found.append(std::move(problems));
@@ -37,6 +40,23 @@ struct Layers {
         high_to_low.push_back(*std::move(layer));
     }
 
+    /// Adds a batch script, whose header is the configuration.
+    void add_script(std::string const& text, ConfigSources const& sources) {
+        std::error_code failure;
+        auto const directory = std::filesystem::current_path(failure);
+        if (failure) return report_unread(os_error("find the working directory", failure.value()));
+        auto const path = (directory / sources.file).lexically_normal();
+        auto read = config::read_batch_script(
+            text, {sources.file.string(), path, sources.script_arguments, directory});
+        if (!read) return report_unread(std::move(read).error());
+        found.append(std::move(read->warnings));
+        written = fmt::format("# {} as a configuration\n{}", escape_control(sources.file.filename().string()),
+                              yaml::render_yaml(read->layer));
+        high_to_low.push_back({std::move(read->layer), {}});
+        script = SubmittedScript{sources.file.string(), text, std::move(read->interpreter),
+                                 sources.script_arguments, directory};
+    }
+
     /// Parses and checks a document.
     void add_document(std::string const& text, std::string const& origin) {
         auto document = config::parse_layer(text, origin);
@@ -45,7 +65,24 @@ struct Layers {
         high_to_low.push_back({*std::move(document), {}});
     }
 
-    void add_file(std::filesystem::path const& file) { add_read(read_file(file, config_limit_bytes), file); }
+    /// Adds the options of --config to the header of a batch script, as sbatch adds those of its command
+    /// line. Without a script they replace the list.
+    void keep_header() {
+        std::vector<std::string> const options{"slurm", "sbatch_args"};
+        std::vector<std::string> const script_path{"slurm", "batch_script"};
+        if (config::find_value(high_to_low, script_path) == nullptr) return;
+        for (auto& layer : high_to_low) {
+            if (layer.replaces == options) layer.replaces.clear();
+        }
+    }
+
+    /// Adds the file that the user names: a configuration, or a batch script.
+    void add_file(ConfigSources const& sources) {
+        auto text =
+            sources.text ? Result<std::string>(*sources.text) : read_file(sources.file, config_limit_bytes);
+        if (text && config::is_batch_script(*text)) return add_script(*text, sources);
+        add_read(std::move(text), sources.file);
+    }
     /// Adds a file of an existing experiment, which this user or root has written.
     void add_recorded(std::filesystem::path const& file) {
         add_read(read_trusted_file(file, config_limit_bytes), file);
@@ -106,17 +143,16 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     if (sources.changes) layers.add_changes(*sources.changes);
     auto const above_record = layers.high_to_low.size();
     if (sources.secrets && path_exists(*sources.secrets)) layers.add_secrets(*sources.secrets);
-    if (sources.text) {
-        layers.add_text(*sources.text, sources.file.string());
-    } else if (sources.secrets) {
+    if (sources.secrets && !sources.text) {
         layers.add_recorded(sources.file);
     } else {
-        layers.add_file(sources.file);
+        layers.add_file(sources);
     }
     if (sources.secrets) {
         for (auto i = above_record; i < layers.high_to_low.size(); ++i)
             layers.recorded.push_back(layers.high_to_low[i].document.location());
     }
+    layers.keep_header();
     if (sources.changes) layers.written = layers.changes_written;
     if (sources.template_name)
         layers.add_template(
@@ -126,14 +162,15 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     return layers;
 }
 
-/// Returns the lowest layer as YAML: defaults that depend on the file, the root and the time.
-std::string base_layer(ConfigSources const& sources, RootLayout const& root, UtcTime now) {
+/// Returns the lowest layer as YAML: defaults that depend on the file, the root and the time. A batch script
+/// that fails is not run again, unless the user says so: sbatch does not either.
+std::string base_layer(ConfigSources const& sources, RootLayout const& root, UtcTime now, bool is_script) {
     auto const quoted = [](std::string const& text) { return to_line(Json(text)); };
     return fmt::format(
         "name: {}\ncheckpoint_storage: {{type: shared_fs, host_path: {}}}\nreproducibility: "
-        "{{experiment_seed: {}}}\n",
+        "{{experiment_seed: {}}}\n{}",
         quoted(sources.file.stem().string()), quoted(root.checkpoints().string()),
-        now.microseconds / 1'000'000 % (std::int64_t{1} << 31));
+        now.microseconds / 1'000'000 % (std::int64_t{1} << 31), is_script ? "max_restarts: 0\n" : "");
 }
 
 using HighToLow = std::vector<config::Layer>;
@@ -194,7 +231,9 @@ void warn_overruled(yaml::Node const& demanded, yaml::Node const& merged, std::s
 Result<config::ExperimentConfig, Diagnostics> complete(Layers const& layers, ConfigSources const& sources,
                                                        RootLayout const& root, UtcTime now,
                                                        Diagnostics& warnings) {
-    DET_TRY_ASSIGN(auto const base, config::parse_layer(base_layer(sources, root, now), "defaults"));
+    DET_TRY_ASSIGN(
+        auto const base,
+        config::parse_layer(base_layer(sources, root, now, layers.script.has_value()), "defaults"));
     config::SiteFile const no_site;
     auto const& site = sources.site != nullptr ? *sources.site : no_site;
     auto const* pool = find_pool(layers.high_to_low, site, sources);
@@ -229,6 +268,29 @@ void append_news(Diagnostics& found, Diagnostics const& more) {
     }
 }
 
+/// Refuses what does not go with the batch script, or without one.
+Diagnostics check_script(config::ExperimentConfig const& config, Layers const& layers,
+                         ConfigSources const& sources) {
+    Diagnostics found;
+    auto const refuse = [&](std::string_view path, std::string message, std::string hint) {
+        found.report(Error{codes::bad_value, std::move(message), std::move(hint), config.where(path)});
+    };
+    bool const has_script = !config.slurm.batch_script.empty();
+    bool const is_recorded = sources.secrets.has_value();
+    if (has_script && !layers.script && !is_recorded)
+        refuse("slurm.batch_script", "slurm.batch_script is set by 'experiment create job.sbatch'",
+               "remove it: 'slurm: {launch: script}' runs the entrypoint as a batch script");
+    if (layers.script && (!has_script || config.slurm.launch != Launch::script))
+        refuse("slurm.launch", "a batch script is launched as one",
+               "leave slurm.launch and slurm.batch_script out");
+    auto const where = config.where("entrypoint");
+    bool const is_override = where && where->file == "--config";
+    if (has_script && is_override)
+        refuse("entrypoint", "the batch script is the entrypoint",
+               "write the script's arguments after its name");
+    return found;
+}
+
 }  // namespace
 
 Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, RootLayout const& root) {
@@ -258,10 +320,11 @@ Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, Root
         append_news(layers.found, config.error());
         return std::move(layers.found);
     }
+    layers.found.append(check_script(*config, layers, sources));
     if (layers.found.has_errors()) return std::move(layers.found);
     layers.found.append(std::move(warnings));
     return LoadedConfig{*std::move(config), std::move(layers.written), std::move(layers.template_file),
-                        std::move(layers.found)};
+                        std::move(layers.found), std::move(layers.script)};
 }
 
 }  // namespace det::experiment

@@ -1,6 +1,7 @@
 #include "make_spec.hpp"
 
 #include <det/config/layers.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/plan/plan.hpp>
 #include <det/plan/script.hpp>
 #include <det/protocol/json.hpp>
@@ -82,6 +83,17 @@ std::string checkpoint_path(config::ExperimentConfig const& config) {
     return path.lexically_normal().string();
 }
 
+/// Lets the experiment run its copy of the user's batch script.
+void set_batch_script(ExperimentSpec& spec, SubmissionRequest const& request,
+                      ExperimentLayout const& layout) {
+    auto const& [job_name, directory, uses_pool, indices, task_ids] = *request.plan.batch_script;
+    spec.entrypoint = request.script->interpreter;
+    spec.entrypoint.push_back(layout.batch_script().string());
+    for (auto const& argument : request.script->arguments) spec.entrypoint.push_back(argument);
+    spec.batch_script = BatchScriptSpec{directory, task_ids};
+    for (auto& pattern : spec.progress_globs) pattern = (fs::path(directory) / pattern).string();
+}
+
 }  // namespace
 
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
@@ -105,6 +117,8 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.excluded_nodes = request.plan.excluded_nodes();
     spec.entrypoint =
         entrypoint_argv(config.entrypoint, request.plan.container && config.slurm.setup.empty());
+    if (request.script) set_batch_script(spec, request, ExperimentLayout(request.root, id));
+    if (spec.launch == Launch::script && !request.script) spec.batch_script.emplace();
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
     spec.persist = persistent_directories(config.slurm);
     spec.context = context;

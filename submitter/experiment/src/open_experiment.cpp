@@ -28,6 +28,8 @@ std::vector<ArrayJob> find_arrays(std::vector<slurm::JobStatus> const& jobs, std
             continue;
         }
         arrays.push_back({job, first_trial, tasks * lanes, lanes});
+        if (spec != nullptr && spec->batch_script)
+            arrays.back().task_ids = spec->batch_script->array_task_ids;
         first_trial += tasks * lanes;
     }
     return arrays;

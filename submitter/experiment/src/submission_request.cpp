@@ -16,6 +16,7 @@
 
 #include "bad_nodes.hpp"
 #include "dependencies.hpp"
+#include "script_losses.hpp"
 
 namespace det::experiment {
 namespace {
@@ -52,6 +53,33 @@ std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& c
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
 
+/// Completes the plan of a batch script: sets the directory in which it runs, and warns of what a preemption
+/// costs it. \return The script; nothing if the entrypoint is none.
+std::optional<SubmittedScript> take_script(SubmissionOptions& options, LoadedConfig& loaded,
+                                           plan::SubmissionPlan& plan) {
+    if (!plan.batch_script) return std::nullopt;
+    auto script = loaded.script ? std::move(loaded.script) : std::move(options.recorded_script);
+    auto const chdir = plan.sbatch_args.find("chdir");
+    plan.batch_script->working_directory = chdir ? *chdir : script->directory.string();
+    plan.warnings.append(find_script_losses(*script, plan, loaded.config));
+    return script;
+}
+
+/// What would be packed or run has no place in a batch script.
+Diagnostics check_code_of_script(SubmissionOptions const& options, bool is_script) {
+    Diagnostics found;
+    bool const has_code = options.code.directory || !options.code.includes.empty();
+    if (is_script && has_code)
+        found.report(
+            Error{codes::usage, "a batch script runs where it is: no code is packed for it",
+                  "leave out --include; 'slurm: {launch: script}' in a configuration runs packed code"});
+    if (is_script && options.sources.is_test)
+        found.report(Error{codes::usage,
+                           "--test ends a program after a batch, which a batch script does not ask for",
+                           "leave it out"});
+    return found;
+}
+
 }  // namespace
 
 Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions options, Context& context) {
@@ -66,11 +94,16 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
                    find_shared_template_directories(context.environment, file));
     DET_TRY_ASSIGN(auto loaded, load_config(options.sources, root, context.clock.now()));
-    if (options.code.directory)
+    bool const is_script = loaded.config.slurm.launch == Launch::script;
+    if (auto found = check_code_of_script(options, !loaded.config.slurm.batch_script.empty());
+        found.has_errors())
+        return found;
+    if (options.code.directory && !is_script)
         warn_of_nested_launchers(loaded.config.entrypoint, std::array{*options.code.directory},
                                  loaded.warnings);
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
+    auto script = take_script(options, loaded, plan);
     context.on_warnings(plan.warnings);
     exclude_bad_nodes(plan, loaded.config, root, context);
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
@@ -97,7 +130,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
                              std::move(source),
                              file.refuses_group_code ? GroupWritePolicy::refused : GroupWritePolicy::warned,
                              std::move(rules),
-                             std::move(dependency)};
+                             std::move(dependency),
+                             std::move(script)};
 }
 
 }  // namespace det::experiment

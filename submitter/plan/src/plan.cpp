@@ -150,6 +150,7 @@ std::uint32_t concurrent_trials_max(search::Search const& search, ExperimentConf
 /// The maximum number of trials in a job: slurm.trials_per_node, else as many as fit on a whole node, or one
 /// on a shared node. Trials without slots share a node only if the user requests it.
 Result<std::uint32_t> lanes_max(ExperimentConfig const& config, SubmissionPlan const& plan) {
+    if (plan.launch == Launch::script) return 1;  // a script has its job to itself
     auto const& wanted = config.slurm.trials_per_node;
     auto const& shape = plan.shape;
     bool const is_small = shape.nodes == 1 && shape.slots_per_node > 0;
@@ -174,6 +175,7 @@ Status set_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
 
 /// Refuses more nodes than a job can ever get.
 Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
+    if (plan.launch == Launch::script) return Ok{};  // it would use them
     plan.spare_nodes = static_cast<std::uint32_t>(config.slurm.spare_nodes);
     if (plan.spare_nodes == 0 || plan.nodes() <= plan.nodes_max) return Ok{};
     return with_location(
@@ -240,6 +242,14 @@ Diagnostics check_supported(ExperimentConfig const& config) {
 
 Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& config, site::Site const& site) {
     auto found = check_supported(config);
+    auto wckey = wckey_of(site.job_project_source.value_or(""), config);
+    if (!config.slurm.batch_script.empty()) {
+        if (found.has_errors()) return found;
+        DET_TRY_ASSIGN(auto of_script, plan_batch_script(config, site, std::move(wckey)));
+        of_script.nice = nice_of(config);
+        of_script.warnings = std::move(found);
+        return of_script;
+    }
     SubmissionPlan plan;
     auto pool = site::require_pool(site, {config.resources.resource_pool, config.resources.slots_per_trial});
     if (!pool) {
@@ -247,9 +257,10 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
         return found;
     }
     plan.pool = *std::move(pool);
+    plan.launch = config.slurm.launch;
     plan.sbatch_args = config.slurm.sbatch_args;
     plan.nice = nice_of(config);
-    plan.wckey = wckey_of(site.job_project_source.value_or(""), config);
+    plan.wckey = std::move(wckey);
     auto const selection = select_nodes(config, plan.pool);
     if (selection) {
         set_nodes(plan, *selection, config);
@@ -259,7 +270,8 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     }
     found.append(check_limits(config, plan));
     Diagnostics of_container;
-    plan.container = plan_container(config, site, plan, of_container);
+    bool const is_script = plan.launch == Launch::script;  // it starts containers itself
+    if (!is_script) plan.container = plan_container(config, site, plan, of_container);
     if (of_container.has_errors()) found.append(of_container);
     if (found.has_errors()) return found;
     DET_TRY_ASSIGN(auto const search, plan_search(config));

@@ -56,4 +56,9 @@ void warn_of_length(config::ExperimentConfig const& config, search::Search const
 std::optional<ContainerSpec> plan_container(config::ExperimentConfig const& config, site::Site const& site,
                                             SubmissionPlan const& plan, Diagnostics& found);
 
+/// The plan of a configuration with slurm.batch_script. An error if the pool is unknown, or if the search has
+/// other trials than the script's array has tasks. Pure.
+Result<SubmissionPlan, Diagnostics> plan_batch_script(config::ExperimentConfig const& config,
+                                                      site::Site const& site, std::string wckey);
+
 }  // namespace det::plan

@@ -15,17 +15,37 @@ std::string gpus_of_a_node(SubmissionPlan const& plan) {
     return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
+/// The #SBATCH lines of a user's batch script. The options of its header are on the command line; its array
+/// is digits.
+std::string lines_of_batch_script(BatchScriptPlan const& script, ScriptInput const& input) {
+    auto const& array = input.array;
+    auto indices = script.indices;
+    if (indices.empty()) {
+        indices = array.indices();
+    } else if (array.running_max > 0) {
+        indices += fmt::format("%{}", array.running_max);
+    }
+    return fmt::format("#SBATCH --array={}\n#SBATCH --requeue", indices);
+}
+
+/// A script of the configuration starts its own steps: a plain srun in it starts a task per slot.
+int tasks_per_node(SubmissionPlan const& plan) {
+    return plan.launch == Launch::script ? plan.shape.ranks_per_node() : 1;
+}
+
 /// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type, which is a plain
 /// word.
 std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input) {
+    if (plan.batch_script) return lines_of_batch_script(*plan.batch_script, input);
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
     add("--array=" + input.array.indices());
     add(fmt::format("--nodes={}", plan.nodes()));
-    add("--ntasks-per-node=1");
+    auto const tasks = tasks_per_node(plan);
+    add(fmt::format("--ntasks-per-node={}", tasks));
     if (plan.node.is_exclusive) add("--exclusive");
-    if (plan.node.cpus) add(fmt::format("--cpus-per-task={}", *plan.node.cpus));
+    if (plan.node.cpus) add(fmt::format("--cpus-per-task={}", std::max(1, *plan.node.cpus / tasks)));
     if (auto const memory = plan.node.memory_mib)
         add(*memory == 0 ? "--mem=0" : fmt::format("--mem={}M", *memory));
     if (plan.node.gpus > 0) add("--gres=" + gpus_of_a_node(plan));
@@ -48,12 +68,14 @@ std::string trial_of_task(JobArray const& array) {
 }
 
 std::string describe_nodes(SubmissionPlan const& plan) {
+    if (plan.batch_script) return "the nodes that the batch script asks for,";
     auto const text = fmt::format("{} {} {}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
                                   plural("node", plan.nodes()));
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
 }
 
 std::string describe_trials(SubmissionPlan const& plan) {
+    if (plan.batch_script) return "it once";
     auto const per_node = plan.shape.slots_per_node;
     auto const slots = count_text(per_node, "slot");
     return plan.lanes == 1 ? fmt::format("one trial with {} on each", slots)
@@ -91,7 +113,76 @@ Result<std::string> value_of(Values const& values, std::string_view name) {
                  fmt::format("the job template asks for an unknown value '{{{{{}}}}}'", name)};
 }
 
+bool has_option(config::SbatchArgs const& args, std::string_view name) {
+    return std::any_of(args.args.begin(), args.args.end(), [&](auto const& arg) { return arg.name == name; });
+}
+
+/// Whether a pattern of a file's name has the job's number: "%j", "%A", also with a width, "%8j".
+bool has_job_number(std::string_view pattern) {
+    for (auto at = pattern.find('%'); at != std::string_view::npos; at = pattern.find('%', at + 1)) {
+        auto const letter = pattern.find_first_not_of("0123456789", at + 1);
+        if (letter != std::string_view::npos &&
+            std::string_view("jJA").find(pattern[letter]) != std::string_view::npos)
+            return true;
+    }
+    return false;
+}
+
+/// The name of an option: "nodes" of "--nodes=2".
+std::string_view name_of(std::string_view option) { return option.substr(2, option.find('=') - 2); }
+
+/// Adds the options of a pool that the configuration names, and the nice, unless the header has them.
+void add_options_below_header(std::vector<std::string>& options, SubmissionPlan const& plan) {
+    std::vector<std::string> below;
+    if (plan.batch_script->uses_pool) {
+        below.push_back("--partition=" + plan.pool.partition);
+        auto pool_plan = plan;
+        pool_plan.exclude.clear();
+        add_pool_options(below, pool_plan);
+    }
+    if (plan.nice > 0) below.push_back(fmt::format("--nice={}", plan.nice));
+    for (auto& option : below) {
+        if (!has_option(plan.sbatch_args, name_of(option))) options.push_back(std::move(option));
+    }
+}
+
+/// What sbatch does by itself for a script, and does not do here, because the job is always an array, and is
+/// submitted from another file. The output of a requeued job is appended to a file that only this job writes.
+void add_defaults_of_sbatch(std::vector<std::string>& options, SubmissionPlan const& plan) {
+    auto const& script = *plan.batch_script;
+    auto const& header = plan.sbatch_args;
+    if (!has_option(header, "job-name")) options.push_back("--job-name=" + script.job_name);
+    if (!has_option(header, "output") && script.indices.empty()) options.push_back("--output=slurm-%j.out");
+    if (!has_option(header, "open-mode") && shared_output_file(header).empty())
+        options.push_back("--open-mode=append");
+}
+
+std::vector<std::string> options_of_batch_script(SubmissionPlan const& plan, std::string_view comment) {
+    std::vector<std::string> options{fmt::format("--comment={}", comment),
+                                     "--chdir=" + plan.batch_script->working_directory};
+    add_options_below_header(options, plan);
+    for (auto arg : plan.sbatch_args.args) {
+        bool const is_elsewhere = arg.name == "array" || arg.name == "chdir";
+        if (arg.name == "exclude" && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
+        if (!is_elsewhere) options.push_back(arg.text());
+    }
+    if (!plan.exclude.empty() && !has_option(plan.sbatch_args, "exclude"))
+        options.push_back("--exclude=" + plan.exclude);
+    add_defaults_of_sbatch(options, plan);
+    if (!plan.wckey.empty()) options.push_back("--wckey=" + plan.wckey);
+    return options;
+}
+
 }  // namespace
+
+std::string shared_output_file(config::SbatchArgs const& header) {
+    for (auto const* name : {"output", "error"}) {
+        auto const file = header.find(name);
+        bool const is_kept = !file || file->empty() || *file == "none" || file->starts_with("/dev/");
+        if (!is_kept && !has_job_number(*file)) return *file;
+    }
+    return "";
+}
 
 Result<std::string> render_script(std::string_view text, SubmissionPlan const& plan,
                                   ScriptInput const& input) {
@@ -129,6 +220,7 @@ Result<std::string> render_script(std::string_view text, SubmissionPlan const& p
 std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
                                                      ExperimentLayout const& experiment,
                                                      std::string_view comment) {
+    if (plan.batch_script) return options_of_batch_script(plan, comment);
     std::vector<std::string> options{
         "--partition=" + plan.pool.partition,
         "--output=" + experiment.slurm_output().string(),

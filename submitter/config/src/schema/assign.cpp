@@ -54,7 +54,8 @@ void assign(EnvironmentVariable& field, yaml::Node const& value, Type const&) {
 void assign(SbatchArgs& field, yaml::Node const& value, Type const& type) {
     std::vector<std::string> items;
     assign(items, value, type);
-    field = parse_sbatch_args(items);
+    // The check has refused what only a batch script may set.
+    field = parse_sbatch_args(items, SbatchUse::batch_script);
 }
 
 }  // namespace det::config::schema

@@ -31,6 +31,9 @@ bool is_true(Node const& config, std::string_view path) {
     return value != nullptr && value->boolean() != nullptr && *value->boolean();
 }
 
+/// True if the entrypoint runs as a batch script does, once on the first node.
+bool is_script(Node const& config) { return is_text(config, "slurm.launch", "script"); }
+
 /// The words of the entrypoint: one if it is a string. A script that the entrypoint starts is not read.
 std::vector<std::string> entrypoint_of(Node const& config) {
     std::vector<std::string> words;
@@ -64,7 +67,24 @@ std::string_view if_not_profiled(Node const& config) {
 }
 
 std::string_view if_without_image(Node const& config) {
-    return find(config, "environment.image") != nullptr ? "" : "the experiment runs in no container";
+    bool const has_container = find(config, "environment.image") != nullptr && !is_script(config);
+    return has_container ? "" : "the experiment runs in no container";
+}
+
+std::string_view if_script_without_container(Node const& config) {
+    return is_script(config) ? "with 'launch: script' the script itself starts containers" : "";
+}
+
+std::string_view if_script(Node const& config) {
+    return is_script(config) ? "with 'launch: script' the script itself starts the steps" : "";
+}
+
+std::string_view if_script_uses_all_nodes(Node const& config) {
+    return is_script(config) ? "with 'launch: script' the script uses all nodes of its job" : "";
+}
+
+std::string_view if_batch_script(Node const& config) {
+    return find(config, "slurm.batch_script") != nullptr ? "the header of the batch script says it" : "";
 }
 
 std::string_view if_rungs_are_listed(Node const& config) {
@@ -72,11 +92,17 @@ std::string_view if_rungs_are_listed(Node const& config) {
     return rungs == nullptr || rungs->items().empty() ? "" : "bracket_rungs says the rungs of each bracket";
 }
 
-std::string_view if_single(Node const& config) {
+std::string_view if_script_runs_in_place(Node const& config) {
+    return find(config, "slurm.batch_script") != nullptr ? "a batch script runs where it was submitted" : "";
+}
+
+std::string_view if_single_or_script(Node const& config) {
+    if (is_script(config)) return "with 'launch: script' each trial has a job of its own";
     return is_text(config, "searcher.name", "single") ? "the searcher 'single' has one trial" : "";
 }
 
 std::string_view if_all_files_are_kept(Node const& config) {
+    if (auto const reason = if_script_runs_in_place(config); !reason.empty()) return reason;
     return is_text(config, "slurm.working_directory", "shared")
                ? "with 'working_directory: shared' all files are kept"
                : "";

@@ -8,7 +8,12 @@ namespace det::config::schema {
 std::string_view if_not_profiled(yaml::Node const& config);
 std::string_view if_without_image(yaml::Node const& config);
 std::string_view if_rungs_are_listed(yaml::Node const& config);
-std::string_view if_single(yaml::Node const& config);
+std::string_view if_single_or_script(yaml::Node const& config);
+std::string_view if_script(yaml::Node const& config);
+std::string_view if_script_uses_all_nodes(yaml::Node const& config);
+std::string_view if_script_without_container(yaml::Node const& config);
+std::string_view if_batch_script(yaml::Node const& config);
+std::string_view if_script_runs_in_place(yaml::Node const& config);
 std::string_view if_all_files_are_kept(yaml::Node const& config);
 std::string_view if_not_once(yaml::Node const& config);
 std::string_view if_shared_fs(yaml::Node const& config);

@@ -105,7 +105,8 @@ constinit Type const registry_auth = object_of(registry_keys);
 
 constexpr Key environment_keys[] = {
     {"image", image, "", "the container image: one, or one for each slot type", into<&Environment::image>,
-     by_det_submit("the container of the entrypoint; none where the pool runs no containers")},
+     by_det_submit("the container of the entrypoint; none where the pool runs no containers",
+                   if_script_without_container)},
     {"environment_variables", environment_variables, "{}", "NAME=VALUE: one list, or one for each slot type",
      into<&Environment::environment_variables>, by_det_submit("the environment of the ranks")},
     {"ports", port_map, "{}", "a map of names to ports", into<&Environment::ports>,

@@ -90,9 +90,10 @@ constinit Type const devices{
 constexpr Key resources_keys[] = {
     {"slots_per_trial", non_negative_integer, "1",
      "ranks of a trial, one slot each; 0: a task that needs none", into<&Resources::slots_per_trial>,
-     by_det_submit("the number of nodes and ranks")},
+     by_det_submit("the number of nodes and ranks", if_batch_script)},
     {"max_slots", non_negative_integer, "", "maximum number of slots of all trials at the same time",
-     into<&Resources::max_slots>, by_det_submit("the number of tasks of the job array that run at once")},
+     into<&Resources::max_slots>,
+     by_det_submit("the number of tasks of the job array that run at once", if_batch_script)},
     {"resource_pool", text, R"("")", "the resource pool; empty: the default pool",
      into<&Resources::resource_pool>, by_det_submit("the partition and the options of its pool")},
     {"priority", priority, "", "1 to 99; above 42: behind equal jobs; a lower number runs earlier",
@@ -104,7 +105,7 @@ constexpr Key resources_keys[] = {
     {"devices", devices, "[]", "device files for the container", into<&Resources::devices>,
      by_det_submit("podman's --device", if_without_image)},
     {"is_single_node", boolean, "", "true: all slots must be on one node", into<&Resources::is_single_node>,
-     by_det_submit("more than one node is refused")},
+     by_det_submit("more than one node is refused", if_batch_script)},
     {"native_parallel", boolean, "false", "for Determined's legacy trial classes", no_field,
      no_effect("Determined no longer reads it")},
     {"slots", integer, "", "", no_field, ignored("only commands read it, trials have slots_per_trial")},
@@ -127,7 +128,7 @@ constexpr Key bind_mount_keys[] = {
 constinit Type const bind_mount = object_of(bind_mount_keys);
 
 // Keys that Determined does not have.
-constexpr std::string_view launch_choices[] = {"node", "rank"};
+constexpr std::string_view launch_choices[] = {"node", "rank", "script"};
 constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
 constexpr std::string_view checkpoint_format_choices[] = {"state", "torch"};
 constinit Type const checkpoint_format = choice_of(checkpoint_format_choices);
@@ -231,15 +232,31 @@ constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 
 /// Reports the items that parse_sbatch_args() refuses.
-void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
+void check_sbatch_options(yaml::Node const& value, SbatchUse use, Path const& path, Checker& checker) {
     std::vector<std::string> items;
     for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");
-    for (auto& refusal : parse_sbatch_args(items).refused) {
+    auto parsed = parse_sbatch_args(items, use);
+    if (parsed.word) parsed.refused.push_back({*parsed.word, "this is no option", "options begin with '--'"});
+    for (auto& refusal : parsed.refused) {
         auto const& item = value.items()[refusal.item];
         if (!item.is_text()) continue;  // the wrong type is reported already
-        checker.refuse_value(item, path[refusal.item].text() + ": " + refusal.message,
-                             std::move(refusal.hint));
+        auto const where = path[refusal.item];
+        checker.refuse_at(where, Error{codes::bad_value, where.text() + ": " + refusal.message,
+                                       std::move(refusal.hint), item.location().span()});
     }
+}
+
+void require_users_options(yaml::Node const& value, Path const& path, Checker& checker) {
+    check_sbatch_options(value, SbatchUse::entrypoint, path, checker);
+}
+
+/// A batch script decides itself what det-submit decides for an entrypoint.
+void require_options_of_jobs(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const* options = value.find("sbatch_args");
+    auto const* script = value.find("batch_script");
+    if (options == nullptr || !options->is_list()) return;
+    auto const use = script != nullptr && script->is_text() ? SbatchUse::batch_script : SbatchUse::entrypoint;
+    check_sbatch_options(*options, use, path / "sbatch_args", checker);
 }
 
 template <auto Field>
@@ -247,30 +264,34 @@ constexpr auto into_slurm = into_inherited<Slurm, Field>;
 
 constexpr Key slurm_keys[] = {
     {"slots_per_node", positive_integer, "", "slots on each node; default: from the pool",
-     into<&Slurm::slots_per_node>, by_det_submit("the number of nodes")},
+     into<&Slurm::slots_per_node>, by_det_submit("the number of nodes", if_batch_script)},
     {"gpu_type", text, "", "as in --gres=gpu:TYPE:N", into<&Slurm::gpu_type>,
-     by_det_submit("the type in --gres")},
-    {"sbatch_args", sbatch_args, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
+     by_det_submit("the type in --gres", if_batch_script)},
+    {"sbatch_args", text_list, "", "more options for sbatch: ['--time=1:00:00', '--account=mine']",
      into<&Slurm::sbatch_args>, by_det_submit("options of sbatch")},
     {"launch", launch, "",
      "node (default): the entrypoint runs once per node and starts the ranks; rank: srun starts it once per "
-     "slot",
-     into_slurm<&Slurm::launch>, by_det_submit("one task per node or per slot")},
+     "slot; script: it runs once, on the first node, as a batch script does, and starts its own steps",
+     into_slurm<&Slurm::launch>, by_det_submit("one task per node, per slot or none")},
+    {"batch_script", text, "",
+     "the batch script of `experiment create job.sbatch`, which sets it; its header is in sbatch_args",
+     into<&Slurm::batch_script>, by_det_submit("the script that runs in place of an entrypoint")},
     {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into_slurm<&Slurm::mpi>,
-     by_det_submit("srun's --mpi")},
+     by_det_submit("srun's --mpi", if_script)},
     {"trials_per_node", positive_integer, "",
      "number of small trials that share a node; default: as many as fit; 1: trials do not share",
-     into<&Slurm::trials_per_node>, by_det_submit("the number of trials in a job", if_single)},
+     into<&Slurm::trials_per_node>, by_det_submit("the number of trials in a job", if_single_or_script)},
     {"exclusive", boolean, "",
      "true: whole nodes; false: only the slots of the trial, on nodes shared with other jobs; default: from "
      "the pool",
-     into<&Slurm::exclusive>, by_det_submit("whole nodes, or the slots of the trial only")},
+     into<&Slurm::exclusive>, by_det_submit("whole nodes, or the slots of the trial only", if_batch_script)},
     {"spare_nodes", non_negative_integer, "", "extra nodes that replace failed ones; default: none",
-     into<&Slurm::spare_nodes>, by_det_submit("the number of nodes of a job")},
+     into<&Slurm::spare_nodes>, by_det_submit("the number of nodes of a job", if_script_uses_all_nodes)},
     {"container", container_use, "",
      "required: no run without the container of environment.image; optional (default): without it where the "
      "pool runs no containers",
-     into<&Slurm::container>, by_det_submit("an image that can't be used is an error")},
+     into<&Slurm::container>,
+     by_det_submit("an image that can't be used is an error", if_script_without_container)},
     {"forward_signals", signal_names, "",
      "signals by which the program gets a notice, ['TERM'] or ['USR1']; default: none, it calls "
      "should_preempt",
@@ -283,7 +304,8 @@ constexpr Key slurm_keys[] = {
      "node-local (default): each run works in a copy of the code on its nodes; shared: all runs of a trial "
      "work in one "
      "directory on the shared storage",
-     into_slurm<&Slurm::working_directory>, by_det_submit("where the code is unpacked")},
+     into_slurm<&Slurm::working_directory>,
+     by_det_submit("where the code is unpacked", if_script_runs_in_place)},
     {"persist", directories_inside, "",
      "directories that survive the runs of a trial, while the rest of the working directory is node-local: "
      "['checkpoints/']",
@@ -347,7 +369,7 @@ constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = re
 constinit Type const resources = object_of(resources_keys);
 constinit Type const bind_mounts{
     .shape = Shape::list, .item = &bind_mount, .merge = Merge::by_item_key, .item_key = "container_path"};
-constinit Type const slurm = object_of(slurm_keys);
+constinit Type const slurm{.shape = Shape::object, .keys = slurm_keys, .rule = require_options_of_jobs};
 constinit Type const pbs = object_of(pbs_keys);
 
 }  // namespace det::config::schema

@@ -10,7 +10,8 @@ namespace det {
 /// One job array of an experiment. Usually task i runs trial first_trial + i. If trials share nodes, task i
 /// begins with the `lanes` trials from first_trial + i * lanes on and may claim more later. If task_count is
 /// set, there are fewer tasks, and each claims trials until none is left. An experiment has several arrays if
-/// MaxArraySize is too small for all trials, or if tasks were submitted again.
+/// MaxArraySize is too small for all trials, or if tasks were submitted again. The array of a user's batch
+/// script has the numbers that the script gives its tasks.
 struct ArrayJob {
     std::uint32_t job = 0;
     std::uint32_t first_trial = 0;
@@ -19,9 +20,13 @@ struct ArrayJob {
     std::uint32_t running_max = 0;          // maximum of running tasks; 0: no limit
     std::vector<std::uint32_t> tasks = {};  // the submitted tasks; empty: all
     std::uint32_t task_count = 0;           // 0: one for each `lanes` trials
+    /// The numbers of the tasks in the array of a batch script: task_ids[i] runs trial i. Empty: i does.
+    std::vector<std::uint32_t> task_ids = {};
 
+    /// \pre trial >= first_trial
     std::uint32_t task_of(std::uint32_t trial) const {
         auto const task = (trial - first_trial) / lanes;
+        if (task < task_ids.size()) return task_ids[task];
         return task_count == 0 ? task : task % task_count;
     }
     bool runs(std::uint32_t trial) const;

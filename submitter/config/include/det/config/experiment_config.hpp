@@ -223,6 +223,8 @@ struct Slurm : LaunchOptions {
     std::optional<std::int64_t> slots_per_node;
     std::optional<std::string> gpu_type;
     SbatchArgs sbatch_args;
+    /// Absolute path of the user's batch script, whose header is in sbatch_args; empty: there is none.
+    std::string batch_script;
     std::optional<std::int64_t> trials_per_node;
     std::optional<bool> exclusive;  // whole nodes; empty: as the pool says
     std::int64_t spare_nodes = 0;

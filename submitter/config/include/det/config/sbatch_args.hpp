@@ -11,30 +11,40 @@ namespace det::config {
 struct SbatchArg {
     std::string name;  // the full long name; an option unknown to det-submit keeps its spelling
     std::optional<std::string> value;
+    std::size_t item = 0;  // in which it was written
 
     /// "--mem=8G": one word.
     std::string text() const;
-    friend bool operator==(SbatchArg const&, SbatchArg const&) = default;
+    friend bool operator==(SbatchArg const& a, SbatchArg const& b) {
+        return a.name == b.name && a.value == b.value;
+    }
 };
 
-/// An item of slurm.sbatch_args that is refused, and the reason.
+/// An item that is refused, and the reason.
 struct SbatchRefusal {
     std::size_t item;  // from 0
     std::string message, hint;
+    std::string det_submits = {};  // the option, if the reason is that det-submit sets it itself
 };
+
+/// Whose jobs get the options: those of an entrypoint, whose size and files det-submit decides, or those of a
+/// user's batch script, which decides itself.
+enum class SbatchUse { entrypoint, batch_script };
 
 struct SbatchArgs {
     std::vector<SbatchArg> args;
     std::vector<SbatchRefusal> refused;  // none in an ExperimentConfig
+    /// The item that is no option, with SbatchUse::batch_script: sbatch reads nothing after it.
+    std::optional<std::size_t> word = {};
 
     /// \return The value of the option; of several the last, as in sbatch. Nothing if the option is absent or
     /// has no value, as in `--exclusive`.
     std::optional<std::string> find(std::string_view name) const;
 };
 
-/// Parses slurm.sbatch_args as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
+/// Parses slurm.sbatch_args, or the words of #SBATCH lines, as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
 /// #SBATCH lines. Refuses options and values that det-submit sets itself or does not support, and items that
 /// are no valid options. Pure.
-SbatchArgs parse_sbatch_args(std::span<std::string const> items);
+SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use = SbatchUse::entrypoint);
 
 }  // namespace det::config

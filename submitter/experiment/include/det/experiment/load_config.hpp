@@ -1,10 +1,12 @@
 #pragma once
+#include <det/config/batch_script.hpp>
 #include <det/config/experiment_config.hpp>
 #include <det/config/layers.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/experiment_spec.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -35,14 +37,26 @@ struct ConfigSources {
     std::vector<std::filesystem::path> shared_template_directories =
         {};                // see find_shared_template_directories()
     bool is_test = false;  // one trial of one batch (--test)
+    /// If `file` is a batch script: the arguments with which it is called.
+    std::vector<std::string> script_arguments = {};
 };
 
 /// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.
 struct MergedConfig {
     yaml::Node document;
-    std::string written;                       // the text of `changes` if it is set, else of `file`
+    std::string
+        written;  // the text of `changes` if it is set, else of `file`; the header of a script as YAML
     std::optional<std::string> template_file;  // its path, as error locations name it
     Diagnostics warnings;
+};
+
+/// A batch script as it is submitted: its text is copied, as sbatch copies it.
+struct SubmittedScript {
+    std::string name;  // of the file, for messages
+    std::string text;
+    std::vector<std::string> interpreter;  // the words of the shebang line
+    std::vector<std::string> arguments;
+    std::filesystem::path directory;  // absolute: in which the script runs, if its header has no --chdir
 };
 
 struct LoadedConfig {
@@ -50,6 +64,7 @@ struct LoadedConfig {
     std::string written;  // the text of `changes` if it is set, else of `file`
     std::optional<std::string> template_file;
     Diagnostics warnings;
+    std::optional<SubmittedScript> script = {};  // if `file` is a batch script
 };
 
 /// Reads, checks and merges the layers that the user wrote. Does not report missing required keys. `root`
@@ -63,5 +78,13 @@ Result<MergedConfig, Diagnostics> merge_config(ConfigSources const& sources, Roo
 /// default; `now` gives the default seed.
 Result<LoadedConfig, Diagnostics> load_config(ConfigSources const& sources, RootLayout const& root,
                                               UtcTime now);
+
+/// True if `file`, or `text` in its place, is a batch script. False for a file that can't be read.
+bool names_batch_script(ConfigSources const& sources);
+
+/// Reads the copy of the batch script that an experiment runs.
+/// \return nothing if it runs none
+Result<std::optional<SubmittedScript>> load_recorded_script(ExperimentLayout const& experiment,
+                                                            ExperimentSpec const& spec);
 
 }  // namespace det::experiment

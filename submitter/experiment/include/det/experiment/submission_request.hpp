@@ -20,6 +20,7 @@ struct SubmissionOptions {
     DesiredState desired = DesiredState::run;
     bool is_continuation = false;             // the experiment exists and keeps its source checkpoint
     std::optional<uid_t> trusted_owner = {};  // another user to whom the source checkpoint may belong
+    std::optional<SubmittedScript> recorded_script = {};  // of the experiment that is forked or continued
 };
 
 /// The checked input of a submission. Nothing has been written or submitted yet.
@@ -41,6 +42,7 @@ struct SubmissionRequest {
     GroupWritePolicy group_access = GroupWritePolicy::warned;
     TrustRules trust = {};        // for the directories of the root, the code and the checkpoints
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
+    std::optional<SubmittedScript> script = {};  // the batch script that runs in place of an entrypoint
 };
 
 /// Loads and checks the configuration and plans the jobs, before any file of the experiment is written. Asks

@@ -15,6 +15,9 @@ struct ExpectedStart {
 /// experiment's id is not known yet.
 Result<std::string> render_first_script(SubmissionRequest const& request);
 
+/// The options of sbatch's command line with which that script would be submitted, without --hold.
+std::vector<std::string> first_sbatch_options(SubmissionRequest const& request);
+
 /// The job arrays of a request as Slurm would accept them. They are not submitted yet: their job numbers are
 /// 0.
 struct AcceptedArrays {

@@ -6,7 +6,9 @@
 #include <det/site/site.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace det::plan {
 
@@ -17,6 +19,15 @@ struct NodeRequest {
     int gpus = 0;                                 // 0: none are requested
     std::optional<int> cpus = {};                 // empty: all, or as sbatch_args say
     std::optional<std::int64_t> memory_mib = {};  // 0: all; empty: Slurm's default, or as sbatch_args say
+};
+
+/// The job of a user's batch script (`experiment create job.sbatch`), besides the options of its header.
+struct BatchScriptPlan {
+    std::string job_name;           // if the header has none: the file's name, as with sbatch
+    std::string working_directory;  // absolute
+    bool uses_pool = false;         // the configuration names a pool; its options apply below the header
+    std::string indices;            // of the script's own array, "1-9:2"; empty: it has none
+    std::vector<std::uint32_t> task_ids = {};  // of that array
 };
 
 /// The jobs of an experiment on a site: the resources that its creation requests from Slurm.
@@ -32,12 +43,14 @@ struct SubmissionPlan {
     Diagnostics warnings;    // what must wait, and settings without effect
     TrialShape shape;        // of each trial
     NodeRequest node = {};
+    Launch launch = Launch::node;
     std::uint32_t lanes = 1;                      // trials that share the node of a job
     std::uint32_t spare_nodes = 0;                // extra nodes of a job
     std::optional<ContainerSpec> container = {};  // of the trials
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     config::SbatchArgs sbatch_args;  // added after det-submit's own options
+    std::optional<BatchScriptPlan> batch_script = {};
 
     /// True if fewer nodes are up than a job needs.
     bool must_wait_for_nodes() const { return nodes_up < nodes(); }
@@ -53,7 +66,8 @@ Diagnostics check_supported(config::ExperimentConfig const& config);
 
 /// Plans slots_per_trial as whole nodes: a number up to the slots of a node needs one node; a larger number
 /// must be a multiple of the slots of a node. If a request can never run at this site, the error contains the
-/// numbers and the nearest sizes that fit. Pure.
+/// numbers and the nearest sizes that fit. What a batch script asks for is planned as it is: Slurm judges it.
+/// Pure.
 Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,
                                                     site::Site const& site);
 

@@ -34,4 +34,9 @@ std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
                                                      ExperimentLayout const& experiment,
                                                      std::string_view comment);
 
+/// \return The file of --output or --error in the header of a batch script that other jobs of the same script
+/// write too, because its name has no job number: sbatch truncates it when a job starts or is requeued,
+/// unless --open-mode says append. Empty: there is none. Pure.
+std::string shared_output_file(config::SbatchArgs const& header);
+
 }  // namespace det::plan
