@@ -68,7 +68,7 @@ std::string trial_of_task(JobArray const& array) {
 }
 
 std::string describe_nodes(SubmissionPlan const& plan) {
-    if (plan.batch_script) return "the nodes that the batch script asks for,";
+    if (plan.batch_script) return "The nodes that the batch script asks for,";
     auto const text = fmt::format("{} {} {}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
                                   plural("node", plan.nodes()));
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
