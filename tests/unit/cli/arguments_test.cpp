@@ -165,7 +165,9 @@ BOOST_AUTO_TEST_CASE(arguments_set_the_members_in_the_option_table) {
             if (option.names == "config")
                 BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "exp.yaml");
             if (option.names == "context")
-                BOOST_TEST(std::get<std::optional<std::string>*>(option.target)->value_or("") == "code");
+                BOOST_TEST(
+                    *std::get<std::vector<std::string>*>(option.target) == std::vector<std::string>{"code"},
+                    boost::test_tools::per_element());
             if (option.names == "--config")
                 BOOST_TEST(*std::get<std::vector<std::string>*>(option.target) ==
                                (std::vector<std::string>{"a=1", "b=2"}),

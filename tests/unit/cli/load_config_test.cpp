@@ -159,7 +159,10 @@ BOOST_AUTO_TEST_CASE(config_check_reports_every_file) {
 
 BOOST_AUTO_TEST_CASE(config_check_names_the_keys_without_effect) {
     file = directory / "every_key.yaml";
-    write(must(read_file(test::golden_path("config/every_key.yaml"))));
+    auto text = must(read_file(test::golden_path("config/every_key.yaml")));
+    // Only `experiment create job.sbatch` sets this key.
+    std::string const key = "  batch_script: /job.sbatch\n";
+    write(text.erase(text.find(key), key.size()));
     BOOST_TEST(run("config check " + file.string()) == 0, err);
     BOOST_TEST(out == file.string() + ": ok\n");
     auto shown = err;

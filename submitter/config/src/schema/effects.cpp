@@ -79,6 +79,10 @@ std::string_view if_script(Node const& config) {
     return is_script(config) ? "with 'launch: script' the script itself starts the steps" : "";
 }
 
+std::string_view if_script_keeps_variables(Node const& config) {
+    return is_script(config) ? "with 'launch: script' the script has the variables of its job only" : "";
+}
+
 std::string_view if_script_uses_all_nodes(Node const& config) {
     return is_script(config) ? "with 'launch: script' the script uses all nodes of its job" : "";
 }

@@ -10,6 +10,7 @@ std::string_view if_without_image(yaml::Node const& config);
 std::string_view if_rungs_are_listed(yaml::Node const& config);
 std::string_view if_single_or_script(yaml::Node const& config);
 std::string_view if_script(yaml::Node const& config);
+std::string_view if_script_keeps_variables(yaml::Node const& config);
 std::string_view if_script_uses_all_nodes(yaml::Node const& config);
 std::string_view if_script_without_container(yaml::Node const& config);
 std::string_view if_batch_script(yaml::Node const& config);

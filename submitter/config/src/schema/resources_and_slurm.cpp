@@ -336,7 +336,7 @@ constexpr Key slurm_keys[] = {
      by_det_submit("the files in checkpoints of a PyTorchTrial")},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment", no_field,
-     by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR")},
+     by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", if_script_keeps_variables)},
     {"after", dependencies, "",
      "experiments and trials that must have ended well before this one starts: [7, 9.2]", into<&Slurm::after>,
      by_det_submit("sbatch --dependency, and a check at the start of each job")},
