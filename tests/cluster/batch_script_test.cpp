@@ -34,6 +34,10 @@ struct Site : LoopbackCluster {
     nlohmann::json ask(std::string const& command) const {
         return nlohmann::json::parse(in_work("det-submit " + command + " --json"));
     }
+    /// Waits until no job is left that holds a node.
+    void wait_for_empty_queue() const {
+        wait_until([&] { return shell("squeue --noheader").empty(); }, 60s, "no job is left");
+    }
     /// Runs a command in the script's directory with an exported function and a variable.
     std::string in_work(std::string const& command) const {
         return shell(
@@ -73,11 +77,13 @@ BOOST_AUTO_TEST_CASE(a_script_sees_what_it_sees_with_sbatch_alone) {
         write_script(header, print_surroundings);
         in_work("rm -f *.out *.txt; sbatch --quiet --wait job.sbatch one 'two words'");
         auto const plain = in_work("cat *.out *.txt 2>/dev/null; rm -f *.out *.txt");
+        wait_for_empty_queue();
         auto const experiment = create("one 'two words'");
         wait_for_end(experiment);
         BOOST_TEST(in_work("cat *.out *.txt 2>/dev/null; true") == plain, header);
         BOOST_TEST(plain.find("<one><two words>") != std::string::npos, plain);
         BOOST_TEST(plain.find("hello you") != std::string::npos, plain);
+        wait_for_empty_queue();
     }
 }
 
@@ -91,7 +97,13 @@ BOOST_AUTO_TEST_CASE(the_tasks_of_an_array_have_the_scripts_own_numbers) {
     BOOST_TEST(in_work("tail -n +1 *.txt | sed s/ours//") == plain);
     auto const trials = ask(fmt::format("experiment list-trials {}", experiment));
     BOOST_REQUIRE(trials.size() == 3u);
-    BOOST_TEST(trials[1]["hyperparameters"]["SLURM_ARRAY_TASK_ID"] == 4);
+    for (auto const& trial : trials) {
+        auto const task = trial["hyperparameters"]["SLURM_ARRAY_TASK_ID"].get<int>();
+        auto const name = trial["name"].get<std::string>();
+        BOOST_TEST(in_work(fmt::format("det-submit trial logs {} | grep -c SLURM_ARRAY_TASK_ID={}", name,
+                                       task)) == "1",
+                   name);
+    }
     // Nothing is said of an array to a script that has none.
     write_script("", "env | grep -c SLURM_ARRAY; true\n");
     auto const single = create();
@@ -117,7 +129,7 @@ BOOST_AUTO_TEST_CASE(the_job_has_the_parameters_of_the_header) {
     BOOST_TEST(spec["batch_script"]["working_directory"] == work + "/sub");
     BOOST_TEST(spec["batch_script"]["array_task_ids"] == (std::vector<int>{2, 5}));
     shell(fmt::format("det-submit experiment kill {}", answer["id"].get<int>()));
-    wait_until([&] { return shell("squeue --noheader").empty(); }, 30s, "no job is left");
+    wait_for_empty_queue();
 }
 
 BOOST_AUTO_TEST_CASE(a_script_that_slurm_refuses_leaves_nothing_behind) {

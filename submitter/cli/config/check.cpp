@@ -62,6 +62,8 @@ private:
         DET_TRY_ASSIGN(auto loaded, experiment::load_config(sources, root, now));
         auto found = std::move(loaded.warnings);
         found.append(plan::check_supported(loaded.config));
+        // A script starts its steps itself, once.
+        if (loaded.config.slurm.launch == Launch::script) return found;
         // The code is the directory of the configuration, or the one from which it is submitted.
         experiment::warn_of_nested_launchers(
             loaded.config.entrypoint, std::array{sources.file.parent_path(), std::filesystem::path()}, found);

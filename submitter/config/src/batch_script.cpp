@@ -1,5 +1,6 @@
 #include <det/config/batch_script.hpp>
 #include <det/config/sbatch_args.hpp>
+#include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -110,7 +111,8 @@ private:
             entry("max_concurrent_trials", Node(std::int64_t{parsed->running_max.value_or(0)}, where)));
         add("searcher", Node(std::move(searcher), where));
         Node::List ids;
-        for (auto const id : parsed->task_ids) ids.emplace_back(std::int64_t{id}, where);
+        // The last point of a grid is its trial 0.
+        for (auto const id : reversed(parsed->task_ids)) ids.emplace_back(std::int64_t{id}, where);
         std::vector<Node::Entry> parameter{entry("type", text("categorical", where)),
                                            entry("vals", Node(std::move(ids), where))};
         add("hyperparameters",
@@ -167,8 +169,8 @@ Status add_range(std::string_view part, std::set<std::uint32_t>& ids) {
                           ? first
                           : number(part.substr(dash + 1, step_at - std::min(step_at, dash + 1)));
     auto const step = step_at == std::string_view::npos ? 1 : number(part.substr(step_at + 1));
-    bool const is_range = first && last && step && *step > 0 && *step <= task_id_max && *first <= *last && *last <= task_id_max &&
-                          (step_at == std::string_view::npos || dash < step_at);
+    bool const is_range = first && last && step && *step > 0 && *step <= task_id_max && *first <= *last &&
+                          *last <= task_id_max && (step_at == std::string_view::npos || dash < step_at);
     if (!is_range) return bad_array(part);
     if ((*last - *first) / *step >= tasks_max) return bad_array(part);
     for (auto id = *first; id <= *last; id += *step) ids.insert(id);

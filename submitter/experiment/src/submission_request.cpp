@@ -58,10 +58,12 @@ std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& c
 std::optional<SubmittedScript> take_script(SubmissionOptions& options, LoadedConfig& loaded,
                                            plan::SubmissionPlan& plan) {
     if (!plan.batch_script) return std::nullopt;
-    auto script = loaded.script ? std::move(loaded.script) : std::move(options.recorded_script);
+    bool const is_recorded = !loaded.script.has_value();
+    auto script = is_recorded ? std::move(options.recorded_script) : std::move(loaded.script);
+    if (is_recorded) script->name = loaded.config.slurm.batch_script;
     auto const chdir = plan.sbatch_args.find("chdir");
     plan.batch_script->working_directory = chdir ? *chdir : script->directory.string();
-    plan.warnings.append(find_script_losses(*script, plan, loaded.config));
+    if (!options.is_continuation) plan.warnings.append(find_script_losses(*script, plan, loaded.config));
     return script;
 }
 

@@ -15,9 +15,20 @@ std::string gpus_of_a_node(SubmissionPlan const& plan) {
     return fmt::format("gpu:{}:{}", plan.gpu_type, plan.node.gpus);
 }
 
+bool has_option(config::SbatchArgs const& args, std::string_view name) {
+    return std::any_of(args.args.begin(), args.args.end(), [&](auto const& arg) { return arg.name == name; });
+}
+
+/// Whether the output of a job that is requeued is appended to a file that only this job writes. sbatch alone
+/// would truncate it, unless the header or the site says otherwise.
+bool appends_output(SubmissionPlan const& plan) {
+    return !has_option(plan.sbatch_args, "open-mode") && shared_output_file(plan.sbatch_args).empty();
+}
+
 /// The #SBATCH lines of a user's batch script. The options of its header are on the command line; its array
 /// is digits.
-std::string lines_of_batch_script(BatchScriptPlan const& script, ScriptInput const& input) {
+std::string lines_of_batch_script(SubmissionPlan const& plan, ScriptInput const& input) {
+    auto const& script = *plan.batch_script;
     auto const& array = input.array;
     auto indices = script.indices;
     if (indices.empty()) {
@@ -25,7 +36,13 @@ std::string lines_of_batch_script(BatchScriptPlan const& script, ScriptInput con
     } else if (array.running_max > 0) {
         indices += fmt::format("%{}", array.running_max);
     }
-    return fmt::format("#SBATCH --array={}\n#SBATCH --requeue", indices);
+    auto lines = fmt::format("#SBATCH --array={}\n#SBATCH --requeue", indices);
+    if (appends_output(plan)) {
+        lines +=
+            "\n\n# The script does not ask for --open-mode=append: its own steps do not append.\n"
+            "unset SLURM_OPEN_MODE";
+    }
+    return lines;
 }
 
 /// A script of the configuration starts its own steps: a plain srun in it starts a task per slot.
@@ -36,7 +53,7 @@ int tasks_per_node(SubmissionPlan const& plan) {
 /// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type, which is a plain
 /// word.
 std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input) {
-    if (plan.batch_script) return lines_of_batch_script(*plan.batch_script, input);
+    if (plan.batch_script) return lines_of_batch_script(plan, input);
     std::string lines;
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
@@ -113,10 +130,6 @@ Result<std::string> value_of(Values const& values, std::string_view name) {
                  fmt::format("the job template asks for an unknown value '{{{{{}}}}}'", name)};
 }
 
-bool has_option(config::SbatchArgs const& args, std::string_view name) {
-    return std::any_of(args.args.begin(), args.args.end(), [&](auto const& arg) { return arg.name == name; });
-}
-
 /// Whether a pattern of a file's name has the job's number: "%j", "%A", also with a width, "%8j".
 bool has_job_number(std::string_view pattern) {
     for (auto at = pattern.find('%'); at != std::string_view::npos; at = pattern.find('%', at + 1)) {
@@ -153,8 +166,7 @@ void add_defaults_of_sbatch(std::vector<std::string>& options, SubmissionPlan co
     auto const& header = plan.sbatch_args;
     if (!has_option(header, "job-name")) options.push_back("--job-name=" + script.job_name);
     if (!has_option(header, "output") && script.indices.empty()) options.push_back("--output=slurm-%j.out");
-    if (!has_option(header, "open-mode") && shared_output_file(header).empty())
-        options.push_back("--open-mode=append");
+    if (appends_output(plan)) options.push_back("--open-mode=append");
 }
 
 std::vector<std::string> options_of_batch_script(SubmissionPlan const& plan, std::string_view comment) {

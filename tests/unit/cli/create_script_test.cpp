@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "create_support.hpp"
+#include "continue_support.hpp"
 #include "golden.hpp"
 
 using namespace det;
@@ -14,7 +14,7 @@ using namespace det::cli;
 
 namespace create_script_test {
 
-struct ScriptFixture : CreateFixture {
+struct ScriptFixture : ContinueFixture {
     std::string const script = (directory / "job.sbatch").string();
 
     void write_script(std::string const& header,
@@ -24,7 +24,6 @@ struct ScriptFixture : CreateFixture {
     int create_script(std::string const& options = "") {
         return run("experiment create " + script + options);
     }
-    ExperimentSpec spec(std::uint32_t id) { return must(parse_spec(must(read_file(experiment(id).spec())))); }
     std::vector<std::string> const& submitted() { return slurm.submissions.back().options; }
     bool is_submitted_with(std::string const& option) {
         return std::ranges::find(submitted(), option) != submitted().end();
@@ -94,7 +93,8 @@ BOOST_AUTO_TEST_CASE(the_tasks_of_a_scripts_array_are_trials) {
     BOOST_TEST(run("trial kill 1.1") == 0, err);
     BOOST_TEST(slurm.calls.back() == "cancel 4711_5");
     auto const trials = ask("experiment list-trials 1");
-    BOOST_TEST(trials[1]["hyperparameters"]["SLURM_ARRAY_TASK_ID"] == 5);
+    for (auto const& [trial, task_id] : {std::pair(0, 1), {1, 5}, {2, 9}})
+        BOOST_TEST(trials[trial]["hyperparameters"]["SLURM_ARRAY_TASK_ID"] == task_id);
 }
 
 BOOST_AUTO_TEST_CASE(options_of_the_command_line_win_over_the_header_as_sbatchs_do) {
@@ -144,6 +144,7 @@ BOOST_AUTO_TEST_CASE(a_script_can_be_checked_and_explained) {
     write_script("#SBATCH -N 2 --hold\n");
     BOOST_TEST(run("config check " + script) == 0, err);
     BOOST_TEST(contains(err, "job.sbatch:2:14: warning: --hold has no effect"), err);
+    BOOST_TEST(!contains(err, "srun"), err);
     BOOST_TEST(run("config show " + script + " --explain") == 0, err);
     BOOST_TEST(contains(out, "--nodes=2"), out);
     BOOST_TEST(contains(with_names(out), "DIRECTORY/job.sbatch:2\n"), out);
@@ -191,6 +192,19 @@ BOOST_AUTO_TEST_CASE(a_fork_runs_the_recorded_script_again) {
     BOOST_TEST(spec(2).batch_script->array_task_ids == (std::vector<std::uint32_t>{2, 4}),
                boost::test_tools::per_element());
     BOOST_TEST(is_submitted_with("--time=5"));
+}
+
+BOOST_AUTO_TEST_CASE(the_failed_tasks_of_a_scripts_array_are_continued_by_their_numbers) {
+    write_script("#SBATCH --array=2,4,6\n");
+    BOOST_TEST(create_script() == 0, err);
+    run_trial(0, finish(5));
+    run_trial(1, run_end(6, Cause::failed, NextAction::stop, 9, "the trainer ended with exit code 9"));
+    run_trial(2, finish(7));
+    must(write_file(script, "#!/bin/sh\nexit 1\n"));
+    BOOST_TEST(run("experiment continue 1") == 0, err);
+    BOOST_TEST(submitted().back() == "--array=4");
+    BOOST_TEST(spec(1).entrypoint.back() == experiment(1).batch_script().string());
+    BOOST_TEST(must(read_file(experiment(1).batch_script())).starts_with("#!/bin/bash -e\n"));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_left_if_slurm_refuses_a_script) {
