@@ -126,7 +126,12 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
     auto options = invocation.command->options();
     options.push_back({"--json", &json, "print JSON"});
     auto parsed = command_line::parse(options, std::move(arguments));
-    if (!parsed) return wrong_usage(std::move(parsed).error(), entry);
+    if (!parsed) {
+        auto error = std::move(parsed).error();
+        if (error.hint.empty() && error.message.starts_with("there is no option"))
+            error.hint = invocation.command->hint_for_unknown_option();
+        return wrong_usage(std::move(error), entry);
+    }
     invocation.format = json ? Format::json : Format::text;
     return invocation;
 }

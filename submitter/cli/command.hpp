@@ -25,6 +25,8 @@ class Command {
 public:
     virtual ~Command() = default;
     virtual std::vector<Option> options() = 0;
+    /// What to do about a word that looks like an option and is none; empty: see the manual.
+    virtual std::string hint_for_unknown_option() const { return ""; }
     virtual Outcome run(Session& session) = 0;
 };
 

@@ -37,6 +37,10 @@ public:
              "read configuration and code from standard input, as --host sends them"}};
     }
 
+    std::string hint_for_unknown_option() const override {
+        return "write '--' before the arguments of a batch script that begin with '-'";
+    }
+
     Outcome run(Session& session) override {
         DET_TRY(check_options());
         experiment::SubmissionOptions submission;

@@ -59,9 +59,16 @@ std::vector<LogPolicySpec> log_policies(config::ExperimentConfig const& config) 
     return policies;
 }
 
+/// Where the entrypoint runs. The steps of a script begin in its directory on all nodes.
+WorkingDirectory working_directory(SubmissionRequest const& request) {
+    bool const is_packed_script = request.plan.launch == Launch::script && !request.script;
+    bool const needs_shared = is_packed_script && request.plan.shape.nodes > 1;
+    return needs_shared ? WorkingDirectory::shared : request.config.slurm.working_directory;
+}
+
 /// slurm.persist without directories that lie in another one; empty if all files are in a shared directory.
-std::vector<std::string> persistent_directories(config::Slurm const& slurm) {
-    if (slurm.working_directory == WorkingDirectory::shared) return {};
+std::vector<std::string> persistent_directories(config::Slurm const& slurm, WorkingDirectory where) {
+    if (where == WorkingDirectory::shared) return {};
     std::vector<std::string> outermost;
     for (auto const& directory : slurm.persist) {
         bool const is_inside = std::ranges::any_of(
@@ -103,6 +110,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     auto const effective = yaml::to_json(config::mask_secrets(config.effective));
     ExperimentSpec spec;
     static_cast<LaunchOptions&>(spec) = config.slurm;
+    spec.working_directory = working_directory(request);
     spec.id = id;
     spec.name = config.name;
     spec.owner = created.owner;
@@ -120,7 +128,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     if (request.script) set_batch_script(spec, request, ExperimentLayout(request.root, id));
     if (spec.launch == Launch::script && !request.script) spec.batch_script.emplace();
     spec.environment_variables = environment_variables(config, request.plan.shape.slot_type);
-    spec.persist = persistent_directories(config.slurm);
+    spec.persist = persistent_directories(config.slurm, spec.working_directory);
     spec.context = context;
     spec.container = request.plan.container;
     auto search = plan::search_input(config);

@@ -76,6 +76,18 @@ void warn_of_log_policies(ExperimentConfig const& config, Diagnostics& found) {
     }
 }
 
+/// Warns of a node-local directory of a script whose steps run on several nodes: they begin in its directory.
+void warn_of_directory(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    constexpr char path[] = "slurm.working_directory";
+    bool const is_local =
+        config.slurm.working_directory == WorkingDirectory::node_local && config.where(path);
+    if (plan.launch != Launch::script || plan.shape.nodes < 2 || !is_local) return;
+    found.warn(with_location(
+        config, path,
+        Error{codes::not_supported,
+              "slurm.working_directory is shared: a script starts steps on several nodes", "remove it"}));
+}
+
 /// Warns of ports that a user's program can't listen on.
 void warn_of_ports(ExperimentConfig const& config, Diagnostics& found) {
     for (auto const& [name, port] : config.environment.ports) {
@@ -281,6 +293,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.node = request_node(plan, *selection);
     plan.warnings = check_availability(config, plan);
     warn_of_node_use(config, plan, plan.warnings);
+    warn_of_directory(config, plan, plan.warnings);
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
     warn_of_log_policies(config, plan.warnings);

@@ -223,6 +223,12 @@ BOOST_AUTO_TEST_CASE(a_script_of_a_configuration_runs_its_entrypoint_as_one) {
     BOOST_REQUIRE(spec(1).batch_script.has_value());
     BOOST_TEST(spec(1).batch_script->working_directory == "");
     BOOST_TEST(is_submitted_with("--chdir=/"));
+    BOOST_TEST((spec(1).working_directory == WorkingDirectory::node_local) == (spec(1).shape.nodes == 1));
+}
+
+BOOST_AUTO_TEST_CASE(an_option_of_the_script_needs_a_separator) {
+    auto const refused = must_fail(parse_command_line({"e", "create", "job.sbatch", "--unheard-of", "3"}));
+    BOOST_TEST(refused.hint == "write '--' before the arguments of a batch script that begin with '-'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -107,6 +107,10 @@ BOOST_AUTO_TEST_CASE(a_script_of_the_configuration_gets_the_nodes_of_its_slots) 
     auto const script = plan::script_of(plan);
     BOOST_TEST(script.find("#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n") != std::string::npos, script);
     BOOST_TEST(plan.lanes == 1u);
+    auto const local = plan::config_of(
+        "resources: {slots_per_trial: 8}\nslurm: {launch: script, working_directory: node-local}\n");
+    BOOST_TEST(explain(must(plan::plan_submission(local, site::make_site({cpu}))).warnings)
+                   .find("slurm.working_directory is shared") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
