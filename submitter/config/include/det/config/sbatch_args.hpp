@@ -42,9 +42,9 @@ struct SbatchArgs {
     std::optional<std::string> find(std::string_view name) const;
 };
 
-/// Parses slurm.sbatch_args, or the words of #SBATCH lines, as sbatch parses its command line. Also accepts `--mem 8G` in one item, as in
-/// #SBATCH lines. Refuses options and values that det-submit sets itself or does not support, and items that
-/// are no valid options. Pure.
+/// Parses slurm.sbatch_args, or the words of #SBATCH lines, as sbatch parses its command line. Also accepts
+/// `--mem 8G` in one item, as in #SBATCH lines. Refuses options and values that det-submit sets itself or
+/// does not support, and items that are no valid options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use = SbatchUse::entrypoint);
 
 }  // namespace det::config
