@@ -71,7 +71,8 @@ std::optional<std::string> find_srun_variable(std::string_view name) {
 /// Returns whether srun or a launcher starts the ranks, in a step that is not part of a run.
 Launch choose_launch(PluginOptions const& options, VariableLookup const& lookup) {
     if (options.launch) return *options.launch;
-    return parse_launch(lookup(variables::launch).value_or("")).value_or(Launch::rank);
+    auto const launch = parse_launch(lookup(variables::launch).value_or("")).value_or(Launch::rank);
+    return launch == Launch::script ? Launch::rank : launch;
 }
 
 /// Removes the variables that a step inherits from a run of another job.
@@ -87,12 +88,6 @@ Status remove_emptied(SpankHandle const& host, VariableLookup const& lookup) {
         if (lookup(name) == "") DET_TRY(host.unset_variable(name));
     }
     return Ok{};
-}
-
-/// The variables to set in a step that is part of a run: those of the rank if srun starts the ranks. The run
-/// has set all others.
-Variables variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
-    return lookup(variables::launch) == "rank" ? rank_variables(task) : Variables{};
 }
 
 Variables variables_of_script(TaskIdentity const& task, PluginOptions const& options,
@@ -176,7 +171,7 @@ Status on_task_init(SpankHandle const& host, Settings const& settings) {
         if (!options.enabled) return Ok{};  // DET_SPANK was inherited from another job
         DET_TRY(remove_inherited(lookup, [&](char const* name) { return host.unset_variable(name); }));
     }
-    auto const variables = kind == StepKind::part_of_run ? variables_in_run(task, lookup)
+    auto const variables = kind == StepKind::part_of_run ? rank_variables_in_run(task, lookup)
                                                          : variables_of_script(task, options, lookup);
     for (auto const& [name, value] : variables) DET_TRY(host.set_variable(name, value));
     if (options.wrap.value_or(settings.wrap) == Wrap::off) return Ok{};

@@ -18,7 +18,8 @@ public:
     det::slurm::ClusterConfig config;
     det::slurm::Accounting accounting;
     std::vector<det::slurm::FairShare> fair_shares;
-    std::vector<det::slurm::JobStatus> other_jobs;  // listed after `job`
+    std::vector<det::slurm::JobStatus> other_jobs;           // listed after `job`
+    std::map<std::uint32_t, det::slurm::JobScript> scripts;  // by job
     std::vector<std::string> calls;
     std::vector<det::slurm::Submission> submissions;  // including those of test_submission()
     std::chrono::seconds start_delay{0};              // of the last start_not_before()
@@ -81,6 +82,9 @@ public:
     }
     det::Status cancel_step(det::slurm::JobRef const& ref, std::string_view name) override {
         return answer<det::Ok>("cancel-step " + to_string(ref) + " " + std::string(name), {});
+    }
+    det::Result<det::slurm::JobScript> query_script(det::slurm::JobRef const& ref) override {
+        return answer<det::slurm::JobScript>("script " + to_string(ref), scripts[ref.job]);
     }
     det::Status cancel_steps(det::slurm::JobRef const& ref) override {
         return answer<det::Ok>("cancel-steps " + to_string(ref), {});

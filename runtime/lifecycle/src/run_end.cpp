@@ -252,8 +252,10 @@ std::optional<RunOutcome> if_preempted(RunFacts const& facts) {
 /// progress, so that the number of such runs is limited.
 std::optional<RunOutcome> if_asks_for_requeue(RunFacts const& facts) {
     if (facts.asks_for_requeue)
-        return RunOutcome{Cause::preempted, NextAction::requeue,
-                          "the trainer asked to be queued again (scontrol requeue)"};
+        return RunOutcome{
+            Cause::preempted, NextAction::requeue,
+            fmt::format("the trainer asked to be queued again ({})",
+                        facts.requeue_request.empty() ? "scontrol requeue" : facts.requeue_request)};
     if (!facts.has_preempted_exit_code || !facts.has_progressed) return std::nullopt;
     return RunOutcome{
         Cause::preempted, NextAction::requeue,
@@ -334,6 +336,16 @@ std::optional<RunOutcome> if_checkpoint_damaged(RunFacts const& facts) {
                                   describe_exit(facts), facts.damaged_checkpoint)};
 }
 
+/// Applies to a batch script that has submitted a job with the same script, which this job can't replace: the
+/// trial is not finished.
+std::optional<RunOutcome> if_continued_elsewhere(RunFacts const& facts) {
+    if (facts.successor.empty()) return std::nullopt;
+    return RunOutcome{Cause::interrupted, NextAction::left_to_slurm,
+                      fmt::format("the script has submitted its successor, job {}, which is no job of this "
+                                  "experiment",
+                                  facts.successor)};
+}
+
 RunOutcome classify_by_exit_code(RunFacts const& facts) {
     if (facts.step_exit_code == 0 && facts.silent_host.empty() && !facts.hung_for)
         return {Cause::finished, NextAction::stop, "the trainer finished"};
@@ -391,7 +403,8 @@ bool is_ending(Incarnation const& incarnation, slurm::JobStatus const& job) {
 RunOutcome classify_run_end(RunFacts const& facts) {
     for (auto const classify :
          {if_superseded, if_canceled, if_invalid, if_stopped_by_search, if_search_is_over, if_done,
-          if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue, if_checkpoint_damaged}) {
+          if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue, if_continued_elsewhere,
+          if_checkpoint_damaged}) {
         if (auto outcome = classify(facts)) return *std::move(outcome);
     }
     return classify_by_exit_code(facts);

@@ -124,6 +124,18 @@ bool gets_rank_variable(std::string_view name, RankVariables which, VariableLook
     return !is_set && !is_left_to_submitit;
 }
 
+Variables rank_variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
+    auto const launch = lookup(variables::launch);
+    if (launch == "rank") return rank_variables(task);
+    if (launch != "script") return {};
+    auto ranks = rank_variables(task);
+    ranks.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
+    std::erase_if(ranks, [&](auto const& variable) {
+        return !gets_rank_variable(variable.first, RankVariables::missing, lookup);
+    });
+    return ranks;
+}
+
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup,
                              RankVariables which) {
     auto const slots = local_slots(lookup, launch == Launch::rank ? task.local_size : 0);

@@ -247,6 +247,27 @@ Status CommandClient::cancel_steps(JobRef const& job) {
     return run("scancel", std::move(argv));
 }
 
+Result<JobScript> CommandClient::query_script(JobRef const& job) {
+    auto const name = to_string(job);
+    auto answers = query_all_with_retries({{"scontrol", "write", "batch_script", name, "-"},
+                                           {"squeue", "--noheader", "--jobs=" + name, "--format=%o"},
+                                           {"scontrol", "show", "job", name, "--oneliner"}},
+                                          environment_);
+    std::vector<std::string> texts;
+    for (auto& answer : answers) {
+        DET_TRY_ASSIGN(auto output, std::move(answer));
+        if (output.exit_code != 0) return failure_of("scontrol", output);
+        texts.push_back(std::move(output.out));
+    }
+    JobScript script{std::move(texts[0]), std::string(trim(texts[1])), ""};
+    constexpr std::string_view mark = " AllocNode:Sid=";
+    if (auto const at = texts[2].find(mark); at != std::string::npos) {
+        auto const host = std::string_view(texts[2]).substr(at + mark.size());
+        script.submit_host = host.substr(0, host.find(':'));
+    }
+    return script;
+}
+
 Status CommandClient::update_job(JobRef const& job, JobChange const& change) {
     std::vector<std::string> argv{"scontrol", "update", "JobId=" + to_string(job)};
     if (change.nice) argv.push_back(fmt::format("Nice={}", *change.nice));

@@ -48,6 +48,7 @@ public:
     Status cancel_step(JobRef const& job, std::string_view name) override {
         return commands_.cancel_step(job, name);
     }
+    Result<JobScript> query_script(JobRef const& job) override { return commands_.query_script(job); }
     Status cancel_steps(JobRef const& job) override { return commands_.cancel_steps(job); }
     Status update_job(JobRef const& job, JobChange const& change) override {
         return commands_.update_job(job, change);

@@ -4,6 +4,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/task_identity.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <fmt/format.h>
@@ -13,6 +14,8 @@
 #include "make_step_request.hpp"
 #include "notice_delivery.hpp"
 #include "run_environment.hpp"
+#include "script_signals.hpp"
+#include "successor_job.hpp"
 #include "supervisor_fixture.hpp"
 #include "test_paths.hpp"
 
@@ -229,6 +232,104 @@ BOOST_AUTO_TEST_CASE(a_task_of_the_scripts_array_is_a_trial) {
     spec.batch_script = BatchScriptSpec{"", {1, 3, 5}};
     BOOST_TEST(must(trial_of_task(spec, 5)) == 2u);
     BOOST_TEST(trial_of_task(spec, 2).error().code.name == codes::no_such_trial.name);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_for_the_steps_is_no_warning_to_the_script) {
+    using namespace std::chrono_literals;
+    BOOST_TEST(!find_warning_time({"--time=10"}));
+    BOOST_TEST(!find_warning_time({"--signal=USR1@90"}));
+    BOOST_TEST((find_warning_time({"--signal=B:USR1@90"}) == 90s));
+    BOOST_TEST((find_warning_time({"--signal=B:USR1"}) == 60s));
+    BOOST_TEST(!find_warning_time({"--signal=B:USR1@90", "--signal=USR1"}));
+}
+
+/// A script that has run by itself in the fixture, with a process in place of the wrapper.
+struct ScriptJob : SupervisorFixture {
+    BatchJob job = batch_job();
+    std::string const text = "#!/bin/bash\nsbatch job.sbatch\n";
+
+    ScriptJob() {
+        job.spec.launch = Launch::script;
+        job.spec.has_default_max_restarts = true;
+        job.spec.batch_script = BatchScriptSpec{root.path()};
+        must(write_file(experiment.path() / "batch_script", text, 0700));
+        job.spec.entrypoint = {"/bin/bash", experiment.path() / "batch_script", "one"};
+        slurm.job->end_time.reset();
+        slurm.job->state = slurm::JobState::running;
+    }
+    /// \param wrapper a shell script in place of det-wrap-rank
+    int supervise_script(std::string const& wrapper) {
+        must(write_file(root / "wrapper", "#!/bin/sh\n" + wrapper, 0755));
+        return must(supervise_trials(
+            job, {slurm, clock, Environment::of_this_process(), root / "wrapper",
+                  [](std::string const& line) { BOOST_TEST_MESSAGE(line); }, end_process, output()}));
+    }
+    void submit_successor(slurm::JobState state = slurm::JobState::pending,
+                          std::string const& command = "/home/me/job.sbatch one") {
+        slurm::JobStatus successor;
+        successor.ref = {200, {}};
+        successor.state = state;
+        successor.submit_time = clock.now();
+        slurm.other_jobs = {successor};
+        slurm.scripts[200] = {text + '\0', command, "n1"};
+    }
+    bool was_called(std::string const& call) const {
+        return std::ranges::find(slurm.calls, call) != slurm.calls.end();
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(the_exit_code_of_a_script_is_the_jobs_and_it_is_not_restarted, ScriptJob) {
+    BOOST_TEST(supervise_script("echo \"$@\" >\"$DET_ROOT/argv\"; exit 7") == 7);
+    BOOST_TEST((end_of(0).cause == Cause::failed));
+    BOOST_TEST(end_of(0).exit_code == 7);
+    BOOST_TEST(must(read_file(root / "argv")) == fmt::format("--script {0} /bin/bash {1}/batch_script one\n",
+                                                             root.path().string(),
+                                                             experiment.path().string()));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_script_that_is_restarted_leaves_no_steps, ScriptJob) {
+    job.spec.has_default_max_restarts = false;
+    job.spec.max_restarts = 1;
+    BOOST_TEST(supervise_script("exit 7") == 7);
+    BOOST_TEST((end_of(0).next_action == NextAction::restart_in_place));
+    BOOST_TEST((end_of(1).next_action == NextAction::stop));
+    BOOST_TEST(was_called("cancel-steps 123_0"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_waiting_successor_is_replaced_by_a_requeue_of_this_job, ScriptJob) {
+    submit_successor();
+    BOOST_TEST(supervise_script("exit 0") == 0);
+    BOOST_TEST(was_called("cancel 200"));
+    BOOST_TEST((end_of(0).cause == Cause::preempted));
+    BOOST_TEST(end_of(0).message.find("job 200") != std::string::npos, end_of(0).message);
+    BOOST_TEST(was_requeued_after(0));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_successor_that_does_something_else_interrupts_the_trial, ScriptJob) {
+    submit_successor(slurm::JobState::pending, "/home/me/job.sbatch two");
+    BOOST_TEST(supervise_script("exit 0") == 0);
+    BOOST_TEST(!was_called("cancel 200"));
+    BOOST_TEST((end_of(0).cause == Cause::interrupted));
+    BOOST_TEST(end_of(0).message.find("job 200") != std::string::npos, end_of(0).message);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_job_that_others_have_submitted_is_no_successor, ScriptJob) {
+    submit_successor();
+    slurm.scripts[200].submit_host = "login";
+    BOOST_TEST(supervise_script("exit 0") == 0);
+    BOOST_TEST((end_of(0).cause == Cause::finished));
+    slurm.scripts[200] = {"#!/bin/bash\necho evaluation\n", "/home/me/evaluate.sbatch", "n1"};
+    BOOST_TEST(supervise_script("exit 0") == 0);
+    BOOST_TEST(!was_called("cancel 200"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_successor_with_variables_of_its_own_is_not_replaced, ScriptJob) {
+    OwnScript const own{"#!/bin/bash\nsbatch --export=ALL,STEP=2 job.sbatch\n", "one"};
+    slurm::JobStatus waiting;
+    waiting.state = slurm::JobState::pending;
+    BOOST_TEST(!is_replaceable(waiting, {own.text, "job.sbatch one", "n0"}, own));
+    BOOST_TEST(is_replaceable(waiting, {"#!/bin/bash\nsbatch job.sbatch\n", "job.sbatch one", "n0"},
+                              {"#!/bin/bash\nsbatch job.sbatch\n", "one"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

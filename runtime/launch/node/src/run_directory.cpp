@@ -53,8 +53,9 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     VariableLookup const lookup = [&](std::string_view wanted) { return environment.find(wanted); };
     bool const own_run = find_step_kind(task, lookup) == StepKind::own_run;
     if (!own_run) restore_job_name(environment);
+    bool const has_ranks = !own_run && launch != Launch::script;  // a batch script is no rank
     auto assigned = own_run ? step_run_variables(task, launch, lookup) : Variables{};
-    if (!own_run && environment.find(variables::launch) == "rank") assigned = rank_variables(task);
+    if (has_ranks) assigned = rank_variables_in_run(task, lookup);
     for (auto& [variable, value] : assigned) environment.set(std::move(variable), std::move(value));
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);

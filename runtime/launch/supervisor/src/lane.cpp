@@ -48,6 +48,7 @@
 #include "run_environment.hpp"
 #include "script_signals.hpp"
 #include "skip_step_ids.hpp"
+#include "successor_job.hpp"
 #include "trial_files.hpp"
 
 namespace det::launch::supervisor {
@@ -159,10 +160,12 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
         skip_lost_steps(context_, plan.resume.step_ids_to_skip);
     plan.ports = reserve_ports();
     auto const environment = make_run_environment(batch_job_, plan, context_.environment);
-    RunStateMachine const machine(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
-                                  batch_job_.spec.notice_s
-                                      ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
-                                      : std::nullopt);
+    RunStateMachine machine(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
+                            batch_job_.spec.notice_s
+                                ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)
+                                : std::nullopt);
+    if (batch_job_.is_script() && find_warning_time(batch_job_.spec.sbatch_options))
+        machine.ignore_time_limit();
     HeartbeatMonitor heartbeats(record.layout(), batch_job_.task_nodes());
     RunFileWatch notice(record.layout().preempt_notice());
     RunFileWatch requeue_request(record.layout().requeue_request());
@@ -182,7 +185,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
                      {},
                      {},
                      0,
-                     output_size_bytes(context_.output)});
+                     output_size_bytes(context_.output),
+                     context_.clock.now()});
     // The supervisor of an earlier run may have been killed before it recorded the end of the trial.
     if (follow_search() != RunAction::wait) return end_before_start();
     if (!refusal.empty()) return record_outcome({Cause::not_launched, NextAction::stop, refusal, {}});
@@ -304,6 +308,11 @@ void Lane::kill_step() {
     if (run_->step) run_->step->signal(SIGTERM);  // srun ends all tasks of the step on all nodes
 }
 
+void Lane::signal_script(int number) {
+    run_->was_signalled = run_->was_signalled || number != SIGTERM;
+    if (run_->step) run_->step->signal(number);
+}
+
 void Lane::notify_script() {
     if (!run_->step || std::exchange(run_->was_notified, true)) return;
     send_request(step_requests::notice);
@@ -360,6 +369,8 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     facts.job = job;
     facts.slurm_answered = slurm_answered;
     facts.search = gather_search_facts();
+    if (slurm_answered) add_successor(facts);
+    if (was_warned_of_time_limit(facts)) facts.stop_reason = lifecycle::StopReason::time_limit;
     auto outcome = lifecycle::classify_run_end(facts);
     if (outcome.cause != Cause::superseded) {
         DET_TRY(repeat_write(context_, AtNotice::go_on, [&] { return apply_to_search(outcome); }));
@@ -369,6 +380,41 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
     context_.log(fmt::format("run {}: {}", to_string(id()), outcome.message));
     run_->outcome = std::move(outcome);
     return Ok{};
+}
+
+/// Whether a batch script has ended after the signal that it asked for before its time limit (`--signal=B:`):
+/// it has more to do.
+bool Lane::was_warned_of_time_limit(lifecycle::RunFacts const& facts) const {
+    constexpr std::chrono::seconds slurms_resolution{60};
+    auto const warning = find_warning_time(batch_job_.spec.sbatch_options);
+    auto const& job = facts.job;
+    bool const may_be = batch_job_.is_script() && run_->was_signalled && facts.successor.empty() &&
+                        !facts.was_killed && facts.stop_reason == lifecycle::StopReason::none;
+    if (!may_be || !warning || !job || job->state != slurm::JobState::running || !job->end_time) return false;
+    auto const left =
+        std::chrono::microseconds(job->end_time->microseconds - context_.clock.now().microseconds);
+    return left <= *warning + slurms_resolution;
+}
+
+/// Looks for the job by which a batch script goes on. A successor that waits, and does the same as this job,
+/// is cancelled: this job is queued again in its place, and stays one of the experiment.
+void Lane::add_successor(lifecycle::RunFacts& facts) {
+    bool const ends_here = facts.job && facts.job->state == slurm::JobState::running && !facts.was_killed;
+    if (!batch_job_.is_script() || !ends_here || facts.desired != DesiredState::run) return;
+    auto const found = find_successor(batch_job_, run_->began, context_.slurm);
+    if (!found) {
+        context_.log(fmt::format("whether the script has submitted its successor is not known: {}",
+                                 found.error().message));
+        return;
+    }
+    if (!*found) return;
+    auto const successor = slurm::to_string((*found)->job);
+    if ((*found)->is_replaceable && context_.slurm.cancel((*found)->job)) {
+        facts.asks_for_requeue = true;
+        facts.requeue_request = fmt::format("it had submitted job {}, which this one replaces", successor);
+    } else {
+        facts.successor = successor;
+    }
 }
 
 /// Ends a run without a step, because of what earlier runs have reported to the search.

@@ -72,9 +72,7 @@ public:
     RunAction follow_search();
 
     /// Passes a signal of Slurm on to a batch script.
-    void signal_script(int number) {
-        if (run_->step) run_->step->signal(number);
-    }
+    void signal_script(int number);
     /// Delivers the notice to a batch script once: Slurm has begun to preempt the job, and has told the steps
     /// only.
     void notify_script();
@@ -124,16 +122,20 @@ private:
         std::vector<UnhealthyNode> unhealthy;
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
-        std::string search_error = {};         // the last one that was logged
-        bool has_allocation = false;           // the job's times are recorded
-        bool has_storage_failed = false;       // the last probe has failed
-        bool was_notified = false;             // by notify_script()
+        UtcTime began = {};
+        std::string search_error = {};    // the last one that was logged
+        bool has_allocation = false;      // the job's times are recorded
+        bool has_storage_failed = false;  // the last probe has failed
+        bool was_notified = false;        // by notify_script()
+        bool was_signalled = false;       // a batch script, by another signal than TERM
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
     Result<slurm::StepProcess> start_step(Environment const& environment) const;
     Ports reserve_ports();
     lifecycle::SearchFacts gather_search_facts();
+    void add_successor(lifecycle::RunFacts& facts);
+    bool was_warned_of_time_limit(lifecycle::RunFacts const& facts) const;
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
     void send_request(std::string_view request);

@@ -153,7 +153,7 @@ RunAction RunStateMachine::kill(Time now) {
 void RunStateMachine::watch_time_limit(slurm::JobStatus const& job, UtcTime now_utc, Time now) {
     limit_near_at_.reset();
     // During the grace period of a preemption end_time is the end of the grace period.
-    if (!job.end_time || !job.start_time || job.preempt_time) return;
+    if (!job.end_time || !job.start_time || job.preempt_time || ignores_time_limit_) return;
     auto const limit = seconds_between(*job.start_time, *job.end_time);
     if (limit <= 0s || limit >= limit_that_matters) return;
     limit_near_at_ = now + seconds_between(now_utc, *job.end_time) - time_limit_margin(limit);

@@ -33,6 +33,8 @@ public:
                              std::optional<std::chrono::seconds> grace = {})
         : preemption_timeout_(preemption_timeout), grace_(grace) {}
 
+    /// Asks nobody to stop before the time limit: a batch script has its own signal for that.
+    void ignore_time_limit() { ignores_time_limit_ = true; }
     RunAction on_desired(DesiredState desired, Time now);
     /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.
     RunAction on_notice();
@@ -77,6 +79,7 @@ private:
     lifecycle::StopReason stop_reason_ = lifecycle::StopReason::none;
     bool was_killed_ = false;
     bool was_hung_ = false;
+    bool ignores_time_limit_ = false;
     std::string silent_host_;
     bool notice_received_ = false;
     int grace_queries_left_ = 0;

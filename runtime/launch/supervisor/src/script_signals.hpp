@@ -1,5 +1,9 @@
 #pragma once
+#include <chrono>
 #include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace det::launch::supervisor {
 
@@ -7,5 +11,9 @@ namespace det::launch::supervisor {
 /// handle, except for those of its own faults, its children, its terminal and its suspension. URG is for the
 /// supervisor.
 sigset_t script_signals();
+
+/// How long before the time limit Slurm sends the signal of `--signal` to a batch script. nullopt: the
+/// options have none, or it is for the steps.
+std::optional<std::chrono::seconds> find_warning_time(std::vector<std::string> const& sbatch_options);
 
 }  // namespace det::launch::supervisor

@@ -69,7 +69,9 @@ Result<std::string> find_rank(std::string const& given, Environment const& envir
 /// The SPANK plugin has prepended the wrapper to the command; the rank is in SLURM_PROCID.
 Result<WrapRequest> parse_plugin_call(std::vector<std::string> command, Environment const& environment) {
     WrapRequest request;
-    request.level = parse_launch(environment.find(variables::launch).value_or("rank")).value_or(Launch::rank);
+    // The tasks of a step in a batch script are ranks.
+    bool const is_node = environment.find(variables::launch) == to_string(Launch::node);
+    request.level = is_node ? Launch::node : Launch::rank;
     if (request.level == Launch::rank) {
         DET_TRY_ASSIGN(request.rank, find_rank("SLURM_PROCID", environment));
     }

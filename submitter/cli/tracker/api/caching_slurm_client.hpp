@@ -43,6 +43,7 @@ public:
     Status update_job(slurm::JobRef const&, slurm::JobChange const&) override { return refusal(); }
     Status move_to_top(std::vector<slurm::JobRef> const&) override { return refusal(); }
     Status cancel_step(slurm::JobRef const&, std::string_view) override { return refusal(); }
+    Result<slurm::JobScript> query_script(slurm::JobRef const&) override { return refusal(); }
     Status cancel_steps(slurm::JobRef const&) override { return refusal(); }
     Status signal_batch(slurm::JobRef const&, std::string_view) override { return refusal(); }
     Status requeue(slurm::JobRef const&, RequeueScope) override { return refusal(); }

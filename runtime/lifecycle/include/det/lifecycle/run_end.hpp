@@ -69,8 +69,11 @@ struct RunFacts {
     std::optional<std::chrono::seconds> hung_for = {};
     std::string hung_waits = {};  // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;     // the run shares its node with other trials of the job
-    std::string cancel_retries_policy = {};    // name of the log policy that forbids a restart; empty: none
-    bool asks_for_requeue = false;             // the program has called the container's `scontrol requeue`
+    std::string cancel_retries_policy = {};  // name of the log policy that forbids a restart; empty: none
+    bool asks_for_requeue = false;           // the program has called the container's `scontrol requeue`
+    // How the program asked to be queued again; empty: by the container's `scontrol requeue`
+    std::string requeue_request = {};
+    std::string successor = {};  // the job by which a batch script goes on outside of det-submit; else empty
     std::vector<std::string> log_labels = {};  // names of the log policies that matched and have no action
     BadNodes bad_nodes = {};
     std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty

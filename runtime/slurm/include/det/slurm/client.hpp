@@ -39,6 +39,13 @@ struct JobChange {
         {};  // of an array; since Slurm 23.02 its owner may not change it
 };
 
+/// What a batch job runs, and who has submitted it.
+struct JobScript {
+    std::string text;
+    std::string command;      // the path of the script and its arguments, joined by blanks
+    std::string submit_host;  // the host on which sbatch was called
+};
+
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
 /// answer; Slurm's message is a note of the error. By default (CallTimeouts) each command of Slurm takes at
 /// most 20 s, and sbatch 150 s. A query that fails within 5 s because slurmctld does not answer is repeated,
@@ -76,6 +83,8 @@ public:
     /// The value of SLURM_JOB_ID in the job; each task of an array has a number of its own. no_such_job if
     /// the job does not run.
     virtual Result<std::uint32_t> query_running_job_id(JobRef const& job) = 0;
+    /// Only of own jobs that wait or run.
+    virtual Result<JobScript> query_script(JobRef const& job) = 0;
     virtual Result<std::vector<Partition>> query_partitions() = 0;
     /// Each node once for each of its partitions.
     virtual Result<std::vector<Node>> query_nodes() = 0;

@@ -34,6 +34,7 @@ public:
     Status cancel_pending_tasks(JobRef const& array) override;
     Status cancel_step(JobRef const& job, std::string_view name) override;
     Status cancel_steps(JobRef const& job) override;
+    Result<JobScript> query_script(JobRef const& job) override;
     Status update_job(JobRef const& job, JobChange const& change) override;
     Status move_to_top(std::vector<JobRef> const& jobs) override;
     Status signal_batch(JobRef const& job, std::string_view signal) override;
