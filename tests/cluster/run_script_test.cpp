@@ -235,7 +235,7 @@ wait
     site.wait_for_state(id, "COMPLETED");
     auto const output = site.output("job");
     BOOST_TEST(contains(output, "USR1\n"), output);
-    BOOST_TEST(contains(output, "goes on, restart 1\n"), output);  // and was queued again only once
+    BOOST_TEST(contains(output, "goes on, restart 1"), output);  // and was queued again only once
     BOOST_REQUIRE(site.runs(id).size() == 2u);
     BOOST_TEST(site.runs(id)[0]["cause"] == "preempted");
 }
@@ -273,6 +273,47 @@ exit 9
     BOOST_REQUIRE(runs.size() == 2u);
     BOOST_TEST(runs[0]["exit_code"] == 9);
     BOOST_TEST(runs[0]["follow"] == "restart-in-place");
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_submits_itself_is_one_trial_until_it_has_finished) {
+    Site const site;
+    site.write_script("job", "#SBATCH --nodes=2 --exclusive\n", R"sh(
+n=$(cat part 2>/dev/null || echo 0)
+echo $((n + 1)) >part
+[ $n -lt 2 ] && sbatch job.sbatch
+exit 0
+)sh");
+    auto const id = site.create("job");
+    site.wait_for_state(id, "COMPLETED");
+    BOOST_TEST(site.shell("cat job/part") == "3");
+    BOOST_REQUIRE(site.runs(id).size() == 3u);
+    auto const message = site.runs(id)[0]["message"].get<std::string>();
+    BOOST_TEST(contains(message, "had submitted job"), message);
+    BOOST_TEST(site.shell("squeue --noheader").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_successor_with_other_arguments_interrupts_the_trial) {
+    Site const site;
+    site.write_script("job", "#SBATCH --nodes=2 --exclusive\n",
+                      "[ \"$1\" = second ] && exit 0\nsbatch --parsable job.sbatch second >successor\n");
+    auto const id = site.create("job", "first");
+    site.wait_for_state(id, "INTERRUPTED");
+    auto const message = site.runs(id)[0]["message"].get<std::string>();
+    BOOST_TEST(contains(message, "job " + site.shell("cat job/successor")), message);
+}
+
+BOOST_AUTO_TEST_CASE(steps_of_a_script_with_det_are_ranks_of_the_trial) {
+    Site const site;
+    site.write_script("job", "#SBATCH --det --nodes=2 --ntasks-per-node=2\n", R"sh(
+srun bash -c 'echo rank $RANK of $WORLD_SIZE, trial $(grep -o "trial_id[^,]*" $DET_RUN_DIR/info/trial.json)' | sort
+export MASTER_PORT=7777
+srun --nodes=1 --ntasks=1 bash -c 'echo port $MASTER_PORT'
+)sh");
+    auto const id = site.create("job");
+    site.wait_for_state(id, "COMPLETED");
+    auto const output = site.output("job");
+    BOOST_TEST(contains(output, fmt::format("rank 3 of 4, trial trial_id\": {}000000", id)), output);
+    BOOST_TEST(contains(output, "port 7777"), output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

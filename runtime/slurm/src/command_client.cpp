@@ -259,11 +259,16 @@ Result<JobScript> CommandClient::query_script(JobRef const& job) {
         if (output.exit_code != 0) return failure_of("scontrol", output);
         texts.push_back(std::move(output.out));
     }
-    JobScript script{std::move(texts[0]), std::string(trim(texts[1])), ""};
+    JobScript script{std::move(texts[0]), std::string(trim(texts[1])), "", 0};
     constexpr std::string_view mark = " AllocNode:Sid=";
     if (auto const at = texts[2].find(mark); at != std::string::npos) {
         auto const host = std::string_view(texts[2]).substr(at + mark.size());
-        script.submit_host = host.substr(0, host.find(':'));
+        auto const colon = host.find(':');
+        script.submit_host = host.substr(0, colon);
+        if (colon != std::string_view::npos) {
+            auto const session = host.substr(colon + 1);
+            script.submit_session = parse_integer<pid_t>(session.substr(0, session.find(' '))).value_or(0);
+        }
     }
     return script;
 }

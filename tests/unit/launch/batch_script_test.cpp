@@ -13,9 +13,9 @@
 #include "check_result.hpp"
 #include "make_step_request.hpp"
 #include "notice_delivery.hpp"
+#include "own_script.hpp"
 #include "run_environment.hpp"
 #include "script_signals.hpp"
-#include "successor_job.hpp"
 #include "supervisor_fixture.hpp"
 #include "test_paths.hpp"
 
@@ -271,7 +271,7 @@ struct ScriptJob : SupervisorFixture {
         successor.state = state;
         successor.submit_time = clock.now();
         slurm.other_jobs = {successor};
-        slurm.scripts[200] = {text + '\0', command, "n1"};
+        slurm.scripts[200] = {text + '\0', command, "n1", 0};
     }
     bool was_called(std::string const& call) const {
         return std::ranges::find(slurm.calls, call) != slurm.calls.end();
@@ -318,8 +318,21 @@ BOOST_FIXTURE_TEST_CASE(a_job_that_others_have_submitted_is_no_successor, Script
     slurm.scripts[200].submit_host = "login";
     BOOST_TEST(supervise_script("exit 0") == 0);
     BOOST_TEST((end_of(0).cause == Cause::finished));
-    slurm.scripts[200] = {"#!/bin/bash\necho evaluation\n", "/home/me/evaluate.sbatch", "n1"};
+}
+
+BOOST_FIXTURE_TEST_CASE(a_process_of_the_batch_scripts_session_may_have_submitted_the_successor, ScriptJob) {
+    // slurmctld may know the node by another name.
+    OwnScript const own{text, "one"};
+    BOOST_TEST(is_successor({text, "", "ctl", 942}, own, {"n[0-1]", 942}));
+    BOOST_TEST(!is_successor({text, "", "ctl", 943}, own, {"n[0-1]", 942}));
+    BOOST_TEST(!is_successor({text, "", "login", 0}, own, {"n[0-1]", 0}));
+}
+
+BOOST_FIXTURE_TEST_CASE(another_script_that_a_script_submits_is_no_successor, ScriptJob) {
+    submit_successor();
+    slurm.scripts[200] = {"#!/bin/bash\necho evaluation\n", "/home/me/evaluate.sbatch", "n1", 0};
     BOOST_TEST(supervise_script("exit 0") == 0);
+    BOOST_TEST((end_of(0).cause == Cause::finished));
     BOOST_TEST(!was_called("cancel 200"));
 }
 
@@ -327,8 +340,8 @@ BOOST_FIXTURE_TEST_CASE(a_successor_with_variables_of_its_own_is_not_replaced, S
     OwnScript const own{"#!/bin/bash\nsbatch --export=ALL,STEP=2 job.sbatch\n", "one"};
     slurm::JobStatus waiting;
     waiting.state = slurm::JobState::pending;
-    BOOST_TEST(!is_replaceable(waiting, {own.text, "job.sbatch one", "n0"}, own));
-    BOOST_TEST(is_replaceable(waiting, {"#!/bin/bash\nsbatch job.sbatch\n", "job.sbatch one", "n0"},
+    BOOST_TEST(!is_replaceable(waiting, {own.text, "job.sbatch one", "n0", 0}, own));
+    BOOST_TEST(is_replaceable(waiting, {"#!/bin/bash\nsbatch job.sbatch\n", "job.sbatch one", "n0", 0},
                               {"#!/bin/bash\nsbatch job.sbatch\n", "one"}));
 }
 

@@ -44,11 +44,11 @@
 #include "free_port.hpp"
 #include "gather_run_facts.hpp"
 #include "make_step_request.hpp"
+#include "own_script.hpp"
 #include "repeat_write.hpp"
 #include "run_environment.hpp"
 #include "script_signals.hpp"
 #include "skip_step_ids.hpp"
-#include "successor_job.hpp"
 #include "trial_files.hpp"
 
 namespace det::launch::supervisor {
@@ -159,7 +159,8 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal) {
     if (plan.resume.is_previous_run_lost && batch_job_.incarnation.restart_count > 0)
         skip_lost_steps(context_, plan.resume.step_ids_to_skip);
     plan.ports = reserve_ports();
-    auto const environment = make_run_environment(batch_job_, plan, context_.environment);
+    auto environment = make_run_environment(batch_job_, plan, context_.environment);
+    if (batch_job_.is_script()) remove_own_open_mode(environment, batch_job_);
     RunStateMachine machine(std::chrono::seconds(batch_job_.spec.preemption_timeout_s),
                             batch_job_.spec.notice_s
                                 ? std::optional<std::chrono::seconds>(*batch_job_.spec.notice_s)

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <numeric>
+#include <set>
 
 #include "ports.hpp"
 
@@ -91,6 +91,14 @@ TrialShape shape_of(BatchJob const& batch_job, Environment const& job) {
     return shape;
 }
 
+/// The distance of array tasks that are equally far from each other, otherwise 1, as Slurm shows it.
+std::uint32_t step_of(std::vector<std::uint32_t> tasks) {
+    std::ranges::sort(tasks);
+    std::set<std::uint32_t> distances;
+    for (std::size_t i = 1; i < tasks.size(); ++i) distances.insert(tasks[i] - tasks[i - 1]);
+    return distances.size() == 1 ? *distances.begin() : 1;
+}
+
 /// Gives a batch script the variables of its own array, as if it had been submitted alone: a successor of
 /// its job has an array of one task, and a script without an array has a task all the same.
 void set_array_variables(Environment& environment, ExperimentSpec const& spec) {
@@ -99,14 +107,13 @@ void set_array_variables(Environment& environment, ExperimentSpec const& spec) {
         environment.unset_with_prefix("SLURM_ARRAY_");
         return;
     }
+    // The array as it was submitted: Slurm has set the variables, and knows the step that the user wrote.
+    if (environment.find("SLURM_ARRAY_TASK_COUNT") == std::to_string(tasks.size())) return;
     auto const [least, greatest] = std::ranges::minmax(tasks);
-    auto const second = std::ranges::min(tasks, {}, [least = least](auto task) {
-        return task == least ? std::numeric_limits<std::uint32_t>::max() : task;
-    });
     environment.set("SLURM_ARRAY_TASK_COUNT", std::to_string(tasks.size()));
     environment.set("SLURM_ARRAY_TASK_MIN", std::to_string(least));
     environment.set("SLURM_ARRAY_TASK_MAX", std::to_string(greatest));
-    environment.set("SLURM_ARRAY_TASK_STEP", std::to_string(tasks.size() > 1 ? second - least : 1));
+    environment.set("SLURM_ARRAY_TASK_STEP", std::to_string(step_of(tasks)));
 }
 
 /// What a batch script sees in addition to, or instead of, what programs under srun see. The plugin handles

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace det::slurm {
@@ -42,8 +43,9 @@ struct JobChange {
 /// What a batch job runs, and who has submitted it.
 struct JobScript {
     std::string text;
-    std::string command;      // the path of the script and its arguments, joined by blanks
-    std::string submit_host;  // the host on which sbatch was called
+    std::string command;       // the path of the script and its arguments, joined by blanks
+    std::string submit_host;   // the host on which sbatch was called, as slurmctld names it
+    pid_t submit_session = 0;  // the session of the process that has called sbatch, on that host
 };
 
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not

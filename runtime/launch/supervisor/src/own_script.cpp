@@ -1,13 +1,17 @@
+// What the supervisor knows of the text of a batch script: whether another job continues it.
+//
 // A batch script may submit its successor, `sbatch job.sbatch`, before it ends. Then its trial is not
 // finished. Slurm does not say which job has submitted another one. So a job is the successor if it runs the
-// same text and was submitted on a node of this job, after the run began.
-#include "successor_job.hpp"
+// same text and was submitted after the run began, by a process of this job: slurmctld knows the host and the
+// session in which sbatch was called.
+#include "own_script.hpp"
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace det::launch::supervisor {
 namespace {
@@ -55,10 +59,16 @@ std::optional<OwnScript> load_own_script(BatchJob const& batch_job) {
     return OwnScript{*std::move(text), join({found + 1, argv.end()}, " ")};
 }
 
-bool is_successor(slurm::JobScript const& of_job, OwnScript const& own, std::string const& hosts) {
-    auto const nodes = expand_host_list(hosts);
-    bool const is_from_here = nodes && std::ranges::find(*nodes, of_job.submit_host) != nodes->end();
-    return is_from_here && without_end(of_job.text) == without_end(own.text);
+void remove_own_open_mode(Environment& environment, BatchJob const& batch_job) {
+    auto const own = load_own_script(batch_job);
+    if (own && own->text.find("--open-mode") == std::string::npos) environment.unset("SLURM_OPEN_MODE");
+}
+
+bool is_successor(slurm::JobScript const& of_job, OwnScript const& own, JobPlace const& here) {
+    auto const nodes = expand_host_list(here.hosts);
+    bool const is_on_node = nodes && std::ranges::find(*nodes, of_job.submit_host) != nodes->end();
+    bool const is_in_session = of_job.submit_session > 0 && of_job.submit_session == here.session;
+    return (is_on_node || is_in_session) && without_end(of_job.text) == without_end(own.text);
 }
 
 bool is_replaceable(slurm::JobStatus const& job, slurm::JobScript const& of_job, OwnScript const& own) {
@@ -74,7 +84,7 @@ Result<std::optional<SuccessorJob>> find_successor(BatchJob const& batch_job, Ut
     for (auto const& job : jobs) {
         if (!may_be_successor(job, batch_job.job, run_began)) continue;
         auto const script = slurm.query_script(job.ref);
-        if (script && is_successor(*script, *own, batch_job.hosts))
+        if (script && is_successor(*script, *own, {batch_job.hosts, ::getsid(0)}))
             return std::optional(SuccessorJob{job.ref, is_replaceable(job, *script, *own)});
     }
     return std::optional<SuccessorJob>();

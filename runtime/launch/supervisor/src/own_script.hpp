@@ -23,8 +23,19 @@ struct OwnScript {
 /// Returns nullopt if the script is no copy of det-submit, so that it can't be compared.
 std::optional<OwnScript> load_own_script(BatchJob const& batch_job);
 
-/// Whether the job runs the script too, and was submitted on a node of this job. Pure.
-bool is_successor(slurm::JobScript const& of_job, OwnScript const& own, std::string const& hosts);
+/// Removes SLURM_OPEN_MODE, which srun reads too, if it comes from det-submit's --open-mode and not from the
+/// script.
+void remove_own_open_mode(Environment& environment, BatchJob const& batch_job);
+
+/// Where processes of this job run.
+struct JobPlace {
+    std::string hosts;  // compressed
+    pid_t session = 0;  // of the batch script
+};
+
+/// Whether the job runs the script too, and was submitted by a process of this job: in the session of the
+/// batch script, or on one of the job's nodes. Pure.
+bool is_successor(slurm::JobScript const& of_job, OwnScript const& own, JobPlace const& here);
 
 /// Whether a requeue of this job does the same as the successor. Pure.
 bool is_replaceable(slurm::JobStatus const& job, slurm::JobScript const& of_job, OwnScript const& own);
