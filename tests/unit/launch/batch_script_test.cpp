@@ -264,8 +264,8 @@ struct ScriptJob : SupervisorFixture {
             job, {slurm, clock, Environment::of_this_process(), root / "wrapper",
                   [](std::string const& line) { BOOST_TEST_MESSAGE(line); }, end_process, output()}));
     }
-    void submit_successor(slurm::JobState state = slurm::JobState::pending,
-                          std::string const& command = "/home/me/job.sbatch one") {
+    void add_successor(slurm::JobState state = slurm::JobState::pending,
+                       std::string const& command = "/home/me/job.sbatch one") {
         slurm::JobStatus successor;
         successor.ref = {200, {}};
         successor.state = state;
@@ -297,7 +297,7 @@ BOOST_FIXTURE_TEST_CASE(a_script_that_is_restarted_leaves_no_steps, ScriptJob) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_waiting_successor_is_replaced_by_a_requeue_of_this_job, ScriptJob) {
-    submit_successor();
+    add_successor();
     BOOST_TEST(supervise_script("exit 0") == 0);
     BOOST_TEST(was_called("cancel 200"));
     BOOST_TEST((end_of(0).cause == Cause::preempted));
@@ -306,7 +306,7 @@ BOOST_FIXTURE_TEST_CASE(a_waiting_successor_is_replaced_by_a_requeue_of_this_job
 }
 
 BOOST_FIXTURE_TEST_CASE(a_successor_that_does_something_else_interrupts_the_trial, ScriptJob) {
-    submit_successor(slurm::JobState::pending, "/home/me/job.sbatch two");
+    add_successor(slurm::JobState::pending, "/home/me/job.sbatch two");
     BOOST_TEST(supervise_script("exit 0") == 0);
     BOOST_TEST(!was_called("cancel 200"));
     BOOST_TEST((end_of(0).cause == Cause::interrupted));
@@ -314,7 +314,7 @@ BOOST_FIXTURE_TEST_CASE(a_successor_that_does_something_else_interrupts_the_tria
 }
 
 BOOST_FIXTURE_TEST_CASE(a_job_that_others_have_submitted_is_no_successor, ScriptJob) {
-    submit_successor();
+    add_successor();
     slurm.scripts[200].submit_host = "login";
     BOOST_TEST(supervise_script("exit 0") == 0);
     BOOST_TEST((end_of(0).cause == Cause::finished));
@@ -329,7 +329,7 @@ BOOST_FIXTURE_TEST_CASE(a_process_of_the_batch_scripts_session_may_have_submitte
 }
 
 BOOST_FIXTURE_TEST_CASE(another_script_that_a_script_submits_is_no_successor, ScriptJob) {
-    submit_successor();
+    add_successor();
     slurm.scripts[200] = {"#!/bin/bash\necho evaluation\n", "/home/me/evaluate.sbatch", "n1", 0};
     BOOST_TEST(supervise_script("exit 0") == 0);
     BOOST_TEST((end_of(0).cause == Cause::finished));

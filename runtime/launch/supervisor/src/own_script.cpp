@@ -35,7 +35,7 @@ std::string_view arguments_of(std::string_view command) {
 /// Whether the script gives its successor variables, which a requeue would not.
 bool passes_variables(std::string_view script) {
     for (auto const line : split_lines(script)) {
-        bool const submits = line.find("sbatch") != std::string_view::npos && !trim(line).starts_with('#');
+        bool const submits = line.find("sbatch ") != std::string_view::npos && !trim(line).starts_with('#');
         if (submits && line.find("--export") != std::string_view::npos) return true;
     }
     return false;
