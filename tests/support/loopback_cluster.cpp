@@ -99,9 +99,15 @@ LoopbackCluster::LoopbackCluster(LoopbackOptions const& options) : name_(unique_
     boost::unit_test::framework::register_observer(*this);
 }
 
+LoopbackCluster::LoopbackCluster(std::string running) : name_(std::move(running)), stays_(true) {
+    BOOST_REQUIRE_MESSAGE(path_exists(home()), "no cluster '" << name_ << "' is up");
+    boost::unit_test::framework::register_observer(*this);
+}
+
 LoopbackCluster::~LoopbackCluster() {
     boost::unit_test::framework::deregister_observer(*this);
     if (failed_) print_logs();
+    if (stays_) return;
     auto const output = SystemProcessRunner().run(
         {{program(), "down", "--name=" + name_}, Environment::of_this_process(), std::chrono::seconds(60)});
     if (!output || output->exit_code != 0) std::cout << "'cluster down' failed for " << name_ << '\n';

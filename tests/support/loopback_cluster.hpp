@@ -34,6 +34,8 @@ ProcessOutput run_cluster_command(std::vector<std::string> arguments,
 class LoopbackCluster : boost::unit_test::test_observer {
 public:
     explicit LoopbackCluster(LoopbackOptions const& options = {});
+    /// A cluster that is up already, and stays.
+    explicit LoopbackCluster(std::string running);
     ~LoopbackCluster() override;
     LoopbackCluster(LoopbackCluster const&) = delete;
     LoopbackCluster& operator=(LoopbackCluster const&) = delete;
@@ -65,6 +67,7 @@ private:
     void print_logs() const;
 
     std::string name_;
+    bool stays_ = false;
     bool failed_ = false;
 };
 
