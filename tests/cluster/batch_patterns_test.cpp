@@ -33,6 +33,8 @@ std::unique_ptr<LoopbackCluster> Site::cluster;
 struct Expected {
     int ranks = 1;
     int steps = 40;
+    int starts = 2;     // of the trial that is preempted
+    int most_lost = 6;  // steps since the last checkpoint, which are trained again
     std::vector<std::string> files = {"model.result"};  // beside others
 };
 
@@ -49,10 +51,16 @@ void check_pattern(std::string const& name, Expected const& expected) {
     auto const check_same = [&](Submission submission, Disturbance disturbance) {
         auto const found = script.run(submission, disturbance);
         auto const differences = test::differences(plain, found, disturbance);
+        BOOST_TEST(found.steps - plain.steps <= expected.most_lost, found.steps - plain.steps);
         BOOST_TEST(differences.empty(), fmt::format("{}", fmt::join(differences, "; ")));
         return found;
     };
     BOOST_TEST_CONTEXT("#SBATCH --det") check_same(Submission::det_option, Disturbance::none);
+    BOOST_TEST_CONTEXT("experiment") check_same(Submission::experiment, Disturbance::none);
+    BOOST_TEST_CONTEXT("experiment, preempted") {
+        auto const found = check_same(Submission::experiment, Disturbance::preemption);
+        BOOST_TEST(found.starts == expected.starts);
+    }
 }
 
 }  // namespace batch_patterns
@@ -70,17 +78,21 @@ BOOST_AUTO_TEST_CASE(accelerate_launch_on_each_node) { check_pattern("accelerate
 BOOST_AUTO_TEST_CASE(mpirun_in_the_script) { check_pattern("mpirun", {.ranks = 4}); }
 
 BOOST_AUTO_TEST_CASE(an_array_from_1) {
-    check_pattern("array", {.steps = 105, .files = {"runs/1/model.result", "runs/3/model.result"}});
+    check_pattern("array", {.steps = 105,
+                            .starts = 5,
+                            .most_lost = 12,
+                            .files = {"runs/1/model.result", "runs/3/model.result"}});
 }
 
 BOOST_AUTO_TEST_CASE(a_trap_that_requeues_the_job) { check_pattern("usr1-requeue", {}); }
 
 BOOST_AUTO_TEST_CASE(a_script_that_submits_itself_again) {
-    check_pattern("resubmit", {.steps = 60, .files = {"chain.result", "logs/chain-JOB.out"}});
+    check_pattern("resubmit", {.steps = 60, .starts = 4, .files = {"chain.result", "logs/chain-JOB.out"}});
 }
 
 BOOST_AUTO_TEST_CASE(steps_in_the_background) {
-    check_pattern("background-steps", {.steps = 160, .files = {"seed-1.result", "seed-4.result"}});
+    check_pattern("background-steps",
+                  {.steps = 160, .most_lost = 24, .files = {"seed-1.result", "seed-4.result"}});
 }
 
 BOOST_AUTO_TEST_CASE(captured_output_of_srun) { check_pattern("captured-srun", {.ranks = 2}); }

@@ -42,7 +42,7 @@ Files read_files(fs::path const& directory) {
 
 /// The text of a line without what srun and the plugin put in front of it to name its rank.
 std::string_view without_label(std::string_view line) {
-    static std::regex const label(R"(^(\[rank=\d+\] |\s*\d+: ))");
+    static std::regex const label(R"(^(\s*\d+: )?(\[rank=\d+\] )?)");
     std::cmatch match;
     if (std::regex_search(line.data(), line.data() + line.size(), match, label))
         line.remove_prefix(static_cast<std::size_t>(match.length()));

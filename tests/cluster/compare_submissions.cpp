@@ -10,7 +10,7 @@
 
 using namespace det;
 
-namespace run_script {
+namespace compare_submissions {
 
 struct Arguments {
     LoopbackOptions cluster;
@@ -41,10 +41,10 @@ Arguments parse_arguments() {
     return given;
 }
 
-}  // namespace run_script
+}  // namespace compare_submissions
 
-BOOST_AUTO_TEST_CASE(run_script_in_all_ways) {
-    auto const given = run_script::parse_arguments();
+BOOST_AUTO_TEST_CASE(a_script_is_run_in_all_ways) {
+    auto const given = compare_submissions::parse_arguments();
     BOOST_REQUIRE_MESSAGE(path_exists(given.script), "there is no " << given.script);
     auto const cluster = given.running.empty() ? std::make_unique<LoopbackCluster>(given.cluster)
                                                : std::make_unique<LoopbackCluster>(given.running);
