@@ -242,6 +242,11 @@ BatchScriptResult BatchScript::run(Submission submission, Disturbance disturbanc
         auto& normalised = result.files[without_ids(name, ids)];
         normalised += without_ids_and_labels(text, long_ids);
         boost::replace_all(normalised, (cluster_.home() / directory).string(), "DIRECTORY");
+        // Messages of bash name the copy of the script, Slurm's or det-submit's, and a line, of which
+        // `#SBATCH
+        // --det` is one more.
+        static std::regex const copy(R"([^ ]*/(slurm_script|batch_script): line \d+)");
+        normalised = std::regex_replace(normalised, copy, "SCRIPT: line N");
     }
     result.ranks = count_ranks(result.files);
     for (auto const& job : jobs) {

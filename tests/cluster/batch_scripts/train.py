@@ -19,6 +19,11 @@ RANKS = {  # launcher: the variables of rank and number of ranks
 }
 
 
+def say(line):
+    """One write, so that lines of ranks do not mix."""
+    os.write(1, (line + "\n").encode())
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--launcher", choices=RANKS, default="none")
@@ -47,7 +52,7 @@ if world_size > 1:
 
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(world_size))
     torch.distributed.init_process_group("gloo")
-print(f"rank {rank} of {world_size}", flush=True)
+say(f"rank {rank} of {world_size}")
 
 checkpoint = arguments.name + ".ckpt"
 step, weight = 0, arguments.seed
@@ -55,7 +60,7 @@ if os.path.exists(checkpoint):
     with open(checkpoint) as file:
         step, weight = map(int, file.read().split())
     if rank == 0:
-        print(f"continues at step {step}", flush=True)
+        say(f"continues at step {step}")
 last = arguments.steps if arguments.stop_after is None else min(arguments.steps, step + arguments.stop_after)
 while step < last:
     time.sleep(0.1)
@@ -64,7 +69,7 @@ while step < last:
     step += 1
     if rank != 0:
         continue
-    print(f"step {step}", flush=True)
+    say(f"step {step}")
     if step % 5 == 0:
         with open(checkpoint + ".new", "w") as file:
             file.write(f"{step} {weight}")
