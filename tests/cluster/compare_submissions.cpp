@@ -46,7 +46,8 @@ Arguments parse_arguments() {
 BOOST_AUTO_TEST_CASE(a_script_is_run_in_all_ways) {
     auto const given = compare_submissions::parse_arguments();
     BOOST_REQUIRE_MESSAGE(path_exists(given.script), "there is no " << given.script);
-    auto const cluster = given.running.empty() ? std::make_unique<LoopbackCluster>(given.cluster)
-                                               : std::make_unique<LoopbackCluster>(given.running);
+    auto const cluster = given.running.empty()
+                             ? std::make_unique<LoopbackCluster>(given.cluster)
+                             : std::make_unique<LoopbackCluster>(RunningCluster{given.running});
     std::cout << test::compare_submissions(test::BatchScript(*cluster, given.script, given.arguments));
 }

@@ -99,7 +99,7 @@ LoopbackCluster::LoopbackCluster(LoopbackOptions const& options) : name_(unique_
     boost::unit_test::framework::register_observer(*this);
 }
 
-LoopbackCluster::LoopbackCluster(std::string running) : name_(std::move(running)), stays_(true) {
+LoopbackCluster::LoopbackCluster(RunningCluster running) : name_(std::move(running.name)), stays_(true) {
     BOOST_REQUIRE_MESSAGE(path_exists(home()), "no cluster '" << name_ << "' is up");
     boost::unit_test::framework::register_observer(*this);
 }

@@ -24,6 +24,11 @@ struct LoopbackOptions {
     std::string profile = {};
 };
 
+/// The name of a cluster that somebody else has started.
+struct RunningCluster {
+    std::string name;
+};
+
 /// Runs a det-loopback command. If it exceeds the timeout, the test fails.
 ProcessOutput run_cluster_command(std::vector<std::string> arguments,
                                   std::chrono::milliseconds timeout = std::chrono::seconds(120));
@@ -35,7 +40,7 @@ class LoopbackCluster : boost::unit_test::test_observer {
 public:
     explicit LoopbackCluster(LoopbackOptions const& options = {});
     /// A cluster that is up already, and stays.
-    explicit LoopbackCluster(std::string running);
+    explicit LoopbackCluster(RunningCluster running);
     ~LoopbackCluster() override;
     LoopbackCluster(LoopbackCluster const&) = delete;
     LoopbackCluster& operator=(LoopbackCluster const&) = delete;
