@@ -70,8 +70,8 @@ bool gets_rank_variable(std::string_view name, RankVariables which, VariableLook
 Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLookup const& lookup,
                              RankVariables which = RankVariables::missing);
 
-/// The variables of a rank in a step that belongs to a run, which has set all others. With `launch: rank` all of
-/// rank_variables(); in a step of a batch script (`launch: script`) those that the script has not set, and
+/// The variables of a rank in a step that belongs to a run, which has set all others. With `launch: rank` all
+/// of rank_variables(); in a step of a batch script (`launch: script`) those that the script has not set, and
 /// MASTER_PORT. None with `launch: node`.
 Variables rank_variables_in_run(TaskIdentity const& task, VariableLookup const& lookup);
 
