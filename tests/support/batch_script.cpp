@@ -247,6 +247,9 @@ BatchScriptResult BatchScript::run(Submission submission, Disturbance disturbanc
         // --det` is one more.
         static std::regex const copy(R"([^ ]*/(slurm_script|batch_script): line \d+)");
         normalised = std::regex_replace(normalised, copy, "SCRIPT: line N");
+        // What Slurm writes when a job is queued again, as that of a script that has submitted its successor.
+        static std::regex const requeue(R"(slurmstepd\S*: error: \*\*\* JOB .* DUE TO JOB REQUEUE \*\*\*\n)");
+        normalised = std::regex_replace(normalised, requeue, "");
     }
     result.ranks = count_ranks(result.files);
     for (auto const& job : jobs) {
