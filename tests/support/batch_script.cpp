@@ -250,6 +250,9 @@ BatchScriptResult BatchScript::run(Submission submission, Disturbance disturbanc
         // What Slurm writes when a job is queued again, as that of a script that has submitted its successor.
         static std::regex const requeue(R"(slurmstepd\S*: error: \*\*\* JOB .* DUE TO JOB REQUEUE \*\*\*\n)");
         normalised = std::regex_replace(normalised, requeue, "");
+        // torchrun warns now and then of nodes that have ended before others.
+        static std::regex const warning(R"(WARNING:torch\.distributed[^\n]*\n)");
+        normalised = std::regex_replace(normalised, warning, "");
     }
     result.ranks = count_ranks(result.files);
     for (auto const& job : jobs) {
