@@ -24,7 +24,7 @@ struct LoopbackOptions {
     std::string profile = {};
 };
 
-/// The name of a cluster that somebody else has started.
+/// The name of a cluster that another program has started.
 struct RunningCluster {
     std::string name;
 };

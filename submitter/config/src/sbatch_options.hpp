@@ -16,7 +16,7 @@ struct SbatchOption {
     char letter;  // 0: it has none
     SbatchValue value;
     std::string_view instead = {};  // the hint if the option is refused; empty: the user may set it
-    /// Who sets an option with a hint in the job of a user's batch script.
+    /// For a refused option: whether a user's batch script may set it in its header.
     SbatchOwner owner = SbatchOwner::det_submit;
 
     bool is_users(SbatchUse use) const {

@@ -162,8 +162,8 @@ Layers read_layers(ConfigSources const& sources, RootLayout const& root) {
     return layers;
 }
 
-/// Returns the lowest layer as YAML: defaults that depend on the file, the root and the time. A batch script
-/// that fails is not run again, unless the user says so: sbatch does not either.
+/// Returns the lowest layer as YAML: defaults that depend on the file, the root and the time. max_restarts of
+/// a batch script is 0, because sbatch does not run a failed script again.
 std::string base_layer(ConfigSources const& sources, RootLayout const& root, UtcTime now, bool is_script) {
     auto const quoted = [](std::string const& text) { return to_line(Json(text)); };
     return fmt::format(

@@ -90,7 +90,7 @@ public:
 
 private:
     /// Whether the user has paused the experiment before this job has begun a trial, or before it has claimed
-    /// all of them: without the job nobody would begin them later.
+    /// all of them. Then the job must stay in the queue, because no other job runs the remaining trials.
     bool is_paused_before_its_trials() const {
         if (desired_of_first() != DesiredState::pause) return false;
         return !end_.has_begun || claims_.has_unclaimed().value_or(true);

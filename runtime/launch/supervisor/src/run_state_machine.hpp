@@ -33,7 +33,7 @@ public:
                              std::optional<std::chrono::seconds> grace = {})
         : preemption_timeout_(preemption_timeout), grace_(grace) {}
 
-    /// Asks nobody to stop before the time limit: a batch script has its own signal for that.
+    /// The ranks are not asked to stop before the time limit: the batch script has --signal for that.
     void ignore_time_limit() { ignores_time_limit_ = true; }
     RunAction on_desired(DesiredState desired, Time now);
     /// The supervisor has received SIGTERM from Slurm: the job will end, for a reason that is not known yet.

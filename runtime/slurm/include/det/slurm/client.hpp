@@ -40,7 +40,7 @@ struct JobChange {
         {};  // of an array; since Slurm 23.02 its owner may not change it
 };
 
-/// What a batch job runs, and who has submitted it.
+/// The script of a batch job, and the host and session in which sbatch was called.
 struct JobScript {
     std::string text;
     std::string command;       // the path of the script and its arguments, joined by blanks
