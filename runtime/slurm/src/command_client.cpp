@@ -110,6 +110,18 @@ std::optional<std::uint32_t> parse_submitted_job(std::string_view printed) {
     return job;
 }
 
+/// The outputs of several calls of one program. Fails with the first call that has failed.
+Result<std::vector<std::string>> outputs_of(std::vector<Result<ProcessOutput>> answers,
+                                            std::string_view program) {
+    std::vector<std::string> texts;
+    for (auto& answer : answers) {
+        DET_TRY_ASSIGN(auto output, std::move(answer));
+        if (output.exit_code != 0) return failure_of(program, output);
+        texts.push_back(std::move(output.out));
+    }
+    return texts;
+}
+
 }  // namespace
 
 CommandClient::CommandClient(ProcessRunner& runner, Environment environment)
@@ -253,12 +265,7 @@ Result<JobScript> CommandClient::query_script(JobRef const& job) {
                                            {"squeue", "--noheader", "--jobs=" + name, "--format=%o"},
                                            {"scontrol", "show", "job", name, "--oneliner"}},
                                           environment_);
-    std::vector<std::string> texts;
-    for (auto& answer : answers) {
-        DET_TRY_ASSIGN(auto output, std::move(answer));
-        if (output.exit_code != 0) return failure_of("scontrol", output);
-        texts.push_back(std::move(output.out));
-    }
+    DET_TRY_ASSIGN(auto texts, outputs_of(std::move(answers), "scontrol"));
     JobScript script{std::move(texts[0]), std::string(trim(texts[1])), "", 0};
     constexpr std::string_view mark = " AllocNode:Sid=";
     if (auto const at = texts[2].find(mark); at != std::string::npos) {
@@ -376,12 +383,7 @@ Result<Accounting> CommandClient::query_accounting(std::string const& user, std:
                   show({"associations", "cluster=" + cluster, "users=", association_format()}),
                   show({"qos", qos_format()}), show({"user", "name=" + user, "format=User,DefaultAccount"})},
                  environment_);
-    std::vector<std::string> texts;
-    for (auto& answer : answers) {
-        DET_TRY_ASSIGN(auto output, std::move(answer));
-        if (output.exit_code != 0) return failure_of("sacctmgr", output);
-        texts.push_back(std::move(output.out));
-    }
+    DET_TRY_ASSIGN(auto texts, outputs_of(std::move(answers), "sacctmgr"));
     return parse_accounting(texts[0] + texts[1], texts[2], texts[3]);
 }
 
