@@ -84,7 +84,7 @@ Result<WrapRequest> parse_script_call(std::vector<std::string> const& arguments)
     if (arguments.size() < 3) return usage("det-wrap-rank --script needs a directory and a command");
     WrapRequest request;
     request.level = Launch::script;
-    request.rank = "0";
+    request.rank = std::string{"0"};  // gcc 12 warns wrongly about an assignment of "0"
     request.directory = arguments[1];
     request.command.assign(arguments.begin() + 2, arguments.end());
     return request;
