@@ -366,6 +366,8 @@ BOOST_AUTO_TEST_CASE(a_start_behind_jobs_without_a_time_limit_is_unknown) {
         auto const answer = answer_for(time);
         BOOST_TEST(answer["start_estimate"].is_null(), time);
         BOOST_TEST(answer["start_unknown_because"] == "jobs before it have no time limit", time);
+        // A start in a year needs no look at the queue.
+        BOOST_TEST(std::ranges::count(slurm.calls, "queue") == (time == in_days(200) ? 1 : 0), time);
     }
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(contains(err, "Slurm can't tell when it will start: jobs before it have no time limit"), err);
