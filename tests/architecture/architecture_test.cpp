@@ -40,6 +40,7 @@ std::vector<OnlyThere> const rules{
      {"runtime/slurm/", "runtime/launch/node/src/scontrol_shim.cpp",
       "runtime/launch/node/src/srun_shim.cpp",               // becomes the srun that a program has called
       "submitter/experiment/src/nested_launchers.cpp",       // looks for the word
+      "submitter/config/src/sbatch_args.cpp",                // names them in messages
       "runtime/launch/wrap_rank/src/notice_delivery.cpp"}},  // recognises a process of that name
     {"sees MPI", R"(#include [<"]mpi\.h)", {"runtime/transport/mpi/", "templates/examples/mpi/"}},
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},

@@ -100,6 +100,31 @@ END)"
     // Slurm's masks of the ranks in their order. The machine of the test has at least the CPUs 0 and 1.
     BOOST_TEST(contains(bound, "bound 0 0x1,0x2,0x4,0x8 Cpus_allowed_list: 0 end"), bound);
     BOOST_TEST(contains(bound, "bound 1 0x1,0x2,0x4,0x8 Cpus_allowed_list: 1 end"), bound);
+
+    // With slurm.bind the wrappers bind the ranks, whether srun or a launcher has started them.
+    auto const cpus_of_ranks = [&](std::string const& arguments) {
+        auto const other =
+            site.ask("experiment create binding.yaml --config resources.slots_per_trial=2 " + arguments)
+                .at("id")
+                .get<int>();
+        site.finish(other);
+        auto const trial = site.ask(fmt::format("trial describe {}", other));
+        std::vector<std::string> cpus;
+        for (auto const& rank : trial.at("runs").at(0).at("ranks"))
+            cpus.push_back(rank.at("cpus").get<std::string>());
+        BOOST_REQUIRE(cpus.size() == 2u);
+        return cpus;
+    };
+    auto const in_order = cpus_of_ranks("--config slurm.bind=cores");
+    BOOST_TEST(in_order[0].starts_with("0"), in_order[0]);
+    BOOST_TEST(in_order[0] != in_order[1]);
+    std::vector const swapped{in_order[1], in_order[0]};
+    BOOST_TEST(
+        cpus_of_ranks("--config slurm.bind=1,0 --config 'slurm.srun_args=[--mem-bind=none]'") == swapped,
+        boost::test_tools::per_element());
+    BOOST_TEST(cpus_of_ranks("--config slurm.bind=1,0 --config slurm.launch=node "
+                             "--config 'entrypoint=det-launch true'") == swapped,
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(where_a_filter_demands_account_and_time_the_users_defaults_reach_it) {

@@ -15,6 +15,20 @@ namespace {
 // Enough for the header and a frame of the largest size, so that each reading makes progress.
 constexpr std::size_t read_limit_bytes = payload_limit_bytes + frame_head_size_bytes + header_size_bytes;
 
+/// Reads the files node-<k><ending> of a run and parses each of them.
+template <class Line>
+Result<std::vector<Line>> load_lines_of_nodes(RunLayout const& run, std::string_view ending,
+                                              std::vector<Line> (*parse)(std::string_view)) {
+    DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
+    std::vector<Line> lines;
+    for (auto const& name : names) {
+        if (!name.starts_with("node-") || !name.ends_with(ending)) continue;
+        DET_TRY_ASSIGN(auto const text, read_trusted_file(run.path() / name));
+        std::ranges::move(parse(text), std::back_inserter(lines));
+    }
+    return lines;
+}
+
 }  // namespace
 
 Result<JournalContents> load_journal(std::filesystem::path const& path, std::string const& only_group) {
@@ -87,14 +101,13 @@ Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::u
 }
 
 Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run) {
-    DET_TRY_ASSIGN(auto const names, list_directory(run.path()));
-    std::vector<RankFailure> ends;
-    for (auto const& name : names) {
-        if (!name.starts_with("node-") || !name.ends_with(".ends")) continue;
-        DET_TRY_ASSIGN(auto const text, read_trusted_file(run.path() / name));
-        std::ranges::move(parse_rank_failures(text), std::back_inserter(ends));
-    }
-    return ends;
+    return load_lines_of_nodes(run, ".ends", parse_rank_failures);
+}
+
+Result<std::vector<RankPlacement>> load_rank_placements(RunLayout const& run) {
+    DET_TRY_ASSIGN(auto placements, load_lines_of_nodes(run, ".ranks", parse_rank_placements));
+    std::ranges::stable_sort(placements, {}, &RankPlacement::rank);
+    return placements;
 }
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {

@@ -6,6 +6,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/network.hpp>
+#include <det/launch/node/node_topology.hpp>
 #include <det/launch/supervisor/node_probes.hpp>
 #include <det/launch/supervisor/node_rendezvous.hpp>
 #include <det/protocol/host_list.hpp>
@@ -172,6 +173,9 @@ PreflightFacts measure(PreflightRequest const& request, Environment const& envir
     }
     facts.gpus_allocated = supervisor::count_allocated_gpus(environment);
     facts.gpus_visible = supervisor::count_openable_gpus();
+    facts.gpu_numa_nodes = node::read_gpu_numa_nodes();
+    facts.core_numa_nodes = node::numa_nodes_of_equal_shares(node::read_cores(node::online_cpus()),
+                                                             static_cast<int>(facts.gpu_numa_nodes.size()));
     facts.runtime_error = try_runtime(request.container_runtime, environment);
     if (!request.storage.empty()) facts.storage = try_storage(request.storage, facts.index);
     return facts;

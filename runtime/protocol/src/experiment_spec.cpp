@@ -81,6 +81,8 @@ template <>
 inline constexpr JsonField json_fields<LaunchOptions>[] = {
     named_field<&LaunchOptions::launch, parse_launch>("launch"),
     named_field<&LaunchOptions::mpi, parse_mpi>("mpi"),
+    optional_field<&LaunchOptions::srun_args>("srun_args"),
+    optional_field<&LaunchOptions::bind>("bind"),
     optional_field<&LaunchOptions::setup>("setup"),
     written_if<&LaunchOptions::working_directory>(
         named_field<&LaunchOptions::working_directory, parse_working_directory>("working_directory")),

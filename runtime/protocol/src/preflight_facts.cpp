@@ -39,6 +39,8 @@ inline constexpr JsonField json_fields<PreflightFacts>[] = {
     field<&PreflightFacts::bytes_per_s>("bytes_per_s"),
     field<&PreflightFacts::gpus_allocated>("gpus_allocated"),
     field<&PreflightFacts::gpus_visible>("gpus_visible"),
+    optional_field<&PreflightFacts::gpu_numa_nodes>("gpu_numa_nodes"),
+    optional_field<&PreflightFacts::core_numa_nodes>("core_numa_nodes"),
     field<&PreflightFacts::runtime_error>("runtime_error"),
     field<&PreflightFacts::storage>("storage"),
 };

@@ -16,7 +16,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         fmt::format("--cpus-per-task={}", std::max(1, request.cpus_per_node / tasks_per_node)),
         // The single task of a node must not be bound, because its ranks share all cores of the node. A rank
         // started by srun is bound to its share of the cores.
-        request.launch == Launch::rank ? "--cpu-bind=cores" : "--cpu-bind=none",
+        request.launch == Launch::rank && request.binds_ranks ? "--cpu-bind=cores" : "--cpu-bind=none",
         fmt::format("--mpi={}", to_string(request.mpi)),
         // After the first task has ended, srun waits without limit for tasks that still write.
         "--wait=0",

@@ -32,6 +32,8 @@ Json as_json(PreflightFacts const& node) {
             {"clock_offset_us", node.clock_offset_us},
             {"gpus_allocated", node.gpus_allocated},
             {"gpus_visible", node.gpus_visible},
+            {"gpu_numa_nodes", node.gpu_numa_nodes},
+            {"core_numa_nodes", node.core_numa_nodes},
             {"limits", node.limits},
             {"path", node.path}};
 }

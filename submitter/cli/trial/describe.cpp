@@ -5,8 +5,10 @@
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/history/progress.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
+#include <span>
 
 #include "command.hpp"
 #include "output/load_interruptions.hpp"
@@ -67,6 +69,21 @@ void add_report(Json& answer, ProgramReport const& report) {
     }
 }
 
+constexpr std::size_t shown_ranks_max = 64;
+
+std::string placements_table(std::vector<RankPlacement> const& ranks) {
+    Table table({"Rank", "Node", "CPUs", "NUMA Nodes", "NUMA Node of GPU"});
+    for (auto const& rank : std::span(ranks).first(std::min(ranks.size(), shown_ranks_max))) {
+        table.add({fmt::format("{}", rank.rank), escape_control(rank.host), escape_control(rank.cpus),
+                   fmt::format("{}", fmt::join(rank.numa_nodes, ",")),
+                   rank.gpu_numa_node ? fmt::format("{}", *rank.gpu_numa_node) : ""});
+    }
+    auto text = table.render();
+    if (ranks.size() > shown_ranks_max)
+        text += fmt::format("and {} more ranks; --json shows all\n", ranks.size() - shown_ranks_max);
+    return text;
+}
+
 class TrialDescribe final : public Command {
 public:
     std::vector<Option> options() override {
@@ -106,13 +123,16 @@ public:
             answer["ends"] = ends_by_cause(trial);
             if (metrics_) answer["metrics"] = reports_json(shown);
             if (summary_) answer["summary_metrics"] = summary_json(shown);
-            for (auto& run : answer["runs"])
+            for (auto& run : answer["runs"]) {
                 run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
+                run["ranks"] = to_json(placements(experiment.layout, id, run["run"], session));
+            }
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}{}", trial_headline(trial),
+            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}{}{}", trial_headline(trial),
                                        escape_control(describe_hyperparameters(drawn)), report_text(report),
                                        straggler_text(waits), ends_text(trial), runs_table(trial),
+                                       placements_text(experiment.layout, trial, session),
                                        interruptions_table(interruptions),
                                        last_failure(experiment.layout, trial, session), metrics_text(shown));
         }
@@ -168,6 +188,38 @@ private:
         if (ends) return first_to_fail(*ends);
         session.warn(std::move(ends).error().while_doing("looking for the rank that failed first"));
         return std::nullopt;
+    }
+
+    static std::vector<RankPlacement> placements(ExperimentLayout const& experiment, TrialId id,
+                                                 std::uint32_t run, Session const& session) {
+        auto found = journal::load_rank_placements(experiment.trial(id.index).run(run));
+        if (found) return *std::move(found);
+        if (found.error().code != codes::no_such_file)
+            session.warn(std::move(found).error().while_doing("looking for the CPUs of the ranks"));
+        return {};
+    }
+
+    /// The CPUs of the ranks of the last run.
+    static std::string placements_text(ExperimentLayout const& experiment,
+                                       tracker::history::TrialView const& trial, Session const& session) {
+        auto const& runs = trial.record.runs;
+        if (runs.empty()) return "";
+        auto const ranks =
+            placements(experiment, trial.record.id, static_cast<std::uint32_t>(runs.size() - 1), session);
+        return ranks.empty() ? "" : "\n" + placements_table(ranks);
+    }
+
+    static Json to_json(std::vector<RankPlacement> const& ranks) {
+        auto answer = Json::array();
+        for (auto const& rank : ranks) {
+            answer.push_back(
+                {{"rank", rank.rank},
+                 {"host", rank.host},
+                 {"cpus", rank.cpus},
+                 {"numa_nodes", rank.numa_nodes},
+                 {"gpu_numa_node", rank.gpu_numa_node ? Json(*rank.gpu_numa_node) : Json(nullptr)}});
+        }
+        return answer;
     }
 
     static Json to_json(std::optional<RankFailure> const& failure) {

@@ -11,18 +11,30 @@ namespace {
 
 constexpr std::string_view blanks = " \t";
 
-SbatchOption const* find_letter(char letter) {
-    auto const rows = sbatch_options();
+/// The command that gets the options.
+struct Command {
+    std::string_view name;
+    std::span<SbatchOption const> options;
+    std::string_view takes_words_for;  // what the command takes a word for that is no option
+};
+
+Command command_of(SbatchUse use) {
+    if (use == SbatchUse::step)
+        return {.name = "srun", .options = srun_options(), .takes_words_for = "the program"};
+    return {.name = "sbatch", .options = sbatch_options(), .takes_words_for = "the script"};
+}
+
+SbatchOption const* find_letter(std::span<SbatchOption const> rows, char letter) {
     auto const found =
         std::find_if(rows.begin(), rows.end(), [&](auto const& row) { return row.letter == letter; });
     return found != rows.end() ? &*found : nullptr;
 }
 
-/// \return The option of that name, else all options that begin with it, because sbatch accepts an
+/// \return The option of that name, else all options that begin with it, because Slurm's commands accept an
 /// unambiguous abbreviation.
-std::vector<SbatchOption const*> find_options(std::string_view name) {
+std::vector<SbatchOption const*> find_options(std::span<SbatchOption const> rows, std::string_view name) {
     std::vector<SbatchOption const*> found;
-    for (auto const& row : sbatch_options()) {
+    for (auto const& row : rows) {
         if (row.name == name) return {&row};
         if (row.name.starts_with(name)) found.push_back(&row);
     }
@@ -52,7 +64,8 @@ bool asks_for_gpus(std::string_view gres) {
 /// Parses the items as getopt does.
 class Reader {
 public:
-    Reader(std::span<std::string const> items, SbatchUse use) : items_(items), use_(use) {}
+    Reader(std::span<std::string const> items, SbatchUse use)
+        : items_(items), use_(use), command_(command_of(use)) {}
 
     SbatchArgs read() && {
         for (at_ = 0; at_ < items_.size(); ++at_) {
@@ -80,7 +93,7 @@ private:
         auto const name = body.substr(0, end);
         std::optional<std::string> value;
         if (end != std::string_view::npos) value = without_quotes(trim(body.substr(end + 1)));
-        auto const options = find_options(name);
+        auto const options = find_options(command_.options, name);
         if (options.empty()) return add_unknown(name, std::move(value));
         if (auto const* option = choose(options, name)) take(*option, std::move(value));
     }
@@ -88,9 +101,9 @@ private:
     /// Reads an item of short options: "-N4", "-N 4", "-vN4". After "-N" the next item is the value.
     void read_letters(std::string_view letters) {
         while (!letters.empty()) {
-            auto const* option = find_letter(letters[0]);
+            auto const* option = find_letter(command_.options, letters[0]);
             if (option == nullptr)
-                return refuse(fmt::format("sbatch has no option '-{}'", letters[0]),
+                return refuse(fmt::format("{} has no option '-{}'", command_.name, letters[0]),
                               "write each option as an item");
             letters.remove_prefix(1);
             std::optional<std::string> value;
@@ -126,7 +139,7 @@ private:
             (option.name == "gres" || option.name == "tres-per-task") && asks_for_gpus(*value);
         if (has_gpus) {
             return refuse(fmt::format("'{}' asks for GPUs, which det-submit asks for itself", written()),
-                          std::string(find_options("gpus").front()->instead));
+                          std::string(find_options(command_.options, "gpus").front()->instead));
         }
         add(std::string(option.name), std::move(value));
     }
@@ -148,7 +161,7 @@ private:
     SbatchOption const* choose(std::vector<SbatchOption const*> const& options, std::string_view name) {
         auto const own = std::find_if(options.begin(), options.end(),
                                       [&](auto* option) { return !option->is_users(use_); });
-        if (own != options.end() && use_ == SbatchUse::entrypoint) return *own;
+        if (own != options.end() && use_ != SbatchUse::batch_script) return *own;
         if (options.size() == 1) return options.front();
         std::string names;
         for (auto const* option : options)
@@ -159,9 +172,10 @@ private:
 
     void refuse_word(std::string_view item) {
         auto const name = item.substr(0, std::min(item.find('='), item.find_first_of(blanks)));
-        auto const options = find_options(name);
+        auto const options = find_options(command_.options, name);
         bool const is_name = options.size() == 1 && options.front()->name == name;
-        refuse(fmt::format("'{}' is no option: sbatch would take it for the script", item),
+        refuse(fmt::format("'{}' is no option: {} would take it for {}", item, command_.name,
+                           command_.takes_words_for),
                is_name ? fmt::format("write '--{}'", item) : "options begin with '--'");
     }
 
@@ -180,6 +194,7 @@ private:
 
     std::span<std::string const> items_;
     SbatchUse use_;
+    Command command_;
     std::size_t start_ = 0;  // the item in which the option began
     std::size_t at_ = 0;
     SbatchArgs result_;

@@ -26,5 +26,7 @@ struct SbatchOption {
 
 /// \return The options of sbatch that det-submit knows, sorted by name.
 std::span<SbatchOption const> sbatch_options();
+/// \return The options of srun that det-submit knows, sorted by name.
+std::span<SbatchOption const> srun_options();
 
 }  // namespace det::config

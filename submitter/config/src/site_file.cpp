@@ -59,8 +59,8 @@ Node nested(std::string_view section, std::string_view key, Node const& value) {
     return Node(std::vector<Node::Entry>{{std::string(section), location, inner}}, location);
 }
 
-void add_args(std::vector<Layer>& layers, Node const& args) {
-    if (args.is_list()) layers.push_back({nested("slurm", "sbatch_args", args)});
+void add_args(std::vector<Layer>& layers, std::string_view key, Node const& args) {
+    if (args.is_list()) layers.push_back({nested("slurm", key, args)});
 }
 
 void add_interface(std::vector<Layer>& layers, Node const& interface) {
@@ -122,11 +122,13 @@ std::vector<Layer> site_defaults(SiteFile const& site, PoolEntry const* pool) {
     bool const has_own_interface = pool != nullptr && pool->network_interface.is_text();
     if (pool != nullptr) {
         add_part(layers, pool->task_defaults);
-        add_args(layers, pool->sbatch_args);
+        add_args(layers, "sbatch_args", pool->sbatch_args);
+        add_args(layers, "srun_args", pool->srun_args);
         add_interface(layers, pool->network_interface);
     }
     add_part(layers, site.task_defaults);
-    add_args(layers, site.sbatch_args);
+    add_args(layers, "sbatch_args", site.sbatch_args);
+    add_args(layers, "srun_args", site.srun_args);
     if (!has_own_interface) add_interface(layers, site.network_interface);
     return layers;
 }

@@ -34,6 +34,7 @@ public:
         judge_limits();
         judge_names();
         judge_gpus();
+        judge_binding();
         judge_runtime();
         judge_storage();
         judge_network();
@@ -113,6 +114,20 @@ private:
                                 count_text(node_.gpus_allocated, "GPU"), node_.gpus_visible),
                     "the driver is not loaded, or gres.conf names other devices", "gres.conf",
                     "AutoDetect=nvml, or Name=gpu File=/dev/nvidia[0-7]");
+    }
+
+    /// Compares the NUMA node of each GPU with that of the cores that its rank has without slurm.bind.
+    void judge_binding() {
+        auto const& gpus = node_.gpu_numa_nodes;
+        auto const& cores = node_.core_numa_nodes;
+        for (std::size_t i = 0; i < std::min(gpus.size(), cores.size()); ++i) {
+            if (gpus[i] < 0 || cores[i] < 0 || gpus[i] == cores[i]) continue;
+            return should_know(
+                fmt::format("the cores of rank {} are on NUMA node {}, its GPU is on node {}", i, cores[i],
+                            gpus[i]),
+                "with an equal share of the cores for each rank, copies to GPUs cross the nodes", "site.yaml",
+                "task_defaults: {slurm: {bind: auto}}");
+        }
     }
 
     void judge_runtime() {

@@ -426,6 +426,31 @@ BOOST_AUTO_TEST_CASE(the_rank_of_a_run_that_failed_first_is_shown) {
     BOOST_TEST(ask("trial describe 1")["runs"][0]["first_failure"].is_null());
 }
 
+BOOST_AUTO_TEST_CASE(the_cpus_of_each_rank_of_the_last_run_are_shown) {
+    auto const experiment = create_example(root, 20, "runs");
+    auto life = start_run(experiment, 0, 1);
+    auto const run_directory = experiment.trial(0).run(0);
+    BOOST_TEST(ask("trial describe 20")["runs"][0]["ranks"].empty());
+    must(write_file(RunLayout::placements_beside(run_directory.node_log(1)),
+                    render_rank_placement({2, "n1\x1b[2J", "0-7", {0}, 1}) + "{torn"));
+    must(write_file(RunLayout::placements_beside(run_directory.node_log(0)),
+                    render_rank_placement({1, "n0", "8-15,72-79", {0, 1}, std::nullopt})));
+    BOOST_TEST(run("trial describe 20") == 0);
+    auto const table = out.substr(std::min(out.size(), out.find("Rank ")));
+    auto const lines = split_lines(table);
+    BOOST_REQUIRE(lines.size() >= 4u);
+    BOOST_TEST(contains(std::string(lines[0]), "CPUs"), table);
+    BOOST_TEST(contains(std::string(lines[2]), "8-15,72-79"), table);
+    BOOST_TEST(contains(std::string(lines[3]), "n1\\x1b[2J"), table);
+    auto const ranks = ask("trial describe 20")["runs"][0]["ranks"];
+    BOOST_REQUIRE(ranks.size() == 2u);
+    BOOST_TEST(ranks[0]["rank"] == 1);
+    BOOST_TEST(ranks[0]["gpu_numa_node"].is_null());
+    BOOST_TEST(ranks[1]["cpus"] == "0-7");
+    BOOST_TEST(ranks[1]["numa_nodes"][0] == 0);
+    BOOST_TEST(ranks[1]["gpu_numa_node"] == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_stopped_run_has_no_failing_rank) {
     auto const experiment = create_example(root, 20, "preempted");
     auto life = start_run(experiment, 0, 1);

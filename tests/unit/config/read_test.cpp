@@ -72,6 +72,7 @@ environment:
   add_capabilities: [SYS_NICE]
 bind_mounts: [{host_path: /h, container_path: /c, read_only: true}]
 slurm: {slots_per_node: 4, gpu_type: a100, sbatch_args: [--mem=8G], launch: rank, mpi: pmix,
+        srun_args: [--mem-bind local, -u], bind: '1,0',
         persist: [checkpoints/, out/./sub/], forward_signals: [USR1], preempted_exit_codes: [85, 3], progress_glob: 'ckpt/*.pt', hang_timeout: 600}
 checkpoint_policy: none
 min_validation_period: {epochs: 2}
@@ -116,6 +117,9 @@ debug: true
     BOOST_TEST(config.slurm.sbatch_args.find("mem").value() == "8G");
     BOOST_TEST((config.slurm.launch == Launch::rank));
     BOOST_TEST((config.slurm.mpi == Mpi::pmix));
+    BOOST_TEST((config.slurm.srun_args == std::vector<std::string>{"--mem-bind=local", "--unbuffered"}));
+    BOOST_TEST(config.slurm.bind == "1,0");
+    BOOST_TEST(read_with("slurm:\n  bind: 6,7,2,3,0,1,4,5\n").slurm.bind == "6,7,2,3,0,1,4,5");
     BOOST_TEST((config.slurm.forward_signals == std::vector<std::string>{"USR1"}));
     BOOST_TEST((config.slurm.preempted_exit_codes == std::vector{85, 3}));
     BOOST_TEST(config.slurm.hang_timeout_s.value() == 600u);

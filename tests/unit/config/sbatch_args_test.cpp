@@ -74,6 +74,66 @@ BOOST_AUTO_TEST_CASE(what_det_submit_says_itself_is_refused_with_what_to_do_inst
     check_golden("config/sbatch_args.txt", all);
 }
 
+BOOST_AUTO_TEST_CASE(what_det_submit_says_to_srun_is_refused_with_what_to_do_instead) {
+    auto const read_step = [](Items const& items) {
+        auto const read = parse_sbatch_args(items, SbatchUse::step);
+        std::string text;
+        for (auto const& arg : read.args) text += (text.empty() ? "" : "|") + arg.text();
+        for (auto const& refusal : read.refused) text += refusal.message + ": " + refusal.hint + "\n";
+        return text;
+    };
+    std::string all;
+    for (std::string const name : {"nodes=4",
+                                   "ntasks=8",
+                                   "ntasks-per-node=2",
+                                   "cpus-per-task=2",
+                                   "nodelist=n0",
+                                   "cpu-bind=map_cpu:1",
+                                   "hint=nomultithread",
+                                   "distribution=cyclic",
+                                   "mpi=pmix",
+                                   "gres=gpu:1",
+                                   "gpu-bind=closest",
+                                   "gpus-per-task=1",
+                                   "overlap",
+                                   "exact",
+                                   "mem=1G",
+                                   "export=NONE",
+                                   "output=x",
+                                   "error=x",
+                                   "input=x",
+                                   "label",
+                                   "job-name=x",
+                                   "jobid=7",
+                                   "wait=3",
+                                   "kill-on-bad-exit=0",
+                                   "chdir=/tmp",
+                                   "partition=p",
+                                   "qos=q",
+                                   "time=10",
+                                   "pty",
+                                   "multi-prog",
+                                   "version"}) {
+        all += read_step({"--" + name});
+    }
+    for (Items const& items : std::vector<Items>{{"-N4"},
+                                                 {"-n", "4"},
+                                                 {"-c2"},
+                                                 {"-lQ"},
+                                                 {"-y"},
+                                                 {"--"},
+                                                 {"true"},
+                                                 {"--cpu-b=cores"},
+                                                 {"--network"}}) {
+        all += read_step(items);
+    }
+    check_golden("config/srun_args.txt", all);
+    BOOST_TEST(read_step({"--network=single_node_vni", "--mem-bind local", "-u", "--uenv", "pytorch/v2",
+                          "--propagate", "--resv-ports=4", "--environment=/home/me/ngc.toml"}) ==
+               "--network=single_node_vni|--mem-bind=local|--unbuffered|--uenv=pytorch/v2|--propagate|"
+               "--resv-ports=4|--environment=/home/me/ngc.toml");
+}
+
 BOOST_AUTO_TEST_CASE(every_spelling_of_an_option_is_known) {
     for (Items const& items : std::vector<Items>{{"--nodes=4"},
                                                  {"--nodes", "4"},

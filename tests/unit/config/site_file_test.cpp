@@ -117,12 +117,14 @@ BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
     auto const site = site_of(
         "version: 1\n"
         "sbatch_args: [--account=site]\n"
+        "srun_args: [--network=site]\n"
         "network_interface: eth0\n"
         "task_defaults: {max_restarts: 1, scheduling_unit: 10}\n"
         "invariants: {max_restarts: 7}\n"
         "pools:\n"
         "  - name: a\n"
         "    sbatch_args: [--account=pool]\n"
+        "    srun_args: [--network=pool]\n"
         "    network_interface: hsn0\n"
         "    task_defaults: {max_restarts: 2, slurm: {sbatch_args: [--nice=5]}}\n"
         "    invariants: {max_restarts: 8, debug: true}\n");
@@ -131,6 +133,7 @@ BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
     BOOST_TEST(inside["scheduling_unit"] == 10);
     BOOST_TEST(inside["slurm"]["sbatch_args"] ==
                nlohmann::json({"--account=site", "--account=pool", "--nice=5"}));
+    BOOST_TEST(inside["slurm"]["srun_args"] == nlohmann::json({"--network=site", "--network=pool"}));
     BOOST_TEST(inside["environment"]["environment_variables"]["cuda"] ==
                nlohmann::json({"DET_INTER_NODE_NETWORK_INTERFACE=hsn0"}));
     auto const outside = merged(site_defaults(site, nullptr));

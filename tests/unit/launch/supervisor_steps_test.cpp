@@ -329,6 +329,28 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     BOOST_TEST(lane.hosts == "n[0-1]");
 }
 
+BOOST_AUTO_TEST_CASE(options_for_srun_come_last_and_with_bind_the_wrappers_bind_the_ranks) {
+    auto a = batch_job();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    a.spec.launch = Launch::rank;
+    BOOST_TEST(make_step_request(a, run, "/opt/w").binds_ranks);
+    BOOST_TEST(!make_run_environment(a, run, {}).find("DET_BIND").has_value());
+    a.spec.srun_args = {"--network=single_node_vni", "--mem-bind=local"};
+    a.spec.bind = "1,0";
+    auto const request = make_step_request(a, run, "/opt/w");
+    BOOST_TEST(!request.binds_ranks);
+    BOOST_TEST(request.options == a.spec.srun_args, boost::test_tools::per_element());
+    auto const words = slurm::render_srun(request);
+    BOOST_TEST(std::ranges::count(words, "--cpu-bind=none") == 1);
+    auto const separator = std::ranges::find(words, "--");
+    BOOST_REQUIRE(separator != words.end());
+    BOOST_TEST(*(separator - 1) == "--mem-bind=local");
+    BOOST_TEST(*(separator - 2) == "--network=single_node_vni");
+    BOOST_TEST(make_run_environment(a, run, {}).find("DET_BIND").value() == "1,0");
+    a.spec.launch = Launch::script;  // the script's own steps have their own options
+    BOOST_TEST(!make_run_environment(a, run, {}).find("DET_BIND").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_fails_the_run) {
     must(make_directories(root / "work"));
     auto a = batch_job();

@@ -4,6 +4,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/launch/node/node_topology.hpp>
 #include <det/liveness/wait_recorder.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -144,6 +145,32 @@ BOOST_AUTO_TEST_CASE(a_command_is_killed_without_a_failure_once_a_newer_run_exis
         exit $code)sh"));
     BOOST_TEST(output.exit_code == 0, output.err);
     BOOST_TEST(output.out == "node-0.log\n", output.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_runs_on_the_cpus_of_its_share_and_records_them) {
+    auto const cpus = launch::node::own_cpus();
+    if (cpus.size() < 2) {
+        BOOST_TEST_MESSAGE("skipped: this process may use one CPU only");
+        return;
+    }
+    be_in_a_run();
+    environment.set("DET_BIND", "1,0");
+    for (auto const& [name, value] : {std::pair{"RANK", "4"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", "2"}})
+        environment.set(name, value);
+    auto const output = shell("\"$WRAP\" RANK sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status");
+    std::vector<int> const second_half(cpus.begin() + static_cast<int>(cpus.size() / 2), cpus.end());
+    auto const placements = must(journal::load_rank_placements(RunLayout(directory.path())));
+    BOOST_REQUIRE(placements.size() == 1u);
+    BOOST_TEST(placements[0].rank == 4u);
+    BOOST_TEST(placements[0].host == "n1");
+    BOOST_TEST(output.out == fmt::format("[rank=4] {}\n", placements[0].cpus));
+    // Threads of a core stay together, so only machines without them have exactly these CPUs.
+    auto const bound = launch::node::parse_cpu_list(placements[0].cpus);
+    BOOST_TEST(bound.size() == second_half.size());
+    // Without slurm.bind the rank stays where its launcher has put it.
+    environment.unset("DET_BIND");
+    auto const unbound = shell("\"$WRAP\" RANK sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status");
+    BOOST_TEST(unbound.out == fmt::format("[rank=4] {}\n", launch::node::render_cpu_list(cpus)));
 }
 
 BOOST_AUTO_TEST_CASE(a_wrapper_whose_heartbeat_shows_activity_still_looks_for_a_newer_run) {

@@ -8,6 +8,7 @@
 #include <det/protocol/json.hpp>
 #include <det/protocol/preflight_facts.hpp>
 #include <det/protocol/rank_failure.hpp>
+#include <det/protocol/rank_placement.hpp>
 #include <det/protocol/record.hpp>
 #include <det/protocol/rendezvous_file.hpp>
 
@@ -44,6 +45,8 @@ ExperimentSpec full_spec() {
     spec.sbatch_options = {"--qos=low"};
     spec.launch = Launch::rank;
     spec.mpi = Mpi::pmi2;
+    spec.srun_args = {"--network=single_node_vni"};
+    spec.bind = "1,0";
     spec.entrypoint = {"sh", "-c", "./train"};
     spec.environment_variables = {"A=1"};
     spec.setup = {"module load cuda"};
@@ -166,10 +169,14 @@ PreflightFacts full_facts() {
     facts.bytes_per_s = 1e9;
     facts.gpus_allocated = 4;
     facts.gpus_visible = 3;
+    facts.gpu_numa_nodes = {1, -1};
+    facts.core_numa_nodes = {0, 1};
     facts.runtime_error = "none";
     facts.storage = StorageFacts{"full", 1e6, 7};
     return facts;
 }
+
+RankPlacement full_placement() { return {3, "n2", "0-7,64-71", {0, 1}, 1}; }
 
 std::string other_texts() {
     RankFailure const failure{noon, 3, "n2", 137, 9, "bye\n"};
@@ -180,6 +187,7 @@ std::string other_texts() {
     text += render_resources_info({{"GPU-5ba4"}});
     text += render_preflight_facts(full_facts()) + render_preflight_facts({});
     text += render_rank_failure(failure) + render_rank_failure(setup);
+    text += render_rank_placement(full_placement()) + render_rank_placement({});
     text += render_rendezvous_file({"secret"}) +
             render_rendezvous_file({"secret", Endpoint{"10.0.0.1", 2900}, 8});
     text += to_line(jobs_body({{5, 0, 4, 2, 1}, {6, 4, 4, 1, 0, {3}, 9}})) + "\n";
@@ -206,6 +214,10 @@ BOOST_AUTO_TEST_CASE(every_structure_is_read_as_it_was_written) {
     BOOST_TEST(render(decoded) == lines);
     BOOST_TEST((must(parse_cluster_info(render_cluster_info(full_cluster_info()))) == full_cluster_info()));
     BOOST_TEST((must(parse_trial_info(render_trial_info(full_trial_info()))) == full_trial_info()));
+    auto const placement = render_rank_placement(full_placement());
+    BOOST_TEST((parse_rank_placements(placement + "{torn") == std::vector{full_placement()}));
+    BOOST_TEST(parse_rank_placements(R"({"rank_placement":2,"rank":1})").empty());
+    BOOST_TEST(parse_rank_placements(R"({"rank_placement":1,"rank":-1,"host":1,"cpus":0})").empty());
     auto const facts = render_preflight_facts(full_facts());
     BOOST_TEST(render_preflight_facts(must(parse_preflight_facts(facts))) == facts);
 }
@@ -233,6 +245,8 @@ BOOST_AUTO_TEST_CASE(texts_of_older_programs_are_read) {
     BOOST_TEST(spec.has_gres);
     BOOST_TEST((spec.working_directory == WorkingDirectory::node_local));
     BOOST_TEST(!spec.hang_timeout_s.has_value());
+    BOOST_TEST(spec.srun_args.empty());
+    BOOST_TEST(spec.bind == "");
     BOOST_TEST(
         must(parse_manifest(must(read_file(det::test::golden_path("formats/manifest-1"))))).tensors.empty());
 }

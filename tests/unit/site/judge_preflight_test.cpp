@@ -68,6 +68,22 @@ BOOST_AUTO_TEST_CASE(everything_that_is_wrong_is_said_with_what_to_do) {
     check_golden("site/preflight.txt", judge({bad}) + "----\n" + judge({slow}));
 }
 
+BOOST_AUTO_TEST_CASE(cores_on_another_numa_node_than_the_gpu_of_their_rank_are_named) {
+    auto node = good(0);
+    node.gpu_numa_nodes = {0, 0, 1, 1};
+    node.core_numa_nodes = {0, 0, 1, 1};
+    BOOST_TEST(judge({node}) == "");
+    node.core_numa_nodes = {0, -1, 1, 1};  // cores of both nodes
+    BOOST_TEST(judge({node}) == "");
+    node.gpu_numa_nodes = {-1, 0, -1, 1};  // not known
+    BOOST_TEST(judge({node}) == "");
+    node.gpu_numa_nodes = {0, 0, 3, 0};
+    BOOST_TEST(judge({node}) ==
+               "note pool 'gpu', node 'n0': the cores of rank 2 are on NUMA node 1, its GPU is on node 3\n"
+               "  with an equal share of the cores for each rank, copies to GPUs cross the nodes\n"
+               "  site.yaml: task_defaults: {slurm: {bind: auto}}\n");
+}
+
 BOOST_AUTO_TEST_CASE(one_node_and_a_pool_without_gpus_are_not_asked_for_more) {
     auto alone = good(0);
     alone.bytes_per_s = std::nullopt;

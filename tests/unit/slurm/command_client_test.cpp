@@ -321,6 +321,10 @@ BOOST_AUTO_TEST_CASE(a_step_request_gives_every_count) {
     StepRequest unknown_gpus{{2, 4, SlotType::cuda}, Launch::node, Mpi::none, 8, {"det-wrap-rank"}};
     unknown_gpus.has_gres = false;
     lines += join(render_srun(unknown_gpus), " ") + "\n";
+    StepRequest bound_by_wrappers{{2, 4, SlotType::cuda}, Launch::rank, Mpi::pmix, 8, {"det-wrap-rank"}};
+    bound_by_wrappers.binds_ranks = false;
+    bound_by_wrappers.options = {"--network=single_node_vni"};
+    lines += join(render_srun(bound_by_wrappers), " ") + "\n";
     check_golden("srun.txt", lines);
 }
 

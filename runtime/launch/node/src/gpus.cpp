@@ -40,4 +40,16 @@ std::vector<std::string> list_gpu_uuids(std::string_view wanted, std::filesystem
     return picked;
 }
 
+std::vector<std::string> list_gpu_bus_ids(std::filesystem::path const& driver) {
+    std::map<int, std::string> by_number;
+    for (auto const& bus_id : list_directory(driver).value_or(std::vector<std::string>())) {
+        auto const text = read_file(driver / bus_id / "information").value_or("");
+        auto const number = parse_integer<int>(find_field(text, "Device Minor").value_or(""));
+        if (number) by_number.emplace(*number, to_lower(bus_id));
+    }
+    std::vector<std::string> bus_ids;
+    for (auto& [number, bus_id] : by_number) bus_ids.push_back(std::move(bus_id));
+    return bus_ids;
+}
+
 }  // namespace det::launch::node

@@ -11,4 +11,7 @@ namespace det::launch::node {
 std::vector<std::string> list_gpu_uuids(std::string_view wanted,
                                         std::filesystem::path const& driver = "/proc/driver/nvidia/gpus");
 
+/// The PCI addresses of NVIDIA GPUs as sysfs names them, in the order of their minor numbers.
+std::vector<std::string> list_gpu_bus_ids(std::filesystem::path const& driver);
+
 }  // namespace det::launch::node

@@ -77,6 +77,9 @@ slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& r
     } else if (spec.container) {
         request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
     }
+    request.binds_ranks = spec.bind.empty();
+    // Of two equal options srun takes the last: those of the user override the step's.
+    std::ranges::copy(spec.srun_args, std::back_inserter(request.options));
     std::ranges::copy(task_command(spec), std::back_inserter(request.command));
     return request;
 }

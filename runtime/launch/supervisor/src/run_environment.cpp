@@ -2,6 +2,7 @@
 
 #include <det/foundation/executable.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/bind_policy.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/step_run.hpp>
@@ -190,6 +191,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
                              variables::local_suffix,
                              variables::log_wandb,
                              variables::log_mlflow,
+                             variables::bind,
                              variables::labels}) {
         environment.unset(name);
     }
@@ -209,6 +211,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     if (!spec.forward_signals.empty())
         environment.set(variables::forward_signals, join(spec.forward_signals, ","));
     if (!spec.setup.empty()) environment.set(variables::setup, "1");
+    if (!spec.bind.empty() && !batch_job.is_script()) environment.set(variables::bind, spec.bind);
     if (caches_compiled(spec) && !batch_job.is_script())
         environment.set(variables::compile_cache, to_string(spec.id));
     if (!batch_job.is_script()) record_collectives(environment, run_path);

@@ -25,6 +25,7 @@
 #include "checkpoint_read_ahead.hpp"
 #include "failure_record.hpp"
 #include "node_sampler.hpp"
+#include "placement.hpp"
 #include "wait_sampler.hpp"
 
 namespace det::launch::wrap_rank {
@@ -184,6 +185,7 @@ public:
         if (is_script()) run_as_batch_script();
         set_labels();
         if (in_run_ && request_.level == Launch::rank) choose_mig_instance();
+        if (in_run_ && request_.level == Launch::rank) place_rank();
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
         if (is_outermost()) start_sampler(helper);
@@ -334,12 +336,30 @@ private:
         return parse_labelled_streams(environment_.find(variables::labels).value_or(""));
     }
 
+    std::optional<int> local_number(std::string_view LauncherEnvironment::*variable,
+                                    std::string_view of_slurm) const {
+        auto const* const launcher = find_launcher_environment(lookup_);
+        auto text = launcher != nullptr ? lookup_(launcher->*variable) : std::nullopt;
+        if (!text) text = lookup_(of_slurm);
+        return text ? parse_integer<int>(*text) : std::nullopt;
+    }
+
+    /// Binds a rank of the run to its CPUs and records them. Slurm places the tasks of nested steps, whose
+    /// ranks have numbers of their own. The wrapper has no thread yet that would keep the old CPUs.
+    void place_rank() {
+        if (is_nested_ || !is_supervised_) return;
+        auto const local_rank = local_number(&LauncherEnvironment::local_rank, "SLURM_LOCALID");
+        auto const local_size = local_number(&LauncherEnvironment::local_size, "SLURM_NTASKS_PER_NODE");
+        if (!local_rank || !local_size) return;
+        node::RankOnNode const position{*local_rank, *local_size};
+        bind_rank(position, environment_);
+        if (command_.labels.log)
+            record_placement(request_.rank, position, *command_.labels.log, environment_);
+    }
+
     /// Lets a rank see its own MIG instance only.
     void choose_mig_instance() {
-        auto const* const launcher = find_launcher_environment(lookup_);
-        auto text = launcher != nullptr ? lookup_(launcher->local_rank) : std::nullopt;
-        if (!text) text = lookup_("SLURM_LOCALID");
-        auto const local_rank = text ? parse_integer<int>(*text) : std::nullopt;
+        auto const local_rank = local_number(&LauncherEnvironment::local_rank, "SLURM_LOCALID");
         if (!local_rank) return;
         auto const visible = environment_.find("CUDA_VISIBLE_DEVICES").value_or("");
         if (auto const own = own_mig_instance(visible, *local_rank))

@@ -1,5 +1,6 @@
 #include <det/config/sbatch_args.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/bind_policy.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -250,6 +251,31 @@ void require_users_options(yaml::Node const& value, Path const& path, Checker& c
     check_sbatch_options(value, SbatchUse::entrypoint, path, checker);
 }
 
+void require_step_options(yaml::Node const& value, Path const& path, Checker& checker) {
+    check_sbatch_options(value, SbatchUse::step, path, checker);
+}
+
+/// Writes each option of a step as one word, because items such as "--mem-bind local" have two.
+yaml::Node options_in_one_word(yaml::Node const& value) {
+    if (!value.is_list()) return value;
+    std::vector<std::string> items;
+    for (auto const& item : value.items()) items.push_back(item.is_text() ? *item.text() : "");
+    yaml::Node::List words;
+    for (auto const& option : parse_sbatch_args(items, SbatchUse::step).args)
+        words.push_back(yaml::Node(yaml::Node::Scalar(option.text()), value.items()[option.item].location()));
+    return yaml::Node(std::move(words), value.location());
+}
+
+void require_bind_policy(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (parse_bind_policy(*value.text())) return;
+    checker.refuse_value(
+        value,
+        fmt::format("{} must be auto, none, cores, numa or a map, found '{}'", path.text(), *value.text()),
+        "a map has the number of a share of the cores for each rank of a node, each from 0 on once: "
+        "'6,7,2,3,0,1,4,5'");
+}
+constinit Type const bind_policy{.shape = Shape::text, .rule = require_bind_policy};
+
 /// A batch script decides itself what det-submit decides for an entrypoint.
 void require_options_of_jobs(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const* options = value.find("sbatch_args");
@@ -278,6 +304,13 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::batch_script>, by_det_submit("the script that runs in place of an entrypoint")},
     {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into_slurm<&Slurm::mpi>,
      by_det_submit("srun's --mpi", if_script)},
+    {"srun_args", srun_args, "",
+     "more options for the srun that starts the tasks of a run: ['--network=single_node_vni']",
+     into_slurm<&Slurm::srun_args>, by_det_submit("options of srun", if_script)},
+    {"bind", bind_policy, "",
+     "the CPUs of a rank: auto (beside its GPU), none, cores (an equal share), numa (a NUMA node), or a map "
+     "of the shares in the order of the ranks; default: cores for ranks that srun starts, else none",
+     into_slurm<&Slurm::bind>, by_det_submit("the CPUs to which ranks are bound", if_script)},
     {"trials_per_node", positive_integer, "",
      "number of small trials that share a node; default: as many as fit; 1: trials do not share",
      into<&Slurm::trials_per_node>, by_det_submit("the number of trials in a job", if_single_or_script)},
@@ -366,6 +399,8 @@ constexpr Key pbs_keys[] = {
 }  // namespace
 
 constinit Type const sbatch_args{.shape = Shape::list, .item = &text, .rule = require_users_options};
+constinit Type const srun_args{
+    .shape = Shape::list, .item = &text, .rule = require_step_options, .normalise = options_in_one_word};
 constinit Type const resources = object_of(resources_keys);
 constinit Type const bind_mounts{
     .shape = Shape::list, .item = &bind_mount, .merge = Merge::by_item_key, .item_key = "container_path"};

@@ -10,7 +10,7 @@ extern Type const site_file;   // the site file, which contains partial configur
 extern Type const bind_mounts, checkpoint_storage, data, entrypoint, environment, grid_hyperparameter,
     hyperparameters, integrations, labels, length, log_policies, max_length, optimizations, pbs, profiling,
     reproducibility, resources, retention_policy, sbatch_args, searched_hyperparameter, searcher, security,
-    slurm, tensorboard_storage;
+    slurm, srun_args, tensorboard_storage;
 
 /// The default policies have no action. A policy of the same name that has neither a pattern nor an action
 /// switches one off.

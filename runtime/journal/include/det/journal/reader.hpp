@@ -4,6 +4,7 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/rank_failure.hpp>
+#include <det/protocol/rank_placement.hpp>
 #include <det/protocol/record.hpp>
 
 #include <filesystem>
@@ -66,6 +67,9 @@ Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::u
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run);
+
+/// Reads where the ranks of all nodes run, or ran, in the order of the ranks.
+Result<std::vector<RankPlacement>> load_rank_placements(RunLayout const& run);
 
 /// Reads an experiment's specification. codes::no_such_file if the experiment does not exist, or while it is
 /// being created; other errors as read_trusted_file() and parse_spec().

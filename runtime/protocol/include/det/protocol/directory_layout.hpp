@@ -82,6 +82,10 @@ public:
     static std::filesystem::path failures_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".ends");
     }
+    /// The CPUs of the ranks of the node, next to its log.
+    static std::filesystem::path placements_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".ranks");
+    }
     /// The journal with the system metrics of a node.
     std::filesystem::path node_metrics(int node) const { return metrics_beside(node_log(node)); }
     static std::filesystem::path metrics_beside(std::filesystem::path node_log) {

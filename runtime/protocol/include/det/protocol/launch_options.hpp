@@ -37,6 +37,10 @@ enum class WorkingDirectory {
 struct LaunchOptions {
     Launch launch = Launch::node;
     Mpi mpi = Mpi::none;
+    std::vector<std::string> srun_args = {};  // of the step that starts the tasks, each in one word
+    /// How the ranks of a node are bound to CPUs, as parse_bind_policy() reads it. Empty: ranks that srun
+    /// starts have an equal share of the cores, ranks that a launcher starts are not bound.
+    std::string bind = {};
     /// Shell commands that run before the entrypoint.
     std::vector<std::string> setup = {};
     WorkingDirectory working_directory = WorkingDirectory::node_local;

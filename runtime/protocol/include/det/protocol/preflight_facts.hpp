@@ -38,6 +38,11 @@ struct PreflightFacts {
     std::optional<double> bytes_per_s = std::nullopt;  // received from node 1 by TCP; on node 0 only
     int gpus_allocated = 0;
     int gpus_visible = 0;
+    /// The NUMA node of each GPU of the node, allocated or not; -1: not known.
+    std::vector<int> gpu_numa_nodes = {};
+    /// For each of these GPUs, the NUMA node of the cores that its rank has if each GPU is a slot and the
+    /// ranks share the node's cores equally, as without slurm.bind; -1: several, or not known.
+    std::vector<int> core_numa_nodes = {};
     std::string runtime_error;  // of the container runtime; empty: it runs, or none is asked for
     std::optional<StorageFacts> storage = std::nullopt;  // nullopt: the storage is no file system
 };

@@ -23,8 +23,9 @@ struct StepRequest {
     std::vector<std::string> options = {};  // further options of srun, which override those of the step
     std::string name = {};                  // of the step; empty: the name of the command
     std::optional<StepShare> share = {};    // empty: whole nodes
-    std::string hosts = {};  // some of the job's nodes, as a compressed host list; empty: all of them
-    bool has_gres = true;    // false: Slurm does not manage the GPUs, and refuses requests for them
+    std::string hosts = {};   // some of the job's nodes, as a compressed host list; empty: all of them
+    bool has_gres = true;     // false: Slurm does not manage the GPUs, and refuses requests for them
+    bool binds_ranks = true;  // false: srun binds no rank, because the ranks' wrappers do
 };
 
 /// The srun command line.

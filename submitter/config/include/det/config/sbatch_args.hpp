@@ -27,9 +27,10 @@ struct SbatchRefusal {
     std::string det_submits = {};  // the option, if the reason is that det-submit sets it itself
 };
 
-/// Whose jobs get the options: those of an entrypoint, whose size and files det-submit decides, or those of a
-/// user's batch script, which decides itself.
-enum class SbatchUse { entrypoint, batch_script };
+/// Which command gets the options: sbatch for jobs of an entrypoint, whose size and files det-submit decides;
+/// sbatch for a user's batch script, which decides itself; or srun for the step that starts the tasks of an
+/// entrypoint.
+enum class SbatchUse { entrypoint, batch_script, step };
 
 struct SbatchArgs {
     std::vector<SbatchArg> args;
@@ -42,9 +43,9 @@ struct SbatchArgs {
     std::optional<std::string> find(std::string_view name) const;
 };
 
-/// Parses slurm.sbatch_args, or the words of #SBATCH lines, as sbatch parses its command line. Also accepts
-/// `--mem 8G` in one item, as in #SBATCH lines. Refuses options and values that det-submit sets itself or
-/// does not support, and items that are no valid options. Pure.
+/// Parses slurm.sbatch_args, the words of #SBATCH lines, or slurm.srun_args, as sbatch and srun parse their
+/// command lines. Also accepts `--mem 8G` in one item, as in #SBATCH lines. Refuses options and values that
+/// det-submit sets itself or does not support, and items that are no valid options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use = SbatchUse::entrypoint);
 
 }  // namespace det::config

@@ -42,6 +42,7 @@ struct PoolEntry {
     PoolLimits limits;
     yaml::Node network_interface;  // text
     yaml::Node sbatch_args;        // a list
+    yaml::Node srun_args;          // a list
     yaml::Node task_defaults;      // a partial configuration
     yaml::Node invariants;         // a partial configuration
     yaml::Location location;
@@ -63,6 +64,7 @@ struct SiteFile {
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;
     yaml::Node sbatch_args;
+    yaml::Node srun_args;
     yaml::Node task_defaults;
     yaml::Node invariants;
     std::vector<PoolEntry> pools;
