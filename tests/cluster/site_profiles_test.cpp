@@ -115,7 +115,7 @@ END)"
         BOOST_REQUIRE(cpus.size() == 2u);
         return cpus;
     };
-    auto const in_order = cpus_of_ranks("--config slurm.bind=cores");
+    auto const in_order = cpus_of_ranks("--config slurm.bind=cores --config slurm.mpi=default");
     BOOST_TEST(in_order[0].starts_with("0"), in_order[0]);
     BOOST_TEST(in_order[0] != in_order[1]);
     std::vector const swapped{in_order[1], in_order[0]};

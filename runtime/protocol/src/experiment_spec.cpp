@@ -80,7 +80,7 @@ inline constexpr JsonField json_fields<BatchScriptSpec>[] = {
 template <>
 inline constexpr JsonField json_fields<LaunchOptions>[] = {
     named_field<&LaunchOptions::launch, parse_launch>("launch"),
-    named_field<&LaunchOptions::mpi, parse_mpi>("mpi"),
+    field<&LaunchOptions::mpi>("mpi"),
     optional_field<&LaunchOptions::srun_args>("srun_args"),
     optional_field<&LaunchOptions::bind>("bind"),
     optional_field<&LaunchOptions::setup>("setup"),

@@ -17,7 +17,6 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         // The single task of a node must not be bound, because its ranks share all cores of the node. A rank
         // started by srun is bound to its share of the cores.
         request.launch == Launch::rank && request.binds_ranks ? "--cpu-bind=cores" : "--cpu-bind=none",
-        fmt::format("--mpi={}", to_string(request.mpi)),
         // After the first task has ended, srun waits without limit for tasks that still write.
         "--wait=0",
         "--kill-on-bad-exit=1",
@@ -25,6 +24,7 @@ std::vector<std::string> render_srun(StepRequest const& request) {
         // Requests of the supervisor reach the wrappers of all tasks, whatever SLURM_STDINMODE is.
         "--input=all",
     };
+    if (request.mpi != mpi_of_slurm) argv.push_back("--mpi=" + request.mpi);
     // GPUs are numbered socket by socket. Slurm's default gives rank 1 to the second socket, far from GPU 1.
     if (request.launch == Launch::rank) argv.push_back("--distribution=*:block");
     if (!request.name.empty()) argv.push_back("--job-name=" + request.name);

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_written_has_its_documented_default) {
     BOOST_TEST(config.resources.slots_per_trial == 1);
     BOOST_TEST((config.checkpoint_policy == CheckpointPolicy::best));
     BOOST_TEST((config.slurm.launch == Launch::node));
-    BOOST_TEST((config.slurm.mpi == Mpi::none));
+    BOOST_TEST(config.slurm.mpi == "none");
     BOOST_TEST(!config.reproducibility.experiment_seed);
 }
 
@@ -116,7 +116,7 @@ debug: true
     BOOST_TEST(config.slurm.gpu_type.value() == "a100");
     BOOST_TEST(config.slurm.sbatch_args.find("mem").value() == "8G");
     BOOST_TEST((config.slurm.launch == Launch::rank));
-    BOOST_TEST((config.slurm.mpi == Mpi::pmix));
+    BOOST_TEST(config.slurm.mpi == "pmix");
     BOOST_TEST((config.slurm.srun_args == std::vector<std::string>{"--mem-bind=local", "--unbuffered"}));
     BOOST_TEST(config.slurm.bind == "1,0");
     BOOST_TEST(read_with("slurm:\n  bind: 6,7,2,3,0,1,4,5\n").slurm.bind == "6,7,2,3,0,1,4,5");
@@ -138,6 +138,15 @@ debug: true
     BOOST_TEST(config.profiling.end_after_batch.value() == 9);
     BOOST_TEST(!config.profiling.sync_timings);
     BOOST_TEST(config.debug);
+}
+
+BOOST_AUTO_TEST_CASE(an_mpi_type_is_any_name_that_srun_may_list) {
+    for (auto const* name : {"default", "none", "pmix", "pmix_v4", "pmi2", "cray_shasta", "openmpi"})
+        BOOST_TEST(read_with(std::string("slurm: {mpi: ") + name + "}").slurm.mpi == name);
+    for (auto const* name : {"", "list", "-x", "a b", "a=b", "a,b", "a\n"})
+        BOOST_TEST(!is_mpi_name(name), name);
+    BOOST_TEST(is_mpi_name(std::string(64, 'a')));
+    BOOST_TEST(!is_mpi_name(std::string(65, 'a')));
 }
 
 BOOST_AUTO_TEST_CASE(searchers_become_their_own_types) {

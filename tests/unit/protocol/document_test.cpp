@@ -29,7 +29,7 @@ ExperimentSpec example_spec() {
     spec.pool = "compute";
     spec.shape = {2, 4, SlotType::cuda};
     spec.launch = Launch::rank;
-    spec.mpi = Mpi::pmix;
+    spec.mpi = "pmix";
     spec.entrypoint = {"sh", "-c", "./train --lr 0.1"};
     spec.environment_variables = {"A=1", "B=b=c"};
     spec.context = ContextSpec{std::string(64, 'a'), 12345};

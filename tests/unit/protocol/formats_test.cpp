@@ -44,7 +44,7 @@ ExperimentSpec full_spec() {
     spec.excluded_nodes = "n[1-2]";
     spec.sbatch_options = {"--qos=low"};
     spec.launch = Launch::rank;
-    spec.mpi = Mpi::pmi2;
+    spec.mpi = "pmi2";
     spec.srun_args = {"--network=single_node_vni"};
     spec.bind = "1,0";
     spec.entrypoint = {"sh", "-c", "./train"};

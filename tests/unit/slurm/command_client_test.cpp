@@ -313,18 +313,22 @@ BOOST_AUTO_TEST_CASE(the_settings_of_slurmctld_are_found_by_name) {
 BOOST_AUTO_TEST_CASE(a_step_request_gives_every_count) {
     std::string lines;
     for (auto const& request :
-         {StepRequest{{2, 4, SlotType::cuda}, Launch::rank, Mpi::pmix, 8, {"det-wrap-rank", "x y"}},
-          StepRequest{{2, 4, SlotType::cuda}, Launch::node, Mpi::none, 8, {"det-wrap-rank"}},
-          StepRequest{{1, 0, SlotType::cpu}, Launch::rank, Mpi::none, 2, {"true"}}}) {
+         {StepRequest{{2, 4, SlotType::cuda}, Launch::rank, "pmix", 8, {"det-wrap-rank", "x y"}},
+          StepRequest{{2, 4, SlotType::cuda}, Launch::node, "none", 8, {"det-wrap-rank"}},
+          StepRequest{{1, 0, SlotType::cpu}, Launch::rank, "none", 2, {"true"}}}) {
         lines += join(render_srun(request), " ") + "\n";
     }
-    StepRequest unknown_gpus{{2, 4, SlotType::cuda}, Launch::node, Mpi::none, 8, {"det-wrap-rank"}};
+    StepRequest unknown_gpus{{2, 4, SlotType::cuda}, Launch::node, "none", 8, {"det-wrap-rank"}};
     unknown_gpus.has_gres = false;
     lines += join(render_srun(unknown_gpus), " ") + "\n";
-    StepRequest bound_by_wrappers{{2, 4, SlotType::cuda}, Launch::rank, Mpi::pmix, 8, {"det-wrap-rank"}};
+    StepRequest bound_by_wrappers{{2, 4, SlotType::cuda}, Launch::rank, "pmix", 8, {"det-wrap-rank"}};
     bound_by_wrappers.binds_ranks = false;
     bound_by_wrappers.options = {"--network=single_node_vni"};
     lines += join(render_srun(bound_by_wrappers), " ") + "\n";
+    for (auto const* mpi : {"default", "cray_shasta"}) {
+        StepRequest request{{1, 2, SlotType::cpu}, Launch::rank, mpi, 2, {"true"}};
+        lines += join(render_srun(request), " ") + "\n";
+    }
     check_golden("srun.txt", lines);
 }
 

@@ -130,13 +130,21 @@ constinit Type const bind_mount = object_of(bind_mount_keys);
 
 // Keys that Determined does not have.
 constexpr std::string_view launch_choices[] = {"node", "rank", "script"};
-constexpr std::string_view mpi_choices[] = {"none", "pmix", "pmi2"};
 constexpr std::string_view checkpoint_format_choices[] = {"state", "torch"};
 constinit Type const checkpoint_format = choice_of(checkpoint_format_choices);
 constexpr std::string_view container_choices[] = {"optional", "required"};
 constinit Type const container_use = choice_of(container_choices);
 constinit Type const launch = choice_of(launch_choices);
-constinit Type const mpi = choice_of(mpi_choices);
+
+void require_mpi_name(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (is_mpi_name(*value.text())) return;
+    checker.refuse_value(
+        value,
+        fmt::format("{} must be default, none or a name that 'srun --mpi=list' shows, found '{}'",
+                    path.text(), *value.text()),
+        "for example pmix, pmix_v4, pmi2 or cray_shasta");
+}
+constinit Type const mpi{.shape = Shape::text, .rule = require_mpi_name};
 constexpr std::string_view signal_choices[] = {"TERM", "INT", "HUP", "USR1", "USR2"};
 constinit Type const signal_name = choice_of(signal_choices);
 constinit Type const signal_names{.shape = Shape::list, .item = &signal_name};
@@ -302,8 +310,10 @@ constexpr Key slurm_keys[] = {
     {"batch_script", text, "",
      "the batch script of `experiment create job.sbatch`, which sets it; its header is in sbatch_args",
      into<&Slurm::batch_script>, by_det_submit("the script that runs in place of an entrypoint")},
-    {"mpi", mpi, "", "srun --mpi: none (default), pmix or pmi2", into_slurm<&Slurm::mpi>,
-     by_det_submit("srun's --mpi", if_script)},
+    {"mpi", mpi, "",
+     "srun --mpi: none, or a name that 'srun --mpi=list' shows, for example pmix or cray_shasta; default: as "
+     "slurm.conf says (MpiDefault); absent: none",
+     into_slurm<&Slurm::mpi>, by_det_submit("srun's --mpi", if_script)},
     {"srun_args", srun_args, "",
      "more options for the srun that starts the tasks of a run: ['--network=single_node_vni']",
      into_slurm<&Slurm::srun_args>, by_det_submit("options of srun", if_script)},

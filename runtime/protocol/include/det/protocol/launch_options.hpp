@@ -14,8 +14,8 @@ enum class Launch {
     script,  // a batch script runs once, on the first node, and starts its own steps
 };
 
-/// The PMI type (srun --mpi=) for MPI programs that srun starts.
-enum class Mpi { none, pmix, pmi2 };
+/// The value of slurm.mpi with which srun gets no --mpi, so that MpiDefault of slurm.conf acts.
+inline constexpr std::string_view mpi_of_slurm = "default";
 
 enum class SlotType { cpu, cuda, rocm };
 
@@ -36,7 +36,8 @@ enum class WorkingDirectory {
 /// specification of an experiment have them.
 struct LaunchOptions {
     Launch launch = Launch::node;
-    Mpi mpi = Mpi::none;
+    /// The PMI type (srun --mpi=) for MPI programs that srun starts, or mpi_of_slurm.
+    std::string mpi = "none";
     std::vector<std::string> srun_args = {};  // of the step that starts the tasks, each in one word
     /// How the ranks of a node are bound to CPUs, as parse_bind_policy() reads it. Empty: ranks that srun
     /// starts have an equal share of the cores, ranks that a launcher starts are not bound.
@@ -53,14 +54,15 @@ struct LaunchOptions {
     friend bool operator==(LaunchOptions const&, LaunchOptions const&) = default;
 };
 
+/// Whether `srun --mpi=list` may show this name. "list" itself only prints them. Pure.
+bool is_mpi_name(std::string_view text);
+
 std::string_view to_string(LogAction action);
 std::optional<LogAction> parse_log_action(std::string_view text);
 std::string_view to_string(Launch launch);
-std::string_view to_string(Mpi mpi);
 std::string_view to_string(SlotType type);
 std::string_view to_string(WorkingDirectory directory);
 std::optional<Launch> parse_launch(std::string_view text);
-std::optional<Mpi> parse_mpi(std::string_view text);
 std::optional<SlotType> parse_slot_type(std::string_view text);
 std::optional<WorkingDirectory> parse_working_directory(std::string_view text);
 

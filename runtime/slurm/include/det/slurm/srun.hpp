@@ -17,7 +17,7 @@ struct StepShare {
 struct StepRequest {
     TrialShape shape;
     Launch launch = Launch::node;
-    Mpi mpi = Mpi::none;
+    std::string mpi = "none";  // as LaunchOptions::mpi
     int cpus_per_node = 1;
     std::vector<std::string> command;
     std::vector<std::string> options = {};  // further options of srun, which override those of the step
