@@ -158,12 +158,13 @@ BOOST_AUTO_TEST_CASE(master_addr_is_the_node_of_rank_0_in_whatever_order_slurm_l
     auto const id = cluster.create(
         "--config resources.resource_pool=urgent --config slurm.launch=rank --config slurm.mpi=none "
         "--config 'entrypoint=if [ $RANK = 0 ]; then echo rank 0 on $(hostname); fi; "
-        "echo chief $MASTER_ADDR $DET_CHIEF_IP'");
+        "echo chief $MASTER_ADDR $DET_CHIEF_IP; echo net $GLOO_SOCKET_IFNAME $NCCL_SOCKET_IFNAME'");
     cluster.finish(id);
     auto const texts = cluster.shell(fmt::format(
         "det-submit trial logs {} | sed 's/^[^ ]* [^ ]* //' | sort | uniq --count | sed 's/^ *//'", id));
     BOOST_TEST(texts.find("8 chief n0 n0") != std::string::npos, texts);
     BOOST_TEST(texts.find("rank 0 on n0") != std::string::npos, texts);
+    BOOST_TEST(texts.find("8 net eth0 =eth0") != std::string::npos, texts);
     // The ranks of our own collectives find each other.
     auto const trained = cluster.create(
         "--template mpi --config resources.resource_pool=urgent --config searcher.max_length.epochs=2");

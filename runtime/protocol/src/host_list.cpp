@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
@@ -146,6 +147,14 @@ Result<std::string> first_host(std::string_view text) {
     }
     if (first.empty()) return malformed(text);
     return first;
+}
+
+std::string add_host_suffix(std::string_view host, std::string_view suffix) {
+    bool const is_numeric = host.find_first_not_of("0123456789.") == std::string_view::npos ||
+                            host.find(':') != std::string_view::npos;
+    if (is_numeric || host == "localhost") return std::string(host);
+    auto const end = std::min(host.find('.'), host.size());
+    return std::string(host.substr(0, end)).append(suffix).append(host.substr(end));
 }
 
 std::string compress_host_list(std::vector<std::string> const& hosts) {

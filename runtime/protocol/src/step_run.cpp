@@ -126,9 +126,9 @@ bool gets_rank_variable(std::string_view name, RankVariables which, VariableLook
 
 Variables rank_variables_in_run(TaskIdentity const& task, VariableLookup const& lookup) {
     auto const launch = lookup(variables::launch);
-    if (launch == "rank") return rank_variables(task);
+    if (launch == "rank") return rank_variables(task, text_of(lookup, variables::host_suffix));
     if (launch != "script") return {};
-    auto ranks = rank_variables(task);
+    auto ranks = rank_variables(task, text_of(lookup, variables::host_suffix));
     ranks.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
     std::erase_if(ranks, [&](auto const& variable) {
         return !gets_rank_variable(variable.first, RankVariables::missing, lookup);
@@ -161,7 +161,7 @@ Variables step_run_variables(TaskIdentity const& task, Launch launch, VariableLo
         {variables::user, text_of(lookup, "SLURM_JOB_USER")},
     };
     if (launch == Launch::rank) {
-        auto ranks = rank_variables(task);
+        auto ranks = rank_variables(task, text_of(lookup, variables::host_suffix));
         ranks.emplace_back("MASTER_PORT", std::to_string(master_port(task, lookup)));
         for (auto& variable : ranks) {
             if (gets_rank_variable(variable.first, which, lookup)) assigned.push_back(std::move(variable));

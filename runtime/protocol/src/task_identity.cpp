@@ -106,7 +106,7 @@ std::chrono::seconds silence_limit(VariableLookup const& lookup) {
     return std::chrono::seconds(std::clamp(number.value_or(usual), least, most));
 }
 
-Variables rank_variables(TaskIdentity const& task) {
+Variables rank_variables(TaskIdentity const& task, std::string_view host_suffix) {
     return {{"RANK", std::to_string(task.rank)},
             {"WORLD_SIZE", std::to_string(task.size)},
             {"LOCAL_RANK", std::to_string(task.local_rank)},
@@ -116,7 +116,7 @@ Variables rank_variables(TaskIdentity const& task) {
             {"CROSS_SIZE", std::to_string(task.cross_size)},
             {"GROUP_RANK", std::to_string(task.cross_rank)},
             {"GROUP_WORLD_SIZE", std::to_string(task.cross_size)},
-            {"MASTER_ADDR", task.chief_host}};
+            {"MASTER_ADDR", add_host_suffix(task.chief_host, host_suffix)}};
 }
 
 }  // namespace det

@@ -1,6 +1,7 @@
 #include <det/config/site_file.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/task_identity.hpp>
 #include <det/yaml/parse.hpp>
 
 #include <algorithm>
@@ -17,8 +18,6 @@ namespace {
 using yaml::Node;
 
 constexpr std::int64_t newest_version = 1;
-/// Determined's variable that names the network interface between nodes.
-constexpr std::string_view interface_variable = "DET_INTER_NODE_NETWORK_INTERFACE";
 
 /// Masks the secrets of all partial configurations in the file.
 Diagnostics without_secrets(Diagnostics found, Node const& document) {
@@ -63,12 +62,22 @@ void add_args(std::vector<Layer>& layers, std::string_view key, Node const& args
     if (args.is_list()) layers.push_back({nested("slurm", key, args)});
 }
 
-void add_interface(std::vector<Layer>& layers, Node const& interface) {
-    if (!interface.is_text()) return;
-    Node const variable(Node::Scalar(fmt::format("{}={}", interface_variable, *interface.text())),
-                        interface.location());
+/// A key of the site and its pools that is a variable of every trial, unless the trial sets it.
+struct VariableKey {
+    std::string_view name;
+    Node PoolEntry::*of_pool;
+    Node SiteFile::*of_site;
+};
+constexpr VariableKey variable_keys[] = {
+    {variables::inter_node_network_interface, &PoolEntry::network_interface, &SiteFile::network_interface},
+    {variables::host_suffix, &PoolEntry::host_suffix, &SiteFile::host_suffix},
+};
+
+void add_variable(std::vector<Layer>& layers, std::string_view name, Node const& value) {
+    if (!value.is_text()) return;
+    Node const variable(Node::Scalar(fmt::format("{}={}", name, *value.text())), value.location());
     layers.push_back(
-        {nested("environment", "environment_variables", Node(Node::List{variable}, interface.location()))});
+        {nested("environment", "environment_variables", Node(Node::List{variable}, value.location()))});
 }
 
 void add_part(std::vector<Layer>& layers, Node const& part) {
@@ -119,17 +128,19 @@ Result<SiteFile, Diagnostics> parse_site_file(std::string_view text, std::string
 
 std::vector<Layer> site_defaults(SiteFile const& site, PoolEntry const* pool) {
     std::vector<Layer> layers;
-    bool const has_own_interface = pool != nullptr && pool->network_interface.is_text();
     if (pool != nullptr) {
         add_part(layers, pool->task_defaults);
         add_args(layers, "sbatch_args", pool->sbatch_args);
         add_args(layers, "srun_args", pool->srun_args);
-        add_interface(layers, pool->network_interface);
+        for (auto const& key : variable_keys) add_variable(layers, key.name, pool->*key.of_pool);
     }
     add_part(layers, site.task_defaults);
     add_args(layers, "sbatch_args", site.sbatch_args);
     add_args(layers, "srun_args", site.srun_args);
-    if (!has_own_interface) add_interface(layers, site.network_interface);
+    for (auto const& key : variable_keys) {
+        bool const has_own = pool != nullptr && (pool->*key.of_pool).is_text();
+        if (!has_own) add_variable(layers, key.name, site.*key.of_site);
+    }
     return layers;
 }
 

@@ -113,12 +113,22 @@ BOOST_AUTO_TEST_CASE(secrets_of_the_site_are_not_shown_in_its_errors) {
     BOOST_TEST(!has(number, "9999"), number);
 }
 
+BOOST_AUTO_TEST_CASE(a_host_suffix_is_part_of_a_host_name) {
+    for (auto const* suffix : {"i", "-ib", "IB0"})
+        BOOST_TEST(site_of(std::string("version: 1\nhost_suffix: '") + suffix + "'\n").host_suffix.is_text());
+    for (auto const* suffix : {"", "a.b", "a b", "$(id)", "i\\n", "123456789012345678901234567890123"})
+        BOOST_TEST(has(complaints(std::string("version: 1\nhost_suffix: '") + suffix + "'\n"),
+                       "must be the end of a host name"),
+                   suffix);
+}
+
 BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
     auto const site = site_of(
         "version: 1\n"
         "sbatch_args: [--account=site]\n"
         "srun_args: [--network=site]\n"
         "network_interface: eth0\n"
+        "host_suffix: i\n"
         "task_defaults: {max_restarts: 1, scheduling_unit: 10}\n"
         "invariants: {max_restarts: 7}\n"
         "pools:\n"
@@ -135,11 +145,11 @@ BOOST_AUTO_TEST_CASE(a_pools_defaults_stand_over_the_sites) {
                nlohmann::json({"--account=site", "--account=pool", "--nice=5"}));
     BOOST_TEST(inside["slurm"]["srun_args"] == nlohmann::json({"--network=site", "--network=pool"}));
     BOOST_TEST(inside["environment"]["environment_variables"]["cuda"] ==
-               nlohmann::json({"DET_INTER_NODE_NETWORK_INTERFACE=hsn0"}));
+               nlohmann::json({"DET_HOST_SUFFIX=i", "DET_INTER_NODE_NETWORK_INTERFACE=hsn0"}));
     auto const outside = merged(site_defaults(site, nullptr));
     BOOST_TEST(outside["max_restarts"] == 1);
     BOOST_TEST(outside["environment"]["environment_variables"]["cpu"] ==
-               nlohmann::json({"DET_INTER_NODE_NETWORK_INTERFACE=eth0"}));
+               nlohmann::json({"DET_HOST_SUFFIX=i", "DET_INTER_NODE_NETWORK_INTERFACE=eth0"}));
     auto const above = merged(site_invariants(site, &site.pools[0]));
     BOOST_TEST(above["max_restarts"] == 7);  // the site's invariants take precedence
     BOOST_TEST(above["debug"] == true);

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/node/network.hpp>
+#include <det/launch/node/network_variables.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -239,6 +240,56 @@ BOOST_AUTO_TEST_CASE(the_route_to_the_chief_is_found_by_name_or_address) {
     BOOST_TEST((detect_network({"localhost"}, 0, environment) == NodeNetwork{}));
     BOOST_TEST(detect_network({"n0", "localhost"}, 0, environment).interface ==
                "lo");  // the chief looks for the route to a peer
+}
+
+BOOST_AUTO_TEST_CASE(names_of_nodes_get_the_suffix_of_the_fast_network) {
+    auto environment = Environment::of_this_process();
+    environment.set("DET_HOST_SUFFIX", "host");
+    auto const network = detect_network({"local", "n1"}, 1, environment);  // "localhost"
+    BOOST_TEST(network.interface == "lo");
+    environment.set("DET_HOST_SUFFIX", ".invalid");
+    BOOST_TEST((detect_network({"local", "n1"}, 1, environment) == NodeNetwork{}));
+}
+
+static std::string shown(Variables const& variables) {
+    std::string text;
+    for (auto const& [name, value] : variables) text += name + "=" + value + "\n";
+    return text;
+}
+
+BOOST_AUTO_TEST_CASE(communication_libraries_get_the_interfaces_to_the_other_nodes) {
+    TemporaryDirectory const recorded;
+    NetworkFiles const files{recorded / "sys", recorded / "nccl.conf"};
+    auto const found = [&](std::string_view interfaces, Environment const& environment = {}) {
+        return shown(network_variables(interfaces, environment, files));
+    };
+    std::string const sockets = "NCCL_SOCKET_IFNAME==eth0\nGLOO_SOCKET_IFNAME=eth0\nTP_SOCKET_IFNAME=eth0\n";
+    BOOST_TEST(found("") == "");
+    BOOST_TEST(found("eth0") == sockets + "UCX_NET_DEVICES=eth0\n");
+    BOOST_TEST(found("lo").find("UCX") == std::string::npos);
+    // What the user or the site has set stays, also an empty value.
+    Environment own;
+    own.set("GLOO_SOCKET_IFNAME", "bond0");
+    own.set("UCX_NET_DEVICES", "");
+    BOOST_TEST(found("eth0", own) == "NCCL_SOCKET_IFNAME==eth0\nTP_SOCKET_IFNAME=eth0\n");
+    must(write_file(files.nccl_conf, "NCCL_SOCKET_IFNAME=ib0\n"));
+    BOOST_TEST(found("eth0", own) == "TP_SOCKET_IFNAME=eth0\n");
+    must(write_file(files.nccl_conf, ""));
+    // InfiniBand and RoCE: UCX chooses the adapters.
+    must(make_directories(files.sysfs / "class/infiniband/mlx5_0"));
+    BOOST_TEST(found("eth0") == sockets);
+}
+
+BOOST_AUTO_TEST_CASE(libfabric_gets_what_slingshot_needs) {
+    TemporaryDirectory const recorded;
+    NetworkFiles const files{recorded / "sys", recorded / "nccl.conf"};
+    must(make_directories(files.sysfs / "class/cxi/cxi0"));
+    Environment environment;
+    environment.set("FI_CXI_DEFAULT_CQ_SIZE", "4096");
+    BOOST_TEST(shown(network_variables("hsn0,hsn1", environment, files)) ==
+               "NCCL_SOCKET_IFNAME==hsn0,hsn1\nGLOO_SOCKET_IFNAME=hsn0,hsn1\nTP_SOCKET_IFNAME=hsn0\n"
+               "UCX_NET_DEVICES=hsn0,hsn1\nFI_PROVIDER=cxi\nFI_CXI_DISABLE_HOST_REGISTER=1\n"
+               "FI_MR_CACHE_MONITOR=userfaultfd\n");
 }
 
 BOOST_AUTO_TEST_CASE(the_route_to_the_chief_may_be_ipv6) {

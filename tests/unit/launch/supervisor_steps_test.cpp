@@ -351,6 +351,14 @@ BOOST_AUTO_TEST_CASE(options_for_srun_come_last_and_with_bind_the_wrappers_bind_
     BOOST_TEST(!make_run_environment(a, run, {}).find("DET_BIND").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(the_address_of_the_chief_has_the_suffix_of_the_site) {
+    auto a = batch_job();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    BOOST_TEST(make_run_environment(a, run, {}).find("MASTER_ADDR").value() == "n0");
+    a.spec.environment_variables = {"DET_HOST_SUFFIX=i"};
+    BOOST_TEST(make_run_environment(a, run, {}).find("MASTER_ADDR").value() == "n0i");
+}
+
 BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_fails_the_run) {
     must(make_directories(root / "work"));
     auto a = batch_job();

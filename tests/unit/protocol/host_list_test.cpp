@@ -72,4 +72,13 @@ BOOST_AUTO_TEST_CASE(counts_per_node_are_read_and_written_as_slurm_does) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_suffix_goes_to_the_first_part_of_a_host_name) {
+    BOOST_TEST(add_host_suffix("jwb0001", "i") == "jwb0001i");
+    BOOST_TEST(add_host_suffix("jwb0001.juwels", "i") == "jwb0001i.juwels");
+    BOOST_TEST(add_host_suffix("n1", "-ib") == "n1-ib");
+    BOOST_TEST(add_host_suffix("n1", "") == "n1");
+    for (auto const* address : {"10.0.0.1", "fd00::1", "localhost", ""})
+        BOOST_TEST(add_host_suffix(address, "i") == address);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

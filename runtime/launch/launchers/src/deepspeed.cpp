@@ -34,9 +34,8 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Lau
         argv.insert(argv.end(), {"-H", hostfile});
         environment.set("DET_DEEPSPEED_HOSTFILE_PATH", hostfile);
     }
-    argv.insert(argv.end(),
-                {"--master_addr", nodes.is_single() ? "localhost" : nodes.hosts.front(), "--master_port",
-                 std::to_string(port), "--no_python", "--no_local_rank", "--no_ssh_check"});
+    argv.insert(argv.end(), {"--master_addr", chief_name(nodes, environment), "--master_port",
+                             std::to_string(port), "--no_python", "--no_local_rank", "--no_ssh_check"});
     argv.insert(argv.end(), parts.overrides.begin(), parts.overrides.end());
     argv.push_back("--");
     auto const rank = worker_command(context, "RANK", parts.command);
@@ -46,9 +45,6 @@ Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, Lau
     environment.set("USE_DEEPSPEED", "1");
     environment.set("DET_CHIEF_IP", nodes.hosts.front());
     environment.set("PDSH_RCMD_TYPE", "ssh");
-    if (context.network_interface && !environment.find_non_empty("NCCL_SOCKET_IFNAME")) {
-        environment.set("NCCL_SOCKET_IFNAME", *context.network_interface);
-    }
     plan.processes.push_back({std::move(argv), std::move(environment)});
     plan.port = port;
     return plan;

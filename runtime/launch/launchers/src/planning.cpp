@@ -101,6 +101,11 @@ Result<Nodes> read_nodes(RendezvousInfo const& rendezvous) {
                              nodes.own, rendezvous.hosts, rendezvous.slot_counts)};
 }
 
+std::string chief_name(Nodes const& nodes, Environment const& environment) {
+    if (nodes.is_single()) return "localhost";
+    return add_host_suffix(nodes.hosts.front(), environment.find(variables::host_suffix).value_or(""));
+}
+
 LaunchPlan plan_waiting_node() {
     LaunchPlan plan;
     plan.waits_for_chief = true;

@@ -37,6 +37,10 @@ struct Nodes {
 };
 Result<Nodes> read_nodes(RendezvousInfo const& rendezvous);
 
+/// The name by which the ranks of a run connect to the first node: "localhost" on a single node, otherwise
+/// its name with DET_HOST_SUFFIX.
+std::string chief_name(Nodes const& nodes, Environment const& environment);
+
 /// The plan of a node whose ranks are started from the chief's node.
 LaunchPlan plan_waiting_node();
 

@@ -15,12 +15,13 @@ Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, Lau
     rank.cross_rank = nodes.own;
     rank.cross_size = static_cast<int>(nodes.hosts.size());
     rank.chief_host = nodes.hosts.front();
+    auto const host_suffix = context.environment.find(variables::host_suffix).value_or("");
 
     LaunchPlan plan;
     for (rank.local_rank = 0; rank.local_rank < rank.local_size; ++rank.local_rank) {
         rank.rank = nodes.ranks_before() + rank.local_rank;
         auto environment = context.environment;
-        for (auto& [name, value] : rank_variables(rank)) environment.set(name, value);
+        for (auto& [name, value] : rank_variables(rank, host_suffix)) environment.set(name, value);
         plan.processes.push_back({worker_command(context, "RANK", arguments), std::move(environment)});
     }
     if (nodes.is_chief()) plan.port = port;

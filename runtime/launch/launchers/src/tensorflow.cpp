@@ -43,7 +43,8 @@ Result<LaunchPlan> plan_tensorflow(std::vector<std::string> const& arguments, La
     rank.size = rank.cross_size = static_cast<int>(nodes.hosts.size());
     rank.local_size = 1;
     rank.chief_host = nodes.hosts.front();
-    for (auto& [name, value] : rank_variables(rank)) context.environment.set(name, value);
+    auto const host_suffix = context.environment.find(variables::host_suffix).value_or("");
+    for (auto& [name, value] : rank_variables(rank, host_suffix)) context.environment.set(name, value);
     context.environment.set("MASTER_PORT", std::to_string(port));
     context.environment.set("DET_CHIEF_IP", nodes.hosts.front());
     context.environment.set("TF_CONFIG", tf_config(nodes, port));

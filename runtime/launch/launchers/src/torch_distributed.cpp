@@ -57,7 +57,7 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
                                   "--max_restarts",
                                   "0",
                                   "--master_addr",
-                                  nodes.is_single() ? "localhost" : nodes.hosts.front(),
+                                  chief_name(nodes, context.environment),
                                   "--master_port",
                                   std::to_string(port),
                                   "--no_python"};

@@ -40,6 +40,8 @@ constexpr RankVariable variable_table[] = {
     {"UCX_*"},
     {"NCCL_*"},
     {"GLOO_*"},
+    {"TP_SOCKET_IFNAME"},
+    {"FI_*"},
     {"OMP_*"},
     {"PYTHONUNBUFFERED"},
     {"TORCH_*"},

@@ -3,9 +3,11 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/network.hpp>
+#include <det/launch/node/network_variables.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <fmt/format.h>
 
@@ -62,7 +64,13 @@ Result<Variables> write_info_files(std::filesystem::path const& info, int node,
     DET_TRY(write_file(info / info_files::resources,
                        render_resources_info({list_gpu_uuids(own_gpus(environment))})));
     if (network.interface.empty()) return Variables{};
-    return Variables{{variables::inter_node_network_interface, network.interface}};
+    Variables found{{variables::inter_node_network_interface, network.interface}};
+    // Scripts of users have the variables of their job only.
+    bool const is_script = environment.find(variables::launch) == to_string(Launch::script);
+    if (!environment.find_non_empty(variables::run_path) || is_script) return found;
+    for (auto& variable : network_variables(network.interface, environment))
+        found.push_back(std::move(variable));
+    return found;
 }
 
 }  // namespace det::launch::node

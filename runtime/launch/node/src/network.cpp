@@ -1,4 +1,5 @@
 #include <det/launch/node/network.hpp>
+#include <det/protocol/host_list.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include "host_names.hpp"
@@ -14,7 +15,9 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
 NodeNetwork detect_network(std::vector<std::string> const& hosts, int node, Environment const& environment) {
     if (hosts.size() < 2) return {};  // there are no peers
     auto const configured = environment.find(variables::inter_node_network_interface).value_or("");
-    auto const route = find_route(look_up_host(node == 0 ? hosts[1] : hosts[0], environment));
+    auto const peer = add_host_suffix(node == 0 ? hosts[1] : hosts[0],
+                                      environment.find(variables::host_suffix).value_or(""));
+    auto const route = find_route(look_up_host(peer, environment));
     auto network = choose_network(list_interface_addresses(), configured, route ? route->from : "",
                                   route ? route->to : "");
     // The chief does not look up its own name: on many hosts it resolves to 127.0.1.1.

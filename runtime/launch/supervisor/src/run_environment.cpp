@@ -168,7 +168,8 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     for (auto const& [name, value] : ours) environment.set(name, value);
     if (!batch_job.is_script()) {
         environment.set(variables::spank, "auto");
-        environment.set("MASTER_ADDR", chief);
+        environment.set("MASTER_ADDR",
+                        add_host_suffix(chief, environment.find(variables::host_suffix).value_or("")));
         environment.set("MASTER_PORT", std::to_string(run.master_port));
     }
     // The job's environment contains these variables if the user submitted it from inside another run.

@@ -34,6 +34,18 @@ void require_word(yaml::Node const& value, Path const& path, Checker& checker) {
                          fmt::format("{} must be one word without quotes, found '{}'", path.text(), word));
 }
 
+void require_host_suffix(yaml::Node const& value, Path const& path, Checker& checker) {
+    constexpr std::string_view suffix_bytes =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    auto const& suffix = *value.text();
+    bool const is_suffix =
+        !suffix.empty() && suffix.size() <= 32 && suffix.find_first_not_of(suffix_bytes) == std::string::npos;
+    if (is_suffix) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be the end of a host name, found '{}'", path.text(), suffix),
+        "letters, digits and '-': with i, ranks on node1.cluster are reached at node1i.cluster");
+}
+
 void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& text = *value.text();
     if (!text.starts_with('/')) return require_absolute_path(value, path, checker);
@@ -112,6 +124,7 @@ constinit Type const scheduler = choice_of(scheduler_choices);
 constinit Type const container_runtime = choice_of(runtime_choices);
 constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
+constinit Type const host_suffix{.shape = Shape::text, .rule = require_host_suffix};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
 constinit Type const trusted_ancestor{.shape = Shape::text, .rule = require_trusted_ancestor};
@@ -151,6 +164,8 @@ constexpr Key pool_keys[] = {
     {"mixed_nodes", boolean, "false", "true: a trial may use nodes of several kinds",
      into<&PoolEntry::may_mix_nodes>},
     {"network_interface", word, "", "network interface between nodes", into<&PoolEntry::network_interface>},
+    {"host_suffix", host_suffix, "", "added to the names of nodes where ranks connect: i for node1i",
+     into<&PoolEntry::host_suffix>},
     {"container_runtime", container_runtime, "", "the container runtime",
      into<&PoolEntry::container_runtime>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&PoolEntry::scheduler>},
@@ -188,6 +203,8 @@ constexpr Key site_keys[] = {
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
     {"container_runtime", container_runtime, "", "the container runtime", into<&SiteFile::container_runtime>},
     {"network_interface", word, "", "network interface between nodes", into<&SiteFile::network_interface>},
+    {"host_suffix", host_suffix, "", "added to the names of nodes where ranks connect: i for node1i",
+     into<&SiteFile::host_suffix>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch, in all pools", into<&SiteFile::sbatch_args>},
     {"srun_args", srun_args, "", "more options for srun, in all pools", into<&SiteFile::srun_args>},
     {"task_defaults", experiment, "", "a configuration that has lower precedence than the users'",

@@ -17,6 +17,10 @@ Result<std::vector<std::string>> expand_host_list(std::string_view text);
 /// The first name of the list. Does not expand the list.
 Result<std::string> first_host(std::string_view text);
 
+/// Adds a suffix to the first part of a host name: "n1.cluster" with "i" is "n1i.cluster". Some sites give
+/// the addresses of the fast network such names. Numeric addresses and "localhost" stay. Pure.
+std::string add_host_suffix(std::string_view host, std::string_view suffix);
+
 /// Compresses names to a host list and keeps their order. Consecutive names that differ only in a number at
 /// their end share a bracket.
 std::string compress_host_list(std::vector<std::string> const& hosts);

@@ -55,7 +55,8 @@ std::chrono::seconds silence_limit(VariableLookup const& lookup);
 
 /// The variables of one rank as torchrun and deepspeed set them: RANK, LOCAL_RANK, CROSS_RANK, WORLD_SIZE ...
 /// and MASTER_ADDR. For a rank that Slurm starts (`slurm: {launch: rank}`) or one of our launchers.
-Variables rank_variables(TaskIdentity const& task);
+/// \param host_suffix as in add_host_suffix(), for MASTER_ADDR
+Variables rank_variables(TaskIdentity const& task, std::string_view host_suffix = {});
 
 /// Names of the environment variables that batch script, supervisor, plugin, wrapper and ranks exchange.
 namespace variables {
@@ -163,6 +164,8 @@ inline constexpr char hparams[] = "DET_HPARAMS";
 inline constexpr char experiment_config[] = "DET_EXPERIMENT_CONFIG";
 inline constexpr char unique_port_offset[] = "DET_UNIQUE_PORT_OFFSET";
 inline constexpr char inter_node_network_interface[] = "DET_INTER_NODE_NETWORK_INTERFACE";
+/// What the names of nodes get where ranks connect to each other: see add_host_suffix().
+inline constexpr char host_suffix[] = "DET_HOST_SUFFIX";
 }  // namespace variables
 
 }  // namespace det

@@ -41,6 +41,7 @@ struct PoolEntry {
     std::optional<ContainerRuntime> container_runtime;
     PoolLimits limits;
     yaml::Node network_interface;  // text
+    yaml::Node host_suffix;        // text
     yaml::Node sbatch_args;        // a list
     yaml::Node srun_args;          // a list
     yaml::Node task_defaults;      // a partial configuration
@@ -63,6 +64,7 @@ struct SiteFile {
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;
+    yaml::Node host_suffix;
     yaml::Node sbatch_args;
     yaml::Node srun_args;
     yaml::Node task_defaults;

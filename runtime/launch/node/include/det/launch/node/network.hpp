@@ -14,8 +14,8 @@ NodeNetwork choose_network(std::vector<InterfaceAddress> const& own, std::string
                            std::string const& route_address, std::string const& chief_address);
 
 /// Detects the network by looking up one name: that of the chief (node 0), or on the chief that of node 1.
-/// What can't be detected is empty. DET_INTER_NODE_NETWORK_INTERFACE holds the configured
-/// interfaces.
+/// What can't be detected is empty. DET_INTER_NODE_NETWORK_INTERFACE holds the configured interfaces,
+/// DET_HOST_SUFFIX what the names of nodes get.
 NodeNetwork detect_network(std::vector<std::string> const& hosts, int node, Environment const& environment);
 
 }  // namespace det::launch::node
