@@ -64,14 +64,14 @@ std::string render_script(site::PreflightPool const& pool, fs::path const& direc
 
 std::vector<std::string> submission_options(site::Pool const& pool, site::PreflightPool const& shape,
                                             fs::path const& directory) {
-    std::vector<std::string> options{"--partition=" + pool.partition,
-                                     fmt::format("--nodes={}", shape.nodes),
+    std::vector<std::string> options{fmt::format("--nodes={}", shape.nodes),
                                      "--ntasks-per-node=1",
                                      "--time=5",
                                      "--job-name=det-site-try",
                                      "--no-requeue",
                                      "--chdir=/",
                                      "--output=" + (directory / "slurm.out").string()};
+    if (pool.passes_partition) options.push_back("--partition=" + pool.partition);
     auto const gpu_type = pool.gpu_type ? *pool.gpu_type + ":" : std::string();
     if (shape.has_gpus) options.push_back(fmt::format("--gres=gpu:{}1", gpu_type));
     auto const add = [&](char const* name, std::optional<std::string> const& value) {

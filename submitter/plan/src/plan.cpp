@@ -129,6 +129,23 @@ std::string wckey_of(std::string_view source, config::ExperimentConfig const& co
     return as_wckey(labels_with(source, config.labels));
 }
 
+/// The pattern of the site with the experiment's name, of which all bytes that are not usual in names of jobs
+/// become '_'. Empty for the pattern that the script has.
+std::string job_name_of(std::string const& pattern, std::string name) {
+    if (pattern == config::SiteFile().job_name) return "";
+    constexpr std::size_t name_size_max = 64;
+    constexpr std::string_view plain_bytes =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    name.resize(std::min(name.size(), name_size_max));
+    for (auto& byte : name) {
+        if (plain_bytes.find(byte) == std::string_view::npos) byte = '_';
+    }
+    auto text = pattern;
+    for (auto at = text.find("%n"); at != std::string::npos; at = text.find("%n", at + name.size()))
+        text.replace(at, 2, name);
+    return text;
+}
+
 /// slurm.nice, or the nice of resources.priority.
 std::int64_t nice_of(ExperimentConfig const& config) {
     if (config.slurm.nice) return *config.slurm.nice;
@@ -273,6 +290,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.sbatch_args = config.slurm.sbatch_args;
     plan.nice = nice_of(config);
     plan.wckey = std::move(wckey);
+    plan.job_name = job_name_of(site.job_name, config.name);
     auto const selection = select_nodes(config, plan.pool);
     if (selection) {
         set_nodes(plan, *selection, config);

@@ -141,6 +141,18 @@ bool has_job_number(std::string_view pattern) {
     return false;
 }
 
+/// The name of the jobs of an experiment, whose directory has its number as its name.
+std::string job_name_of_experiment(std::string name, ExperimentLayout const& experiment) {
+    auto const number = experiment.path().filename().string();
+    for (auto at = name.find("%i"); at != std::string::npos; at = name.find("%i", at + number.size()))
+        name.replace(at, 2, number);
+    return name;
+}
+
+void add_partition(std::vector<std::string>& options, site::Pool const& pool) {
+    if (pool.passes_partition) options.push_back("--partition=" + pool.partition);
+}
+
 /// The name of an option: "nodes" of "--nodes=2".
 std::string_view name_of(std::string_view option) { return option.substr(2, option.find('=') - 2); }
 
@@ -148,7 +160,7 @@ std::string_view name_of(std::string_view option) { return option.substr(2, opti
 void add_options_below_header(std::vector<std::string>& options, SubmissionPlan const& plan) {
     std::vector<std::string> below;
     if (plan.batch_script->uses_pool) {
-        below.push_back("--partition=" + plan.pool.partition);
+        add_partition(below, plan.pool);
         auto pool_plan = plan;
         pool_plan.exclude.clear();
         add_pool_options(below, pool_plan);
@@ -233,12 +245,13 @@ std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
                                                      ExperimentLayout const& experiment,
                                                      std::string_view comment) {
     if (plan.batch_script) return options_of_batch_script(plan, comment);
-    std::vector<std::string> options{
-        "--partition=" + plan.pool.partition,
-        "--output=" + experiment.slurm_output().string(),
-        fmt::format("--comment={}", comment),
-        "--chdir=/",
-    };
+    std::vector<std::string> options;
+    add_partition(options, plan.pool);
+    options.insert(options.end(), {"--output=" + experiment.slurm_output().string(),
+                                   fmt::format("--comment={}", comment), "--chdir=/"});
+    // An option of the command line overrides the line of the script.
+    if (!plan.job_name.empty())
+        options.push_back("--job-name=" + job_name_of_experiment(plan.job_name, experiment));
     add_pool_options(options, plan);
     auto const& users = plan.sbatch_args.args;
     bool const is_nice_theirs =

@@ -163,6 +163,7 @@ void set_from_entry(Pool& pool, config::PoolEntry const& entry, config::SiteFile
     pool.limits = entry.limits;
     pool.scheduler = entry.scheduler.value_or(file.scheduler);
     pool.container_runtime = entry.container_runtime.value_or(file.container_runtime);
+    pool.passes_partition = entry.passes_partition;
 }
 
 Pool pool_of_partition(Partition const& partition, config::SiteFile const& file) {
@@ -247,6 +248,7 @@ Site make_site(std::vector<Partition> const& partitions, config::SiteFile const&
     Site site;
     site.name = file.name;
     site.file = file.path;
+    site.job_name = file.job_name;
     site.job_project_source = file.job_project_source;
     for (auto const& entry : file.pools) site.pools.push_back(pool_of_entry(entry, file, partitions));
     for (auto const& partition : partitions) {

@@ -113,6 +113,16 @@ BOOST_AUTO_TEST_CASE(secrets_of_the_site_are_not_shown_in_its_errors) {
     BOOST_TEST(!has(number, "9999"), number);
 }
 
+BOOST_AUTO_TEST_CASE(a_pattern_of_job_names_has_the_name_or_the_number) {
+    BOOST_TEST(site_of("version: 1\n").job_name == "exp-%i");
+    for (auto const* pattern : {"%n", "%i", "%n-%i", "det.%n_%i"})
+        BOOST_TEST(site_of(std::string("version: 1\njob_name: '") + pattern + "'\n").job_name == pattern);
+    for (auto const* pattern : {"", "job", "%u", "%n%", "-%i", "a b%i", "%i/x"})
+        BOOST_TEST(has(complaints(std::string("version: 1\njob_name: '") + pattern + "'\n"),
+                       "must be a name with %n or %i"),
+                   pattern);
+}
+
 BOOST_AUTO_TEST_CASE(a_host_suffix_is_part_of_a_host_name) {
     for (auto const* suffix : {"i", "-ib", "IB0"})
         BOOST_TEST(site_of(std::string("version: 1\nhost_suffix: '") + suffix + "'\n").host_suffix.is_text());

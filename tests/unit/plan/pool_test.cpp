@@ -42,7 +42,9 @@ bool has(std::string const& text, std::string_view part) { return text.find(part
 
 std::string options_of(SubmissionPlan const& plan) {
     auto options = plan::sbatch_command_line_options(plan, ExperimentLayout("/det/experiments/7"), "abc");
-    options.erase(options.begin() + 1, options.begin() + 4);  // output, comment, chdir
+    std::erase_if(options, [](auto const& option) {
+        return option.starts_with("--output=") || option.starts_with("--comment=") || option == "--chdir=/";
+    });
     return join(options, " ");
 }
 
@@ -129,6 +131,29 @@ BOOST_AUTO_TEST_CASE(vector_67_a_type_of_gpu_is_asked_for_by_name) {
     // The same with another resource in the user's own --gres.
     auto const more = must(plan_submission(config_of("slurm: {sbatch_args: ['--gres=nic:1']}"), of_pool));
     BOOST_TEST(has(options_of(more), "--gres=gpu:a100:4,nic:1"));
+}
+
+BOOST_AUTO_TEST_CASE(a_site_names_jobs_after_their_experiments) {
+    auto const named = [&](std::string const& pattern, std::string const& name) {
+        auto const file = pattern.empty() ? "" : "job_name: '" + pattern + "'\n";
+        return options_of(must(plan_submission(config_of("name: '" + name + "'\n"), even_site(2, 8, file))));
+    };
+    BOOST_TEST(named("", "digits") == "--partition=gpu");
+    BOOST_TEST(named("exp-%i", "digits") == "--partition=gpu");
+    BOOST_TEST(named("%n-%i", "digits") == "--partition=gpu --job-name=digits-7");
+    BOOST_TEST(named("det.%i.%n", "my run/%i\u00e9 $(id)") ==
+               "--partition=gpu --job-name=det.7.my_run__i_____id_");
+    BOOST_TEST(named("%n", std::string(65, 'a')) == "--partition=gpu --job-name=" + std::string(64, 'a'));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_may_leave_the_choice_of_the_partition_to_qos_and_constraint) {
+    auto const site = even_site(
+        2, 8,
+        "pools: [{name: fast, partition: gpu, pass_partition: false, qos: regular, reservation: course}]\n");
+    auto const plan =
+        must(plan_submission(config_of("resources: {slots_per_trial: 8, resource_pool: fast}"), site));
+    BOOST_TEST(options_of(plan) == "--qos=regular --reservation=course");
+    BOOST_TEST((plan.shape == TrialShape{1, 8, SlotType::cuda}));  // the nodes are those of the partition
 }
 
 BOOST_AUTO_TEST_CASE(vector_70_the_project_is_the_wckey) {

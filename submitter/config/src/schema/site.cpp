@@ -46,6 +46,26 @@ void require_host_suffix(yaml::Node const& value, Path const& path, Checker& che
         "letters, digits and '-': with i, ranks on node1.cluster are reached at node1i.cluster");
 }
 
+void require_job_name(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& written = *value.text();
+    constexpr std::string_view plain_bytes =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    bool has_place = false, is_pattern = written.size() <= 64 && !written.starts_with('-');
+    for (std::size_t at = 0; at < written.size(); ++at) {
+        if (written[at] != '%') {
+            is_pattern = is_pattern && plain_bytes.find(written[at]) != std::string_view::npos;
+            continue;
+        }
+        char const letter = at + 1 < written.size() ? written[++at] : ' ';
+        is_pattern = is_pattern && (letter == 'n' || letter == 'i');
+        has_place = true;
+    }
+    if (is_pattern && has_place) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be a name with %n or %i, found '{}'", path.text(), written),
+        "%n is the experiment's name, %i its number; letters, digits, '.', '_' and '-': for example %n-%i");
+}
+
 void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& text = *value.text();
     if (!text.starts_with('/')) return require_absolute_path(value, path, checker);
@@ -124,6 +144,7 @@ constinit Type const scheduler = choice_of(scheduler_choices);
 constinit Type const container_runtime = choice_of(runtime_choices);
 constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
 constinit Type const word{.shape = Shape::text, .rule = require_word};
+constinit Type const job_name{.shape = Shape::text, .rule = require_job_name};
 constinit Type const host_suffix{.shape = Shape::text, .rule = require_host_suffix};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
@@ -149,6 +170,8 @@ constexpr Key pool_keys[] = {
     required({"name", pool_name, "", "the value of resources.resource_pool", into<&PoolEntry::name>}),
     {"description", text, "", "a description in one sentence", into<&PoolEntry::description>},
     {"partition", word, "", "default: the pool's name", into<&PoolEntry::partition>},
+    {"pass_partition", boolean, "true", "false: no sbatch --partition; qos, constraint or the site choose it",
+     into<&PoolEntry::passes_partition>},
     {"qos", word, "", "sbatch --qos", into<&PoolEntry::qos>},
     {"account", word, "", "sbatch --account", into<&PoolEntry::account>},
     {"reservation", word, "", "sbatch --reservation", into<&PoolEntry::reservation>},
@@ -199,6 +222,8 @@ constexpr Key site_keys[] = {
      into<&SiteFile::trusted_ancestors>},
     {"job_template", absolute_path, "", "path of a job template that replaces the built-in one",
      into<&SiteFile::job_template>},
+    {"job_name", job_name, "exp-%i", "names of jobs: %n is the experiment's name, %i its number",
+     into<&SiteFile::job_name>},
     {"job_project_source", project_source, "", "the source of --wckey", into<&SiteFile::job_project_source>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
     {"container_runtime", container_runtime, "", "the container runtime", into<&SiteFile::container_runtime>},

@@ -29,7 +29,8 @@ struct PoolLimits {
 struct PoolEntry {
     std::string name;
     std::string description;
-    std::string partition;  // default: the pool's name
+    std::string partition;         // default: the pool's name
+    bool passes_partition = true;  // --partition
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
     std::optional<SlotType> slot_type;
     std::optional<std::int64_t> slots_per_node;
@@ -58,6 +59,7 @@ struct SiteFile {
     std::optional<std::string> default_compute_pool, default_aux_pool;
     bool has_pool_per_partition = true;
     std::optional<std::string> job_template;        // absolute
+    std::string job_name = "exp-%i";                // %n: the experiment's name, %i: its number
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
     bool refuses_group_code = false;                // refuses code that a group can write; false: warns
     std::vector<std::string> trusted_ancestors;     // absolute: directories that a group may write

@@ -39,6 +39,7 @@ struct SubmissionPlan {
     int nodes_max = 0;       // maximum number of nodes of one job
     std::int64_t nice = 0;   // sbatch --nice
     std::string wckey;       // empty: none
+    std::string job_name;    // %i: the experiment's number; empty: as in the script
     std::string time_limit;  // empty: from sbatch_args or Slurm
     Diagnostics warnings;    // what must wait, and settings without effect
     TrialShape shape;        // of each trial

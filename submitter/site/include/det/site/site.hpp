@@ -55,6 +55,7 @@ struct Pool {
 
     // From the site file.
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
+    bool passes_partition = true;  // false: jobs do not ask for the partition
     bool has_whole_memory = true;
     bool is_exclusive = true;  // trials get whole nodes unless their configuration says otherwise
     bool may_mix_nodes = false;
@@ -81,7 +82,8 @@ std::string choose_pool(PoolRequest const& request, DefaultPools const& defaults
 
 struct Site {
     std::string name;
-    std::string file;  // empty: no site file
+    std::string file;                 // empty: no site file
+    std::string job_name = "exp-%i";  // pattern of the names of jobs
     std::optional<std::string> job_project_source;
     std::vector<Pool> pools;
     DefaultPools default_pools;  // only names of `pools`
