@@ -88,11 +88,15 @@ BOOST_AUTO_TEST_CASE(a_small_cluster_of_equal_gpu_nodes) {
     BOOST_TEST(site.pools().starts_with("gpu "));
     site.run_trial();
     // Jobs have the name of their experiment, and Slurm chooses the partition: not that of the pool's nodes.
-    BOOST_TEST(site.shell("printf '%s\\n' 'version: 1' 'job_name: \"%n-%i\"' "
-                          "'pools: [{name: any, partition: compute, pass_partition: false}]' >named.yaml; "
-                          "export DET_SITE=$HOME/named.yaml; det-submit experiment create x.yaml code "
-                          "--paused --config resources.resource_pool=any >/dev/null; "
-                          "squeue --noheader --format='%j %P'") == "x-2 gpu");
+    BOOST_TEST(
+        site.shell("printf '%s\\n' 'version: 1' 'job_name: \"%n-%i\"' "
+                   "'pools: [{name: any, partition: compute, pass_partition: false}, "
+                   "{name: either, partition: \"gpu,compute\"}]' >named.yaml; "
+                   "export DET_SITE=$HOME/named.yaml; det-submit experiment create x.yaml code "
+                   "--paused --config resources.resource_pool=any >/dev/null; "
+                   "det-submit experiment create x.yaml code --paused --config "
+                   "resources.resource_pool=either >/dev/null; squeue --noheader --format='%j %P' --sort=i | "
+                   "sed 's/-[0-9]* / N /'") == "x N gpu\nx N gpu,compute");
 }
 
 BOOST_AUTO_TEST_CASE(gpu_nodes_that_jobs_share) {

@@ -150,7 +150,8 @@ std::string job_name_of_experiment(std::string name, ExperimentLayout const& exp
 }
 
 void add_partition(std::vector<std::string>& options, site::Pool const& pool) {
-    if (pool.passes_partition) options.push_back("--partition=" + pool.partition);
+    if (!pool.passes_partition) return;
+    options.push_back("--partition=" + (pool.partitions.empty() ? pool.partition : pool.partitions));
 }
 
 /// The name of an option: "nodes" of "--nodes=2".

@@ -175,15 +175,17 @@ Pool pool_of_partition(Partition const& partition, config::SiteFile const& file)
     return pool;
 }
 
-/// Makes the pool of an entry of the site file. If its partition does not exist, the pool has no nodes.
+/// Makes the pool of an entry of the site file. Of several partitions the first one says which nodes and
+/// limits the pool has. If it does not exist, the pool has no nodes.
 Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
                    std::vector<Partition> const& partitions) {
     Pool pool;
     pool.name = entry.name;
-    pool.partition = entry.partition;
+    pool.partition = entry.partition.substr(0, entry.partition.find(','));
+    if (pool.partition != entry.partition) pool.partitions = entry.partition;
     pool.is_up = false;
     set_from_entry(pool, entry, file);
-    if (auto const* partition = find_partition(partitions, entry.partition))
+    if (auto const* partition = find_partition(partitions, pool.partition))
         set_from_partition(pool, *partition, &entry);
     return pool;
 }

@@ -156,6 +156,14 @@ BOOST_AUTO_TEST_CASE(a_pool_may_leave_the_choice_of_the_partition_to_qos_and_con
     BOOST_TEST((plan.shape == TrialShape{1, 8, SlotType::cuda}));  // the nodes are those of the partition
 }
 
+BOOST_AUTO_TEST_CASE(of_several_partitions_the_first_says_which_nodes_a_pool_has) {
+    auto const site = even_site(2, 8, "pools: [{name: either, partition: 'gpu,spare'}]\n");
+    auto const plan =
+        must(plan_submission(config_of("resources: {slots_per_trial: 8, resource_pool: either}"), site));
+    BOOST_TEST(options_of(plan) == "--partition=gpu,spare");
+    BOOST_TEST((plan.shape == TrialShape{1, 8, SlotType::cuda}));
+}
+
 BOOST_AUTO_TEST_CASE(vector_70_the_project_is_the_wckey) {
     auto const labels = config_of("labels: [proj_b, x, proj_a]\nworkspace: w\nproject: p\n");
     auto const wckey = [&](std::string const& source) {

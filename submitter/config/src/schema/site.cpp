@@ -169,7 +169,8 @@ constinit Type const limits = object_of(limit_keys);
 constexpr Key pool_keys[] = {
     required({"name", pool_name, "", "the value of resources.resource_pool", into<&PoolEntry::name>}),
     {"description", text, "", "a description in one sentence", into<&PoolEntry::description>},
-    {"partition", word, "", "default: the pool's name", into<&PoolEntry::partition>},
+    {"partition", word, "", "one, or several separated by commas; default: the pool's name",
+     into<&PoolEntry::partition>},
     {"pass_partition", boolean, "true", "false: no sbatch --partition; qos, constraint or the site choose it",
      into<&PoolEntry::passes_partition>},
     {"qos", word, "", "sbatch --qos", into<&PoolEntry::qos>},

@@ -56,6 +56,7 @@ struct Pool {
     // From the site file.
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
     bool passes_partition = true;  // false: jobs do not ask for the partition
+    std::string partitions = {};   // that jobs ask for: "gpu,spare"; empty: the one above
     bool has_whole_memory = true;
     bool is_exclusive = true;  // trials get whole nodes unless their configuration says otherwise
     bool may_mix_nodes = false;
