@@ -64,6 +64,8 @@ public:
         if (change.excluded_nodes) call += " exclude=" + *change.excluded_nodes;
         if (change.partition) call += " partition=" + *change.partition;
         if (change.running_tasks_max) call += " running=" + std::to_string(*change.running_tasks_max);
+        if (change.comment) call += " comment=" + *change.comment;
+        if (change.is_requeueable) call += *change.is_requeueable ? " requeue=1" : " requeue=0";
         return answer<det::Ok>(call, {});
     }
     det::Status move_to_top(std::vector<det::slurm::JobRef> const& refs) override {

@@ -42,6 +42,7 @@ inline constexpr JsonField json_fields<ArrayJob>[] = {
     optional_field<&ArrayJob::tasks>("tasks"),
     optional_field<&ArrayJob::task_count>("task_count"),
     optional_field<&ArrayJob::task_ids>("task_ids"),
+    optional_field<&ArrayJob::is_plain_job>("plain_job"),
 };
 
 namespace {
@@ -61,7 +62,7 @@ void append_arrays(std::vector<ArrayJob>& arrays, Json const& body) {
     }
 }
 
-/// Compares all members except running_max, tasks, task_count and task_ids.
+/// Compares all members except running_max, tasks, task_count, task_ids and is_plain_job.
 bool is_same_array(ArrayJob const& one, ArrayJob const& other) {
     return one.job == other.job && one.first_trial == other.first_trial &&
            one.trial_count == other.trial_count && one.lanes == other.lanes;

@@ -288,6 +288,8 @@ Status CommandClient::update_job(JobRef const& job, JobChange const& change) {
     if (change.excluded_nodes) argv.push_back("ExcNodeList=" + *change.excluded_nodes);
     if (change.running_tasks_max)
         argv.push_back(fmt::format("ArrayTaskThrottle={}", *change.running_tasks_max));
+    if (change.comment) argv.push_back("Comment=" + *change.comment);
+    if (change.is_requeueable) argv.push_back(fmt::format("Requeue={}", *change.is_requeueable ? 1 : 0));
     for (int attempt = 1;; ++attempt) {
         auto done = run("scontrol update", argv);
         if (done || attempt == update_attempts_max || !is_random_refusal(done.error())) return done;

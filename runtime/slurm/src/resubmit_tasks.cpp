@@ -75,6 +75,7 @@ Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSp
     if (!script && script.error().code != codes::no_such_file)
         return script.error();  // sbatch says what is absent
     auto array = tasks.array;
+    array.is_plain_job = false;  // the generated script is an array of one task
     DET_TRY_ASSIGN(
         array.job,
         submit_or_find(experiment, spec, {options, experiment.script(array.first_trial), context.environment},

@@ -196,7 +196,8 @@ BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {
 }
 
 BOOST_AUTO_TEST_CASE(arrays_are_read_from_the_bodies_of_events_and_invalid_ones_are_left_out) {
-    std::vector<ArrayJob> const written{{5, 0, 4, 2, 1}, {6, 4, 4, 1, 0, {3}, 9}};
+    std::vector<ArrayJob> written{{5, 0, 4, 2, 1}, {6, 4, 4, 1, 0, {3}, 9}};
+    written[1].is_plain_job = true;
     std::vector<Event> const events{
         {std::string(event_kinds::created), {}, "", jobs_body(written)},
         {std::string(event_kinds::continued), {}, "", Json{{"job_id", 7}, {"revision", 1}}},

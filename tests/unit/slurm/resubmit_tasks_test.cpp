@@ -59,6 +59,17 @@ BOOST_AUTO_TEST_CASE(a_job_that_a_killed_sbatch_has_submitted_is_found_by_its_co
     BOOST_TEST((must_fail(resubmit()).code == codes::submission_unclear));
 }
 
+BOOST_AUTO_TEST_CASE(a_plain_job_is_replaced_by_an_array_of_its_one_task) {
+    ArrayJob plain{100, 0, 1, 1, 0, {0}};
+    plain.is_plain_job = true;
+    auto const next = must(resubmit_tasks(experiment, spec, {plain}, {"me@n0", Environment(), clock}, slurm));
+    BOOST_TEST(!next.is_plain_job);
+    auto const recorded = array_jobs_of(must(journal::load_events(experiment.events())));
+    BOOST_TEST(recorded.back().job == next.job);
+    BOOST_TEST(!recorded.back().is_plain_job);
+    BOOST_TEST(slurm.submissions.back().options.back() == "--array=0");
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_submission_looks_for_no_job) {
     slurm.submit_error = Error{codes::slurm_refused, "Slurm refused 'sbatch'"};
     slurm.other_jobs = {job(103, "det:ab/7")};

@@ -60,6 +60,7 @@ std::optional<OwnScript> load_own_script(BatchJob const& batch_job) {
 }
 
 void remove_own_open_mode(Environment& environment, BatchJob const& batch_job) {
+    if (!batch_job.job.task) return;  // a job of sbatch alone has what its user has set
     auto const own = load_own_script(batch_job);
     if (own && own->text.find("--open-mode") == std::string::npos) environment.unset("SLURM_OPEN_MODE");
 }

@@ -66,14 +66,15 @@ bool still_owns_job(BatchJob const& batch_job, SlurmClient& slurm) {
 Result<std::optional<ArrayJob>> find_own_array(BatchJob const& batch_job) {
     DET_TRY_ASSIGN(auto const events, journal::load_events(batch_job.experiment.events()));
     for (auto& array : array_jobs_of(events_in_force(events, batch_job.spec))) {
-        if (array.job == batch_job.job.job && batch_job.job.task) return std::optional(array);
+        bool const is_own = array.job == batch_job.job.job && (batch_job.job.task || array.is_plain_job);
+        if (is_own) return std::optional(array);
     }
     return std::optional<ArrayJob>();
 }
 
 Result<std::uint32_t> submit_new_job(BatchJob const& batch_job, ArrayJob array, RequeueRequest const& request,
                                      SupervisorContext const& context) {
-    array.tasks = {*batch_job.job.task};
+    array.tasks = {batch_job.job.task.value_or(0)};  // a plain job is replaced by an array of one task
     array.running_max = 0;
     slurm::SubmitContext const submit_context{batch_job.spec.owner + "@" + batch_job.incarnation.batch_host,
                                               context.environment, context.clock};

@@ -78,7 +78,9 @@ std::optional<slurm::JobRef> ExperimentRecord::task_of(std::uint32_t trial) cons
     if (tasks_claim_trials()) return trial < trials.size() ? trials[trial].claimed_by : std::nullopt;
     auto const planned = planned_trial(trial);
     auto const array = find_array_of(arrays(), planned);
-    return array ? std::optional(slurm::JobRef{array->job, array->task_of(planned)}) : std::nullopt;
+    if (!array) return std::nullopt;
+    if (array->is_plain_job) return slurm::JobRef{array->job, {}};
+    return slurm::JobRef{array->job, array->task_of(planned)};
 }
 
 std::uint32_t ExperimentRecord::trial_count() const {

@@ -22,6 +22,8 @@ struct ArrayJob {
     std::uint32_t task_count = 0;           // 0: one for each `lanes` trials
     /// The numbers of the tasks in the array of a batch script: task_ids[i] runs trial i. Empty: i does.
     std::vector<std::uint32_t> task_ids = {};
+    /// No array: a job of one trial that the user has submitted alone (`det-launch script`).
+    bool is_plain_job = false;
 
     /// \pre trial >= first_trial
     std::uint32_t task_of(std::uint32_t trial) const {

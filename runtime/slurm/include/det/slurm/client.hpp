@@ -30,7 +30,8 @@ struct QueueFilter {
     bool include_finished = false;         // slurmctld keeps them for MinJobAge
 };
 
-/// Changes of a job, which must be pending except for running_tasks_max; absent fields stay as they are.
+/// Changes of a job, which must be pending except for running_tasks_max, comment and is_requeueable; absent
+/// fields stay as they are.
 struct JobChange {
     std::optional<std::int64_t> nice = {};       // the owner may raise it, and lower it to 0
     std::optional<std::uint32_t> priority = {};  // operators only
@@ -38,6 +39,8 @@ struct JobChange {
     std::optional<std::string> excluded_nodes = {};  // a host list
     std::optional<std::uint32_t> running_tasks_max =
         {};  // of an array; since Slurm 23.02 its owner may not change it
+    std::optional<std::string> comment = {};
+    std::optional<bool> is_requeueable = {};  // sbatch --requeue or --no-requeue
 };
 
 /// The script of a batch job, and the host and session in which sbatch was called.
