@@ -1,7 +1,9 @@
 #include <det/experiment/remote_submission.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/running_job.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/trusted_owner.hpp>
+#include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 
@@ -34,7 +36,8 @@ public:
             {"--dry-run", &dry_run_, "print the batch script, submit nothing"},
             {"--host", &host_, "pack here, and submit on this login node by ssh"},
             {"--receive", &receives_,
-             "read configuration and code from standard input, as --host sends them"}};
+             "read configuration and code from standard input, as --host sends them"},
+            {"--running-job", &is_running_job_, "of the job in which it is called, for 'det-launch script'"}};
     }
 
     std::string hint_for_unknown_option() const override {
@@ -49,6 +52,7 @@ public:
         submission.desired = paused_ ? DesiredState::pause : DesiredState::run;
         submission.sources.is_test = test_;
         DET_TRY(read_config_if_stdin(submission.sources, session));
+        if (is_running_job_) return record_running_job(std::move(submission), session);
         DET_TRY(take_words(submission));
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
@@ -69,10 +73,23 @@ private:
             return Error{codes::usage, "config is required", "see 'det-submit experiment create --help'"};
         if (receives_ && (config_ || !words_.empty() || host_ || !includes_.empty()))
             return Error{codes::usage, "--receive takes the configuration and the code from standard input"};
+        if (is_running_job_ && (!config_ || receives_ || host_ || when_ || dry_run_ || paused_ || follow_ ||
+                                test_ || !includes_.empty()))
+            return Error{codes::usage, "--running-job takes a script, --config and --template",
+                         "'det-launch script' calls it"};
         if (paused_ && (follow_ || test_))
             return Error{codes::usage, "a paused experiment has no output to follow",
                          "leave out --paused, or -f and --test"};
         return Ok{};
+    }
+
+    /// Prints what the job is to execute.
+    Outcome record_running_job(experiment::SubmissionOptions submission, Session& session) const {
+        submission.sources.script_arguments = words_;
+        DET_TRY_ASSIGN(auto const job, experiment::record_running_job(std::move(submission), session));
+        session.answer(Json{{"command", job.command}, {"path", job.experiment.string()}},
+                       job.experiment.string() + "\n");
+        return ExitCode::done;
     }
 
     /// The words after the configuration are the directory of the code; those after a batch script are its
@@ -147,6 +164,7 @@ private:
     bool when_ = false;
     bool dry_run_ = false;
     bool receives_ = false;
+    bool is_running_job_ = false;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::string_view shebang_blanks = " \t";
 
 /// sbatch accepts these, and they change nothing for a job that det-submit submits.
 bool is_without_consequence(std::string_view option) {
-    constexpr std::string_view names[] = {"requeue", "parsable", "quiet"};
+    constexpr std::string_view names[] = {"requeue", "det-requeue", "parsable", "quiet"};
     return std::ranges::find(names, option) != std::end(names);
 }
 

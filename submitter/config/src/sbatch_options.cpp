@@ -58,6 +58,12 @@ constexpr SbatchOption rows[] = {
     {"deadline", 0, required},
     {"delay-boot", 0, required},
     {"dependency", 'd', required},
+    // Of our plugin. det-requeue makes an experiment of a job of sbatch, which a job of det-submit is.
+    {"det", 0, optional},
+    {"det-launch", 0, required},
+    {"det-log", 0, required},
+    {"det-requeue", 0, none, restarts},
+    {"det-wrap", 0, required},
     {"distribution", 'm', required},
     {"error", 'e', required, logs, script},
     {"exclude", 'x', required},

@@ -108,13 +108,19 @@ Result<std::vector<ArrayJob>> submit_held(SubmissionRequest const& request,
         experiment.spec.id.value));
 }
 
+/// Records the numbers of the jobs.
+Status record_created(SubmissionRequest const& request, RenderedExperiment const& experiment,
+                      std::vector<ArrayJob> const& jobs, Context& context) {
+    DET_TRY(record_root_format(request.root));
+    Event const created{std::string(event_kinds::created), context.clock.now(),
+                        event_author(context.environment), jobs_body(jobs)};
+    return journal::append_event(experiment.layout.events(), created);
+}
+
 /// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
 Status record_and_release(SubmissionRequest const& request, RenderedExperiment const& experiment,
                           std::vector<ArrayJob> const& held, Context& context) {
-    DET_TRY(record_root_format(request.root));
-    Event const created{std::string(event_kinds::created), context.clock.now(),
-                        event_author(context.environment), jobs_body(held)};
-    DET_TRY(journal::append_event(experiment.layout.events(), created));
+    DET_TRY(record_created(request, experiment, held, context));
     if (request.desired == DesiredState::pause) return Ok{};
     for (auto const& array : held) DET_TRY(context.slurm.release({array.job, {}}));
     return Ok{};
@@ -199,6 +205,20 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     DET_TRY_ASSIGN(auto created, release(request, written, held, context));
     created.expected_start = std::move(accepted.expected_start);
     return created;
+}
+
+Result<CreatedExperiment> create_for_running_job(SubmissionRequest const& request, ArrayJob const& array,
+                                                 Context& context) {
+    Cleanup cleanup(request.root);
+    DET_TRY_ASSIGN(auto const written, write_experiment(request, std::nullopt, {array}, context, cleanup));
+    DET_TRY(record_created(request, written, {array}, context));
+    slurm::JobChange change;
+    change.comment = job_comment(request.root, written.spec.id);
+    change.is_requeueable = true;
+    DET_TRY(context.slurm.update_job({array.job, {}}, change));
+    cleanup.keep();
+    run_hook_for_submission(written.spec, {array}, context);
+    return CreatedExperiment{written.spec.id, {array.job}, written.layout.path()};
 }
 
 }  // namespace det::experiment

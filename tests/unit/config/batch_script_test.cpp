@@ -67,7 +67,8 @@ BOOST_AUTO_TEST_CASE(words_are_split_as_sbatch_splits_them) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_effect_in_a_header_is_said) {
-    BOOST_TEST(warnings_of("#SBATCH --requeue --parsable --quiet\n") == "");
+    BOOST_TEST(warnings_of("#SBATCH --requeue --det-requeue --parsable --quiet\n") == "");
+    BOOST_TEST(options_of("#SBATCH --det --det-requeue --det-log=log\n") == "--det|--det-log=log");
     BOOST_TEST(contains(warnings_of("#SBATCH -N 2 oops -n 4\n"), "'oops' is no option: sbatch reads no"));
     BOOST_TEST(options_of("#SBATCH -N 2 oops -n 4\n") == "--nodes=2");
     BOOST_TEST(contains(warnings_of("date\n#SBATCH -N 2\n#SBATCH -n 2\n"),

@@ -19,6 +19,9 @@ public:
     }
     std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
     std::filesystem::path experiments() const { return root_ / "experiments"; }
+    /// A directory for each array whose tasks have called `det-launch script`: its file `experiment` has the
+    /// number of their experiment.
+    std::filesystem::path script_arrays() const { return root_ / "script-arrays"; }
     /// The model registry: see model_registry/registry.hpp.
     std::filesystem::path models() const { return root_ / "models"; }
     /// Nodes on which runs failed: see journal/bad_nodes.hpp.

@@ -28,6 +28,11 @@ struct CreatedExperiment {
 /// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
+/// Creates an experiment whose job runs already: this process is in it. The job gets the comment of the
+/// experiment's jobs, and may be queued again by Slurm, whatever it was submitted with.
+Result<CreatedExperiment> create_for_running_job(SubmissionRequest const& request, ArrayJob const& array,
+                                                 Context& context);
+
 /// Checks the code as create_experiment() does, but code that a group can write is always a warning. Packs
 /// the code into `contexts`. Returns nothing without code.
 Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources const& sources,
