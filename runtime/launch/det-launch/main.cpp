@@ -14,6 +14,7 @@
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
+#include <det/protocol/step_run.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/protocol/trusted_ancestors.hpp>
 #include <det/slurm/command_client.hpp>
@@ -35,6 +36,7 @@
 #include "prepare_rank_shell.hpp"
 #include "record_done.hpp"
 #include "sample_node.hpp"
+#include "script_in_job.hpp"
 
 namespace {
 
@@ -192,6 +194,10 @@ Result<int> done(Arguments const& arguments) {
     return 0;
 }
 
+Result<int> script(Arguments const& arguments) {
+    return run_script_in_job(arguments, Environment::of_this_process());
+}
+
 Result<int> sample(Arguments const& arguments) {
     DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--journal", "--interval-ms", "--samples"}));
     auto const interval_ms = parse_integer<std::uint32_t>(options["--interval-ms"]);
@@ -248,6 +254,7 @@ struct Subcommand {
 };
 
 constexpr Subcommand subcommands[] = {
+    {"script", "SCRIPT [ARG...]: the job of sbatch is an experiment (det-launch script --help)", script},
     {"done", "the program has finished: its end after a notice is no preemption (det-launch done --help)",
      done},
     {"trial",
@@ -311,6 +318,14 @@ Result<int> run(std::string const& name, Arguments const& arguments) {
 
 int main(int argc, char** argv) try {
     Arguments const arguments(argv + 1, argv + argc);
+    // The plugin has put this program in place of a batch script, before Slurm 23.11.
+    if (auto const script_path = Environment::of_this_process().find_non_empty(variables::wrapped_command);
+        script_path && is_wrapper_argv0(argv[0])) {
+        ::unsetenv(variables::wrapped_command);
+        Arguments call{*script_path};
+        call.insert(call.end(), arguments.begin(), arguments.end());
+        return fail(run_script_in_job(call, Environment::of_this_process()));
+    }
     if (arguments.empty()) return print_usage(std::cerr);
     if (asks_for_help(arguments) || arguments[0] == "help") return print_usage(std::cout);
     if (arguments[0].starts_with('-')) return print_usage(std::cerr);
