@@ -107,11 +107,23 @@ bool is_called_by_task(VariableLookup const& lookup) {
 }
 
 /// Tells srun in which files the batch script writes.
-Status record_job_output(SpankHandle const& host) {
-    DET_TRY_ASSIGN(auto const options, host.find_options());
+Status record_job_output(SpankHandle const& host, PluginOptions const& options) {
     auto const job = host.job_id();
     if (!options.enabled.value_or(false) || !job) return Ok{};
     return host.set_variable(variables::job_output, render_job_output(std::to_string(*job)));
+}
+
+/// Lets det-launch run the batch script of a job with --det-requeue.
+Status prepare_batch_script(SpankHandle const& host, Settings const& settings) {
+    DET_TRY_ASSIGN(auto const options, host.find_options());
+    DET_TRY(record_job_output(host, options));
+    if (!options.is_requeued) return Ok{};
+    if (settings.wrapper.empty())
+        return Error{codes::usage, "--det-requeue: plugstack.conf names no wrapper"};
+    auto const partition = host.find_variable("SLURM_JOB_PARTITION").value_or("");
+    if (!settings.is_active_in(partition))
+        return Error{codes::usage, "--det-requeue: this site has it off in partition '" + partition + "'"};
+    return host.prepend_command(settings.launcher(), "script");
 }
 
 }  // namespace
@@ -153,7 +165,7 @@ Status on_local_user_init(SpankHandle const& host, Settings const&) {
 
 Status on_task_init(SpankHandle const& host, Settings const& settings) {
     auto const step = host.step_id();
-    if (step == batch_step) return record_job_output(host);
+    if (step == batch_step) return prepare_batch_script(host, settings);
     if (!step || *step >= first_special_step) return Ok{};
     DET_TRY_ASSIGN(auto const options, host.find_options());
     VariableLookup const lookup = [&](std::string_view name) { return host.find_variable(name); };
@@ -179,7 +191,7 @@ Status on_task_init(SpankHandle const& host, Settings const& settings) {
         if (!options.wrap && options.log.empty()) return Ok{};
         return Error{codes::usage, "--det-wrap and --det-log: plugstack.conf names no wrapper"};
     }
-    return host.prepend_command(settings.wrapper);
+    return host.prepend_command(settings.wrapper, "--spank");
 }
 
 }  // namespace det::spank

@@ -16,10 +16,10 @@ namespace det::spank {
 Status on_local_user_init(SpankHandle const& host, Settings const& settings);
 
 /// Runs in the child process that becomes a task, as its user: sets the task's variables and prepends the
-/// wrapper to its command. In a batch script of a job with the option, sets DET_JOB_OUTPUT. Does nothing in
-/// jobs that do not ask for the plugin, or whose DET_SPANK was inherited from a run in another job, in steps
-/// that srun did not start, and in partitions where the plugin is not active (an error if an option asks for
-/// it there).
+/// wrapper to its command. In a batch script of a job with the option, sets DET_JOB_OUTPUT, and with
+/// --det-requeue prepends `det-launch script`. Does nothing in jobs that do not ask for the plugin, or whose
+/// DET_SPANK was inherited from a run in another job, in steps that srun did not start, and in partitions
+/// where the plugin is not active (an error if an option asks for it there).
 Status on_task_init(SpankHandle const& host, Settings const& settings);
 
 }  // namespace det::spank

@@ -88,6 +88,10 @@ bool Settings::is_active_in(std::string_view partition) const {
     return partitions.empty() || std::ranges::find(partitions, partition) != partitions.end();
 }
 
+std::string Settings::launcher() const {
+    return wrapper.empty() ? "" : wrapper.substr(0, wrapper.rfind('/') + 1) + "det-launch";
+}
+
 Result<Settings> parse_settings(std::vector<std::string_view> const& arguments) {
     Settings settings;
     for (auto const argument : arguments) {
@@ -120,6 +124,8 @@ Status check_option(Option option, std::string_view value) {
             if (!parse_launch(value))
                 return invalid_option("--det-launch=" + quoted + ": it is node or rank");
             return Ok{};
+        case Option::requeue:
+            return Ok{};
     }
     return invalid_option("unknown option");
 }
@@ -129,7 +135,10 @@ Result<PluginOptions> parse_options(OptionValues const& values) {
     for (std::size_t i = 0; i < option_count; ++i) {
         if (!values[i]) continue;
         DET_TRY(check_option(static_cast<Option>(i), *values[i]));
-        options.enabled = true;
+        if (static_cast<Option>(i) == Option::requeue)
+            options.is_requeued = true;
+        else
+            options.enabled = true;
     }
     if (auto const& value = value_of(values, Option::det)) {
         options.enabled = parse_switch(*value);

@@ -26,15 +26,17 @@ struct Settings {
     std::vector<std::string> partitions = {};  // partitions in which the plugin is active; empty: all
 
     bool is_active_in(std::string_view partition) const;
+    /// The path of det-launch, which is beside the wrapper; empty without a wrapper.
+    std::string launcher() const;
 };
 
 /// Parses the arguments: wrapper=/absolute/path wrap=rank|off partitions=a,b
 Result<Settings> parse_settings(std::vector<std::string_view> const& arguments);
 
 /// The options that the plugin adds to srun, sbatch and salloc.
-enum class Option { det, wrap, log, launch };
+enum class Option { det, wrap, log, launch, requeue };
 
-inline constexpr std::size_t option_count = 4;
+inline constexpr std::size_t option_count = 5;
 
 /// The given values of the options: nullopt if an option was not given, "" if it was given without a value.
 using OptionValues = std::array<std::optional<std::string>, option_count>;
@@ -45,13 +47,14 @@ struct PluginOptions {
     RankVariables rank_variables = RankVariables::missing;
     std::optional<Launch> launch = {};
     std::optional<Wrap> wrap = {};
-    std::string log = {};  // empty: none
+    std::string log = {};      // empty: none
+    bool is_requeued = false;  // the batch script runs under `det-launch script`
 };
 
 /// Checks one option alone. The error names the valid values.
 Status check_option(Option option, std::string_view value);
 
-/// Parses all options together. Each of them enables the plugin, unless --det=off is given.
+/// Parses all options together. Each of them but --det-requeue enables the plugin, unless --det=off is given.
 Result<PluginOptions> parse_options(OptionValues const& values);
 
 /// The log file of this node: %j, %s, %n, %N are the job, the step, the node's index and its name; %% is a %.

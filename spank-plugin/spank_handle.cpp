@@ -62,6 +62,8 @@ constexpr std::array<OptionTexts, option_count> option_texts{{
     {"det-log", "PATH", "[det] write the lines to PATH too; %j job, %s step, %n node, %N its name", 1},
     {"det-launch", "node|rank", "[det] what starts the ranks: a launcher, once per node, or srun (default)",
      1},
+    {"det-requeue", "", "[det] the job is an experiment: queued again after a preemption or its time limit",
+     0},
 }};
 
 /// The description of one option, for the duration of a call: SPANK keeps a copy.
@@ -69,8 +71,12 @@ class OptionDescription {
 public:
     OptionDescription(std::size_t option, spank_opt_cb_f on_option)
         : texts_(option_texts[option]),
-          described_{texts_.name,         texts_.argument,          texts_.usage,
-                     texts_.has_argument, static_cast<int>(option), on_option} {}
+          described_{texts_.name,
+                     texts_.argument[0] == '\0' ? nullptr : texts_.argument,
+                     texts_.usage,
+                     texts_.has_argument,
+                     static_cast<int>(option),
+                     on_option} {}
     OptionDescription(OptionDescription const&) = delete;
     OptionDescription& operator=(OptionDescription const&) = delete;
 
@@ -164,8 +170,8 @@ std::optional<int> SpankHandle::local_task() const { return find_item<int>(job_,
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
-Status SpankHandle::prepend_command(std::string const& program) const {
-    char const* words[] = {program.c_str(), "--spank"};
+Status SpankHandle::prepend_command(std::string const& program, char const* word) const {
+    char const* words[] = {program.c_str(), word};
     int const code = spank_prepend_task_argv(job_, 2, words);
     if (code != ESPANK_SUCCESS) return spank_error("spank_prepend_task_argv", code);
     return Ok{};
@@ -176,7 +182,7 @@ Status SpankHandle::prepend_command(std::string const& program) const {
 // Before 23.11 SPANK has no call that prepends a word to the command. The argument vector has no room for
 // more words, but it is the task's own copy, in the child that will exec it: its first word can be replaced.
 // This has no effect with --multi-prog.
-Status SpankHandle::prepend_command(std::string const& program) const {
+Status SpankHandle::prepend_command(std::string const& program, char const*) const {
     int count = 0;
     char** words = nullptr;
     int const code = spank_get_item(job_, S_JOB_ARGV, &count, &words);

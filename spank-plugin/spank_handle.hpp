@@ -43,10 +43,10 @@ public:
     /// Index of the hook's task on its node.
     std::optional<int> local_task() const;
 
-    /// Prepends a program to the task's command. Since Slurm 23.11 the program gets "--spank" and the
-    /// whole command as its arguments. Before, it gets the command's arguments, and the command is in
+    /// Prepends a program to the task's command. Since Slurm 23.11 the program gets `word` and the whole
+    /// command as its arguments. Before, it gets the command's arguments, and the command is in
     /// DET_SPANK_COMMAND.
-    Status prepend_command(std::string const& program) const;
+    Status prepend_command(std::string const& program, char const* word) const;
 
 private:
     spank_t job_;

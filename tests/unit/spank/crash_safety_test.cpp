@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(any_variable_may_be_absent_or_garbage) {
                 slurm.environment[name] = random_text(random);
             }
         }
-        for (auto const* option : {"det", "det-wrap", "det-log", "det-launch"}) {
+        for (auto const* option : {"det", "det-wrap", "det-log", "det-launch", "det-requeue"}) {
             if (random() % 6 == 0) slurm.options[option] = random_text(random);
             if (random() % 12 == 0) slurm.options[option] = std::nullopt;
         }
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_step_without_a_command_is_left_alone) {
 
 BOOST_AUTO_TEST_CASE(options_exist_in_job_contexts_and_are_checked_on_the_login_node) {
     for (auto const& [context, count] :
-         std::map<int, unsigned>{{0, 0}, {1, 4}, {2, 4}, {3, 4}, {4, 0}, {5, 0}}) {
+         std::map<int, unsigned>{{0, 0}, {1, 5}, {2, 5}, {3, 5}, {4, 0}, {5, 0}}) {
         slurm.registered.clear();
         slurm.context = context;
         slurm_spank_init(nullptr, 0, nullptr);
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(no_text_of_a_job_forges_a_line_of_slurmds_log_or_fills_it) 
     std::string const forged = "x\n[2026-01-01T00:00:00.000] error: \x1b[31mforged\r\xe2\x80\xae";
     for (auto const& text :
          {forged, std::string(std::size_t{1} << 20, 'x'), std::string(std::size_t{1} << 20, '\n')}) {
-        for (auto const* option : {"det", "det-wrap", "det-log", "det-launch"}) {
+        for (auto const* option : {"det", "det-wrap", "det-log", "det-launch", "det-requeue"}) {
             reset();
             slurm.options[option] = text;
             call_all();

@@ -39,12 +39,14 @@ BOOST_AUTO_TEST_CASE(the_wrapper_is_prepended_by_slurms_own_call) {
     fake_spank() = {};
     fake_spank().argv = {"./train"};
     det::spank_of_newer_slurm::SpankHandle const host(nullptr);
-    det::must(host.prepend_command("/opt/det/bin/det-wrap-rank"));
+    det::must(host.prepend_command("/opt/det/bin/det-wrap-rank", "--spank"));
     BOOST_TEST(det::join(prepended(), " ") == "/opt/det/bin/det-wrap-rank --spank");
     BOOST_TEST(fake_spank().environment.empty());
     BOOST_TEST(fake_spank().argv_pointers.empty());  // the argument vector was not read
+    det::must(host.prepend_command("/opt/det/bin/det-launch", "script"));
+    BOOST_TEST(det::join(prepended(), " ") == "/opt/det/bin/det-launch script");
     fake_spank().fails = true;
-    BOOST_TEST(!host.prepend_command("/opt/det/bin/det-wrap-rank").has_value());
+    BOOST_TEST(!host.prepend_command("/opt/det/bin/det-wrap-rank", "--spank").has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -65,6 +65,35 @@ BOOST_AUTO_TEST_CASE(a_batch_script_of_a_job_with_the_option_learns_its_output_f
     BOOST_TEST(!slurm.environment.contains("RANK"));
 }
 
+BOOST_AUTO_TEST_CASE(a_batch_script_that_is_to_be_requeued_runs_under_det_launch) {
+    slurm.environment.erase("DET_SPANK");
+    slurm.argv = {"/var/spool/slurm_script", "--lr", "0.1"};
+    slurm.options = {{"det-requeue", std::nullopt}};
+    must(task_init());  // a step is not touched: the option does not enable the plugin
+    BOOST_TEST(first_word() == "");
+    BOOST_TEST(!slurm.environment.contains("RANK"));
+    slurm.step_id = 0xfffffffb;
+    must(task_init());
+    BOOST_TEST(first_word() == "/opt/det/bin/./det-launch");
+    BOOST_TEST(slurm.environment["DET_SPANK_COMMAND"] == "/var/spool/slurm_script");
+    BOOST_TEST(!slurm.environment.contains("DET_JOB_OUTPUT"));
+}
+
+BOOST_AUTO_TEST_CASE(requeueing_needs_the_wrappers_directory_and_an_active_partition) {
+    slurm.step_id = 0xfffffffb;
+    slurm.options = {{"det-requeue", "(null)"}};
+    auto const no_wrapper = must_fail(on_task_init(SpankHandle(nullptr), Settings{}));
+    BOOST_TEST(no_wrapper.message.find("names no wrapper") != std::string::npos);
+    slurm.environment["SLURM_JOB_PARTITION"] = "cpu";
+    Settings settings{wrapper};
+    settings.partitions = {"gpu"};
+    auto const inactive = must_fail(on_task_init(SpankHandle(nullptr), settings));
+    BOOST_TEST(inactive.message.find("off in partition 'cpu'") != std::string::npos);
+    settings.partitions = {"gpu", "cpu"};
+    must(on_task_init(SpankHandle(nullptr), settings));
+    BOOST_TEST(first_word() == "/opt/det/bin/./det-launch");
+}
+
 BOOST_AUTO_TEST_CASE(with_a_launcher_no_rank_variables_are_set) {
     slurm.environment["DET_LAUNCH"] = "node";
     must(task_init());
