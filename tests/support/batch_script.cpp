@@ -205,8 +205,10 @@ std::string BatchScript::submit(Submission submission, std::string const& direct
         case Submission::sbatch:
             break;
         case Submission::det_option:
-            return cluster_.shell(fmt::format("{}sed -i '1a #SBATCH --det' {} && sbatch --parsable {}{}",
-                                              enter, name, name, arguments_));
+        case Submission::requeue:
+            return cluster_.shell(fmt::format("{}sed -i '1a #SBATCH {}' {} && sbatch --parsable {}{}", enter,
+                                              submission == Submission::requeue ? "--det-requeue" : "--det",
+                                              name, name, arguments_));
         case Submission::experiment: {
             auto const created = cluster_.shell(
                 fmt::format("{}det-submit experiment create --json {}{}", enter, name, arguments_));

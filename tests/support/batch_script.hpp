@@ -19,6 +19,7 @@ constexpr char first_job_id[] = "FirstJobId=100001";
 enum class Submission {
     sbatch,      // without det-submit
     det_option,  // by sbatch, with the line `#SBATCH --det`
+    requeue,     // by sbatch, with the line `#SBATCH --det-requeue`
     experiment,  // by det-submit experiment create
 };
 

@@ -83,6 +83,7 @@ std::string compare_submissions(BatchScript const& script) {
     };
     for (auto const& [submission, name] :
          {Row{Submission::sbatch, "sbatch"}, Row{Submission::det_option, "sbatch, --det"},
+          Row{Submission::requeue, "sbatch, --det-requeue"},
           Row{Submission::experiment, "experiment create"}}) {
         std::string undisturbed = "-";
         if (submission != Submission::sbatch)
