@@ -15,6 +15,7 @@ namespace compare_submissions {
 struct Arguments {
     LoopbackOptions cluster;
     std::string running;  // the name of a cluster that is up
+    bool is_quick = false;
     std::string script;
     std::vector<std::string> arguments;
 };
@@ -28,6 +29,7 @@ Arguments parse_arguments() {
         {"--slots", &given.cluster.slots, "GPUs of each node"},
         {"--grace", &given.cluster.grace_s, "seconds between the notice of a preemption and the end"},
         {"--cluster", &given.running, "a cluster that is up, in place of a new one"},
+        {"--quick", &given.is_quick, "only an undisturbed sbatch and the two runs by experiment create"},
     };
     auto const& suite = boost::unit_test::framework::master_test_suite();
     std::vector<std::string> const words(suite.argv + 1, suite.argv + suite.argc);
@@ -49,5 +51,6 @@ BOOST_AUTO_TEST_CASE(a_script_is_run_in_all_ways) {
     auto const cluster = given.running.empty()
                              ? std::make_unique<LoopbackCluster>(given.cluster)
                              : std::make_unique<LoopbackCluster>(RunningCluster{given.running});
-    std::cout << test::compare_submissions(test::BatchScript(*cluster, given.script, given.arguments));
+    std::cout << test::compare_submissions(test::BatchScript(*cluster, given.script, given.arguments),
+                                           given.is_quick ? test::Rows::experiment : test::Rows::all);
 }

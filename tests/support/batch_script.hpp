@@ -65,7 +65,13 @@ private:
 std::vector<std::string> differences(BatchScriptResult const& expected, BatchScriptResult const& found,
                                      Disturbance kind, std::set<std::string> const& varying = {});
 
-/// Runs a script in all ways and returns a table with a row for each.
-std::string compare_submissions(BatchScript const& script);
+enum class Rows {
+    all,
+    experiment,  // experiment create only; what two undisturbed runs do not have in common counts as a
+                 // difference
+};
+
+/// Runs a script in these ways and returns a table with a row for each.
+std::string compare_submissions(BatchScript const& script, Rows rows = Rows::all);
 
 }  // namespace det::test
