@@ -174,8 +174,7 @@ Result<ProcessOutput> CommandClient::call_sbatch(Submission const& submission,
     argv.insert(argv.end(), extra.begin(), extra.end());
     argv.insert(argv.end(), submission.options.begin(), submission.options.end());
     argv.push_back(submission.script);
-    DET_TRY_ASSIGN(auto output,
-                   call_all({std::move(argv)}, environment_for_submission(submission.environment)).front());
+    DET_TRY_ASSIGN(auto output, call_all({std::move(argv)}, environment_for_submission(submission)).front());
     if (output.exit_code != 0) return failure_of("sbatch", output);
     return output;
 }

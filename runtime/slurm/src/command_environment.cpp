@@ -49,12 +49,18 @@ Environment environment_for_reading(Environment environment) {
     return environment;
 }
 
-Environment environment_for_submission(Environment environment) {
+Environment environment_for_submission(Submission const& submission) {
+    auto environment = submission.environment;
+    bool const keeps_step_variables =
+        submission.keeps_step_variables && !environment.find_non_empty("SLURM_JOB_ID");
     std::vector<std::pair<std::string, std::string>> kept;
     for (auto const* name : policy_variables) {
         if (auto const value = environment.find(name)) kept.emplace_back(name, *value);
     }
-    for (auto const* prefix : job_variables) environment.unset_with_prefix(prefix);
+    for (std::string_view const prefix : job_variables) {
+        bool const is_of_sbatch = prefix == "SBATCH_" || prefix == "SALLOC_" || prefix == "SPANK_";
+        if (is_of_sbatch || !keeps_step_variables) environment.unset_with_prefix(prefix);
+    }
     for (auto const& [name, value] : kept) environment.set(name, value);
     return environment;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/environment.hpp>
+#include <det/slurm/client.hpp>
 
 namespace det::slurm {
 
@@ -8,6 +9,6 @@ Environment environment_for_reading(Environment environment);
 
 /// The environment of sbatch: without the variables of a surrounding job and those that would set the new
 /// job's shape or files. Variables that say who pays, and where and how jobs may run, stay.
-Environment environment_for_submission(Environment environment);
+Environment environment_for_submission(Submission const& submission);
 
 }  // namespace det::slurm

@@ -76,10 +76,11 @@ Result<ArrayJob> resubmit_tasks(ExperimentLayout const& experiment, ExperimentSp
         return script.error();  // sbatch says what is absent
     auto array = tasks.array;
     array.is_plain_job = false;  // the generated script is an array of one task
-    DET_TRY_ASSIGN(
-        array.job,
-        submit_or_find(experiment, spec, {options, experiment.script(array.first_trial), context.environment},
-                       slurm));
+    bool const is_batch_script = spec.batch_script && !spec.batch_script->working_directory.empty();
+    DET_TRY_ASSIGN(array.job, submit_or_find(experiment, spec,
+                                             {options, experiment.script(array.first_trial),
+                                              context.environment, is_batch_script},
+                                             slurm));
     DET_TRY(journal::append_event(
         experiment.events(),
         {std::string(event_kinds::resubmitted), context.clock.now(), context.author, jobs_body({array})}));

@@ -1,5 +1,4 @@
 #include <det/config/batch_script.hpp>
-#include <det/config/sbatch_args.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
 
@@ -76,11 +75,15 @@ private:
                       fmt::format("'{}' is no option: sbatch reads no #SBATCH option after it", word.text),
                       "quote a value that has blanks", word.where.span()});
         }
+        // sbatch reads its variables after the header, and the last option counts.
+        for (auto const& option : call_.sbatch_variables)
+            args.args.push_back({option.name, option.value, header_.words.size()});
         return args;
     }
 
     std::string name_of(SbatchArgs const& args) const {
-        return args.find("job-name").value_or(call_.path.filename().string());
+        auto const name = args.find("job-name").value_or("");
+        return name.empty() ? call_.path.filename().string() : name;
     }
 
     Node entrypoint(std::vector<std::string> const& interpreter) const {
@@ -124,7 +127,7 @@ private:
         for (auto arg : args.args) {
             if (arg.name == "chdir" && arg.value)
                 arg.value = (call_.directory / *arg.value).lexically_normal().string();
-            options.push_back(text(arg.text(), header_.words[arg.item].where));
+            options.push_back(text(arg.text(), location_of(arg)));
         }
         std::vector<Node::Entry> entries{entry("launch", text("script")),
                                          entry("batch_script", text(call_.path.string())),
@@ -135,7 +138,12 @@ private:
     yaml::Location location_of(SbatchArgs const& args, std::string_view name) const {
         auto const found = std::find_if(args.args.rbegin(), args.args.rend(),
                                         [&](auto const& arg) { return arg.name == name; });
-        return found == args.args.rend() ? header_.start : header_.words[found->item].where;
+        return found == args.args.rend() ? header_.start : location_of(*found);
+    }
+
+    /// An option of the environment has no place in the script.
+    yaml::Location location_of(SbatchArg const& arg) const {
+        return arg.item < header_.words.size() ? header_.words[arg.item].where : header_.start;
     }
 
     Node text(std::string value) const { return text(std::move(value), header_.start); }

@@ -127,7 +127,9 @@ private:
             return refuse(fmt::format("--{} takes no value, found '{}'", option.name, *value),
                           "remove the value");
         if (option.value == SbatchValue::required && !value) value = next_item();
-        if (option.value == SbatchValue::required && (!value || value->empty()))
+        // sbatch accepts "--account=" in a header that has yet to be filled in.
+        bool const may_be_empty = use_ == SbatchUse::batch_script;
+        if (option.value == SbatchValue::required && (!value || (value->empty() && !may_be_empty)))
             return refuse(fmt::format("--{} needs a value", option.name),
                           fmt::format("write --{}=VALUE", option.name));
         if (use_ == SbatchUse::batch_script) return add(std::string(option.name), std::move(value));

@@ -46,8 +46,8 @@ struct Layers {
         auto const directory = std::filesystem::current_path(failure);
         if (failure) return report_unread(os_error("find the working directory", failure.value()));
         auto const path = (directory / sources.file).lexically_normal();
-        auto read = config::read_batch_script(
-            text, {sources.file.string(), path, sources.script_arguments, directory});
+        auto read = config::read_batch_script(text, {sources.file.string(), path, sources.script_arguments,
+                                                     directory, sources.sbatch_variables});
         if (!read) return report_unread(std::move(read).error());
         found.append(std::move(read->warnings));
         written = fmt::format("# {} as a configuration\n{}", escape_control(sources.file.filename().string()),

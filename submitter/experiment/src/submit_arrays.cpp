@@ -103,7 +103,8 @@ Result<std::string> test_array(SubmissionRequest const& request, ArrayJob const&
     DET_TRY_ASSIGN(auto const in_memory, ScriptInMemory::make(script));
     auto options = first_sbatch_options(request);
     options.insert(options.end(), more_options.begin(), more_options.end());
-    return context.slurm.test_submission({options, in_memory.path(), context.environment});
+    return context.slurm.test_submission(
+        {options, in_memory.path(), context.environment, request.script.has_value()});
 }
 
 /// Whether Slurm refused the jobs by a limit of an association or a QOS, for example MaxSubmitJobs, for which
@@ -146,7 +147,8 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentSpec c
     // A continuation runs only some tasks of the array.
     if (auto const tasks = slurm::array_option(script.array); !tasks.empty()) options.push_back(tasks);
     auto submitted = script.array;
-    DET_TRY_ASSIGN(submitted.job, context.slurm.submit({options, script.path, context.environment}));
+    DET_TRY_ASSIGN(submitted.job, context.slurm.submit({options, script.path, context.environment,
+                                                        request.script.has_value()}));
     return submitted;
 }
 

@@ -172,6 +172,31 @@ void add_options_below_header(std::vector<std::string>& options, SubmissionPlan 
     }
 }
 
+/// The pattern of a file for a job that is no array for its user: Slurm replaces %a by the number of no task
+/// there, and here the job is an array of one task.
+std::string without_task_number(std::string_view pattern) {
+    constexpr std::string_view no_task = "4294967294";
+    std::string result;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        auto const letter =
+            pattern[at] == '%' ? pattern.find_first_not_of("0123456789", at + 1) : std::string_view::npos;
+        if (letter == std::string_view::npos) {
+            result += pattern[at];
+        } else if (pattern[letter] == 'a') {
+            result += no_task;
+            at = letter;
+        } else {
+            result += pattern.substr(at, letter + 1 - at);
+            at = letter;
+        }
+    }
+    return result;
+}
+
+bool is_file_of_job(std::string_view option) {
+    return option == "output" || option == "error" || option == "input";
+}
+
 /// What sbatch does by itself for a script, and does not do here, because the job is always an array, and is
 /// submitted from another file. The output of a requeued job is appended to a file that only this job writes.
 void add_defaults_of_sbatch(std::vector<std::string>& options, SubmissionPlan const& plan) {
@@ -189,6 +214,9 @@ std::vector<std::string> options_of_batch_script(SubmissionPlan const& plan, std
     for (auto arg : plan.sbatch_args.args) {
         bool const is_elsewhere = arg.name == "array" || arg.name == "chdir";
         if (arg.name == "exclude" && !plan.exclude.empty()) arg.value = plan.excluded_nodes();
+        bool const has_no_array = plan.batch_script->indices.empty();
+        if (has_no_array && arg.value && is_file_of_job(arg.name))
+            arg.value = without_task_number(*arg.value);
         if (!is_elsewhere) options.push_back(arg.text());
     }
     if (!plan.exclude.empty() && !has_option(plan.sbatch_args, "exclude"))

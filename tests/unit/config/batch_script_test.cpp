@@ -64,6 +64,17 @@ BOOST_AUTO_TEST_CASE(words_are_split_as_sbatch_splits_them) {
     BOOST_TEST(options_of("#SBATCH --det --exclusive=user --signal=B:USR1@60 -p a,b\n") ==
                "--det|--exclusive=user|--signal=B:USR1@60|--partition=a,b");
     BOOST_TEST(options_of("echo a command\n#SBATCH -N 2\n") == "");
+    BOOST_TEST(options_of("#SBATCH --job-name        ddp\n#SBATCH -LXserver -t0\n") ==
+               "--job-name=ddp|--licenses=Xserver|--time=0");
+    BOOST_TEST(options_of("#SBATCH --out=%x --err=%j.err  # abbreviations\n") ==
+               "--output=%x|--error=%j.err");
+}
+
+BOOST_AUTO_TEST_CASE(a_header_may_have_values_that_are_not_filled_in) {
+    BOOST_TEST(options_of("#SBATCH --account=\n#SBATCH --mail-user= # your address\n") ==
+               "--account=|--mail-user=");
+    auto const script = must(read_header("#SBATCH --job-name=   ## NAME\n"));
+    BOOST_TEST(*script.layer.find("name")->text() == "job.sbatch");
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_effect_in_a_header_is_said) {

@@ -89,6 +89,14 @@ BOOST_AUTO_TEST_CASE(each_task_of_a_scripts_array_is_a_trial) {
     BOOST_TEST(explain(refused).find("has 3 tasks, and the search has 6 trials") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(files_of_a_script_without_an_array_have_the_names_that_slurm_gives_them) {
+    auto const files = submission_of("#SBATCH -o %x-%A_%4a.out -e %%a-%a.err\n");
+    BOOST_TEST(files.find("--output=%x-%A_4294967294.out --error=%%a-4294967294.err") != std::string::npos,
+               files);
+    auto const of_array = submission_of("#SBATCH -o %A_%a.out --array=1-2\n");
+    BOOST_TEST(of_array.find("--output=%A_%a.out") != std::string::npos, of_array);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_several_jobs_write_is_found) {
     auto const shared = [](std::string const& header) {
         return plan::shared_output_file(must(plan_script(header)).sbatch_args);

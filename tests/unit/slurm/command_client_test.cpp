@@ -53,6 +53,24 @@ BOOST_AUTO_TEST_CASE(a_submission_gives_options_on_the_command_line_and_a_clean_
     BOOST_TEST(!seen.find("SLURM_TIME_FORMAT"));
 }
 
+BOOST_AUTO_TEST_CASE(a_batch_script_keeps_the_users_variables_of_steps_unless_they_are_those_of_a_job) {
+    auto of_script = submission;
+    of_script.keeps_step_variables = true;
+    of_script.environment.set("SRUN_CPUS_PER_TASK", "4");
+    of_script.environment.set("PMIX_MCA_psec", "native");
+    for (bool const is_in_job : {false, true}) {
+        if (is_in_job) of_script.environment.set("SLURM_JOB_ID", "12");
+        runner.answer(0, "4711\n");
+        BOOST_TEST(must(client.submit(of_script)) == 4711u);
+        auto const& seen = runner.calls.back().environment;
+        for (auto const* name : {"SRUN_CPUS_PER_TASK", "PMIX_MCA_psec", "SLURM_NTASKS"})
+            BOOST_TEST(seen.find(name).has_value() == !is_in_job, name);
+        BOOST_TEST(!seen.find("SLURM_JOB_ID"));
+        BOOST_TEST(!seen.find("SBATCH_PARTITION"));
+        BOOST_TEST(seen.find("SBATCH_ACCOUNT").value() == "physics");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(refusal_and_silence_are_distinguished_and_slurms_message_is_kept) {
     runner.answer(1, "", "sbatch: error: Batch job submission failed: Invalid qos specification\n");
     auto const refused = must_fail(client.submit(submission));

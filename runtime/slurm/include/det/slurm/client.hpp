@@ -21,6 +21,9 @@ struct Submission {
     std::vector<std::string> options;
     std::filesystem::path script;
     Environment environment;  // of the job; Slurm's variables of the calling job are removed from it
+    /// Outside of a job the user's own variables of srun and MPI (SLURM_CPU_BIND, SRUN_CPUS_PER_TASK,
+    /// PMIX_MCA_...) are kept for the job, as sbatch keeps them.
+    bool keeps_step_variables = false;
 };
 
 /// Selects the jobs that a query of the queue returns.

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/config/sbatch_args.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/result.hpp>
 #include <det/yaml/node.hpp>
@@ -21,10 +22,11 @@ struct BatchScript {
 
 /// Where a batch script is, and how it is called.
 struct BatchScriptCall {
-    std::string name;                    // for messages, as the user wrote it
-    std::filesystem::path path;          // absolute
-    std::vector<std::string> arguments;  // of the script
-    std::filesystem::path directory;     // absolute: in which sbatch would be called
+    std::string name;                              // for messages, as the user wrote it
+    std::filesystem::path path;                    // absolute
+    std::vector<std::string> arguments;            // of the script
+    std::filesystem::path directory;               // absolute: in which sbatch would be called
+    std::vector<SbatchArg> sbatch_variables = {};  // options of the environment, see parse_sbatch_variables()
 };
 
 /// True if the text begins with `#!`, which no configuration does.

@@ -1,4 +1,6 @@
 #pragma once
+#include <det/foundation/environment.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -47,5 +49,9 @@ struct SbatchArgs {
 /// command lines. Also accepts `--mem 8G` in one item, as in #SBATCH lines. Refuses options and values that
 /// det-submit sets itself or does not support, and items that are no valid options. Pure.
 SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use = SbatchUse::entrypoint);
+
+/// The options that sbatch takes from variables such as SBATCH_PARTITION, without those that det-submit sets
+/// itself. Pure.
+std::vector<SbatchArg> parse_sbatch_variables(det::Environment const& environment);
 
 }  // namespace det::config

@@ -39,6 +39,8 @@ struct ConfigSources {
     bool is_test = false;  // one trial of one batch (--test)
     /// If `file` is a batch script: the arguments with which it is called.
     std::vector<std::string> script_arguments = {};
+    /// If `file` is a batch script: the options that sbatch would take from its variables.
+    std::vector<config::SbatchArg> sbatch_variables = {};
 };
 
 /// The layers that the user wrote, checked and merged. They have no defaults: required keys may be missing.
@@ -56,7 +58,8 @@ struct SubmittedScript {
     std::string text;
     std::vector<std::string> interpreter;  // the words of the shebang line
     std::vector<std::string> arguments;
-    std::filesystem::path directory;  // absolute: in which the script runs, if its header has no --chdir
+    std::filesystem::path
+        directory;  // absolute: SLURM_SUBMIT_DIR; it runs there if its header has no --chdir
 };
 
 struct LoadedConfig {
