@@ -65,7 +65,37 @@ Error unexpected_word(std::vector<std::string> const& unexpected, std::vector<Op
                  near ? fmt::format("use '{}'", *near) : ""};
 }
 
+bool takes_value(std::vector<Option> const& options, std::string_view name) {
+    return std::ranges::any_of(options, [&](auto const& option) {
+        auto const names = split(option.names, ',');
+        bool const is_flag = std::holds_alternative<bool*>(option.target);
+        return !is_flag && std::ranges::find(names, name) != names.end();
+    });
+}
+
+/// Whether the next word is the value of the option in this word: "--name", "-n", "-fn", but not "--name=x",
+/// "-nx".
+bool value_follows(std::vector<Option> const& options, std::string_view word) {
+    if (word.starts_with("--")) return word.find('=') == std::string_view::npos && takes_value(options, word);
+    for (std::size_t at = 1; at < word.size(); ++at) {
+        if (takes_value(options, std::string("-") + word[at])) return at + 1 == word.size();
+    }
+    return false;
+}
+
 }  // namespace
+
+std::optional<std::size_t> find_first_argument(std::vector<Option> const& options,
+                                               std::vector<std::string> const& arguments) {
+    for (std::size_t at = 0; at < arguments.size(); ++at) {
+        auto const& word = arguments[at];
+        if (word == "--") return at + 1 < arguments.size() ? std::optional(at + 1) : std::nullopt;
+        bool const is_option = word.size() > 1 && word.front() == '-';
+        if (!is_option) return at;
+        if (value_follows(options, word)) ++at;
+    }
+    return std::nullopt;
+}
 
 Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments, Words words) {
     CLI::App app;

@@ -75,6 +75,7 @@ template <>
 inline constexpr JsonField json_fields<BatchScriptSpec>[] = {
     field<&BatchScriptSpec::working_directory>("working_directory"),
     optional_field<&BatchScriptSpec::array_task_ids>("array_task_ids"),
+    optional_field<&BatchScriptSpec::submit_directory>("submit_directory"),
 };
 
 template <>

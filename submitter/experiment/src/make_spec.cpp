@@ -97,7 +97,7 @@ void set_batch_script(ExperimentSpec& spec, SubmissionRequest const& request,
     spec.entrypoint = request.script->interpreter;
     spec.entrypoint.push_back(layout.batch_script().string());
     for (auto const& argument : request.script->arguments) spec.entrypoint.push_back(argument);
-    spec.batch_script = BatchScriptSpec{directory, task_ids};
+    spec.batch_script = BatchScriptSpec{directory, task_ids, request.script->directory.string()};
     for (auto& pattern : spec.progress_globs) pattern = (fs::path(directory) / pattern).string();
 }
 

@@ -15,8 +15,12 @@ Result<std::optional<SubmittedScript>> load_recorded_script(ExperimentLayout con
     bool const has_script = spec.batch_script && !spec.batch_script->working_directory.empty();
     if (!has_script) return std::optional<SubmittedScript>();
     DET_TRY_ASSIGN(auto text, read_trusted_file(experiment.batch_script()));
-    SubmittedScript script{
-        experiment.batch_script().string(), std::move(text), {}, {}, spec.batch_script->working_directory};
+    auto const& [working_directory, tasks, submit_directory] = *spec.batch_script;
+    SubmittedScript script{experiment.batch_script().string(),
+                           std::move(text),
+                           {},
+                           {},
+                           submit_directory.empty() ? working_directory : submit_directory};
     script.interpreter = config::read_shebang(script.text);
     // The entrypoint is the interpreter, the script, and its arguments.
     auto const arguments = script.interpreter.size() + 1;

@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/launch/node/job_command.hpp>
 #include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
@@ -220,9 +221,45 @@ BOOST_AUTO_TEST_CASE(a_script_has_the_variables_of_its_job_and_of_its_own_array)
         BOOST_TEST(environment.find(name).value_or("none") == value, name);
     for (auto const* name : {"MASTER_ADDR", "DET_SPANK", "PYTHONUNBUFFERED", "TORCH_FR_DUMP_TEMP_FILE"})
         BOOST_TEST(!environment.find(name), name);
+    BOOST_TEST(!environment.find("SLURM_SUBMIT_DIR"));
     job.spec.batch_script->array_task_ids.clear();
+    job.spec.batch_script->submit_directory = "/home/me/first";
+    auto resubmitted = of_job;
+    resubmitted.set("SLURM_SUBMIT_DIR", "/elsewhere");
+    BOOST_TEST(make_run_environment(job, plan, resubmitted).find("SLURM_SUBMIT_DIR").value_or("") ==
+               "/home/me/first");
     for (auto const& variable : make_run_environment(job, plan, of_job).to_list())
         BOOST_TEST(!variable.starts_with("SLURM_ARRAY_"), variable);
+}
+
+BOOST_AUTO_TEST_CASE(scontrol_shows_the_users_script_as_the_command_of_the_job) {
+    TemporaryDirectory directory;
+    auto const run_dir = directory / "run";
+    must(make_directories(directory / "slurm"));
+    must(make_directory(run_dir));
+    // Slurm's scontrol: prints its arguments and a job, and fails.
+    must(write_file(directory / "slurm/scontrol",
+                    "#!/bin/sh\necho \"<$@>\"; echo trouble >&2\n"
+                    "printf '   Command=/det/e/7/script.sbatch\\n   WorkDir=/home/me\\n\\n'; exit 3\n",
+                    0755));
+    Environment environment({{"PATH", (directory / "slurm").string() + ":/usr/bin:/bin"}});
+    launch::node::use_scontrol_filter(environment, run_dir);
+    BOOST_TEST(environment.find("PATH").value().starts_with((directory / "slurm").string()));
+    must(launch::node::write_scontrol_filter(run_dir,
+                                             {"/det/e/7/script.sbatch", "/home/me/a&b's/job.sbatch 3"}));
+    launch::node::use_scontrol_filter(environment, run_dir);
+    auto const scontrol = [&](std::string const& arguments) {
+        return must(SystemProcessRunner().run({{"/bin/sh", "-c", "scontrol " + arguments}, environment}));
+    };
+    auto const shown = scontrol("show job 12");
+    BOOST_TEST(shown.out == "<show job 12>\n   Command=/home/me/a&b's/job.sbatch 3\n   WorkDir=/home/me\n\n");
+    BOOST_TEST(shown.err == "trouble\n");
+    BOOST_TEST(shown.exit_code == 3);
+    for (auto const* words : {"-o show job", "show -d job 12", "show jobid=12"})
+        BOOST_TEST(scontrol(words).out.find("=/home/me/a&b's") != std::string::npos, words);
+    auto const requeued = scontrol("requeue 12");
+    BOOST_TEST(requeued.out.find("Command=/det/e/7/script.sbatch") != std::string::npos);
+    BOOST_TEST(requeued.exit_code == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_task_of_the_scripts_array_is_a_trial) {
@@ -252,8 +289,8 @@ struct ScriptJob : SupervisorFixture {
         job.spec.launch = Launch::script;
         job.spec.has_default_max_restarts = true;
         job.spec.batch_script = BatchScriptSpec{root.path()};
-        must(write_file(experiment.path() / "batch_script", text, 0700));
-        job.spec.entrypoint = {"/bin/bash", experiment.path() / "batch_script", "one"};
+        must(write_file(experiment.batch_script(), text, 0700));
+        job.spec.entrypoint = {"/bin/bash", experiment.batch_script(), "one"};
         slurm.job->end_time.reset();
         slurm.job->state = slurm::JobState::running;
     }
@@ -282,7 +319,7 @@ BOOST_FIXTURE_TEST_CASE(the_exit_code_of_a_script_is_the_jobs_and_it_is_not_rest
     BOOST_TEST(supervise_script("echo \"$@\" >\"$DET_ROOT/argv\"; exit 7") == 7);
     BOOST_TEST((end_of(0).cause == Cause::failed));
     BOOST_TEST(end_of(0).exit_code == 7);
-    BOOST_TEST(must(read_file(root / "argv")) == fmt::format("--script {0} /bin/bash {1}/batch_script one\n",
+    BOOST_TEST(must(read_file(root / "argv")) == fmt::format("--script {0} /bin/bash {1}/slurm_script one\n",
                                                              root.path().string(),
                                                              experiment.path().string()));
 }

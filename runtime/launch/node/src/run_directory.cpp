@@ -2,6 +2,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
+#include <det/launch/node/job_command.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/preemption/notice_page.hpp>
@@ -176,6 +177,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     use_compile_cache(environment, directory.path().parent_path(), name);
     DET_TRY(read_found_variables(environment, directory.path()));
     use_srun_shim(environment, directory.path());
+    use_scontrol_filter(environment, directory.path());
     if (auto const run = environment.find_non_empty(variables::run_path)) {
         environment.set(variables::rank_log, RunLayout(*run).node_log(node));
     }

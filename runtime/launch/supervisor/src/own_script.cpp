@@ -18,7 +18,6 @@ namespace {
 
 // slurmctld counts seconds, and its clock may be another one than that of the node.
 constexpr std::int64_t clock_difference_us = 5'000'000;
-constexpr std::string_view copy_name = "batch_script";
 constexpr std::string_view own_comment = "det:";
 
 /// Slurm ends the text with a newline and a null byte.
@@ -51,7 +50,7 @@ bool may_be_successor(slurm::JobStatus const& job, slurm::JobRef const& own, Utc
 }  // namespace
 
 std::optional<OwnScript> load_own_script(BatchJob const& batch_job) {
-    auto const copy = (batch_job.experiment.path() / copy_name).string();
+    auto const copy = batch_job.experiment.batch_script().string();
     auto const& argv = batch_job.spec.entrypoint;
     auto const found = std::ranges::find(argv, copy);
     auto text = found == argv.end() ? Result<std::string>(Error{codes::no_such_file, copy}) : read_file(copy);

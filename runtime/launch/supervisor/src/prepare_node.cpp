@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
+#include <det/launch/node/job_command.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
@@ -14,6 +15,7 @@
 #include <det/protocol/task_identity.hpp>
 #include <det/search/search.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -119,6 +121,25 @@ Status write_setup(fs::path const& run_dir, ExperimentSpec const& spec) {
     return write_file(setup / setup_files::script, scripts::find_page("setup"));
 }
 
+/// The command of a job whose batch script asks Slurm for it, usually to find its own directory. Nothing for
+/// other scripts, whose PATH stays as it is, and for one that was read from standard input, for which Slurm
+/// shows none.
+std::optional<node::JobCommand> command_asked_for(ExperimentSpec const& spec,
+                                                  ExperimentLayout const& layout) {
+    Json::json_pointer const key("/slurm/batch_script");
+    auto const own = std::ranges::find(spec.entrypoint, layout.batch_script().string());
+    bool const has_script = own != spec.entrypoint.end() && spec.config->contains(key);
+    if (spec.launch != Launch::script || !has_script || !spec.config->at(key).is_string())
+        return std::nullopt;
+    auto const text = read_trusted_file(layout.batch_script());
+    bool const asks =
+        text && text->find("scontrol") != std::string::npos && text->find("Command") != std::string::npos;
+    auto users = spec.config->at(key).get<std::string>();
+    if (!asks || users.ends_with("/-")) return std::nullopt;
+    std::for_each(own + 1, spec.entrypoint.end(), [&](auto const& argument) { users += " " + argument; });
+    return node::JobCommand{layout.at_revision(spec.revision()).script().string(), std::move(users)};
+}
+
 }  // namespace
 
 Status prepare_node(fs::path const& run_dir, Environment const& environment) {
@@ -135,6 +156,8 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     // There is no srun in a container, and a batch script starts its steps once, as without us.
     bool const has_shim = spec.shape.nodes > 1 && !spec.container && spec.launch != Launch::script;
     if (has_shim) DET_TRY(node::write_srun_shim(run_dir, own_executable()));
+    if (auto const command = command_asked_for(spec, ExperimentLayout(experiment)))
+        DET_TRY(node::write_scontrol_filter(run_dir, *command));
     // DET_TRIAL_DIR is one of the directories of the generation.
     GenerationLayout const trial(fs::path(run.text(variables::trial_dir)).parent_path());
     return make_work(run_dir, spec, trial);

@@ -124,6 +124,9 @@ void adapt_to_script(Environment& environment, BatchJob const& batch_job) {
     // A notice reaches the script if it traps TERM, and the ranks that handle it.
     if (batch_job.spec.forward_signals.empty()) environment.set(variables::forward_signals, "TERM");
     set_array_variables(environment, batch_job.spec);
+    auto const& script = batch_job.spec.batch_script;
+    if (script && !script->submit_directory.empty())
+        environment.set("SLURM_SUBMIT_DIR", script->submit_directory);
 }
 
 }  // namespace

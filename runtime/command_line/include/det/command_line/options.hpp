@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,11 @@ struct Parsed {
 /// such a target takes any number of words.
 Result<Parsed> parse(std::vector<Option> const& options, std::vector<std::string> arguments,
                      Words words = Words::all);
+
+/// The index of the first word that is neither an option nor its value: the first positional argument.
+/// Nothing if there is none. A word that looks like an option and is not in the table is skipped. Pure.
+std::optional<std::size_t> find_first_argument(std::vector<Option> const& options,
+                                               std::vector<std::string> const& arguments);
 
 /// One line for each option: names, help, and the present value of an int or std::string target.
 std::string render_options(std::vector<Option> const& options);

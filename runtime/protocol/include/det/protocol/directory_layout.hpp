@@ -183,8 +183,9 @@ public:
         if (first_trial == 0) return revision_path() / "script.sbatch";
         return revision_path() / ("script-" + std::to_string(first_trial) + ".sbatch");
     }
-    /// The copy of the user's batch script that the experiment runs (`experiment create job.sbatch`).
-    std::filesystem::path batch_script() const { return experiment_ / "batch_script"; }
+    /// The copy of the user's batch script that the experiment runs (`experiment create job.sbatch`). It has
+    /// the name of Slurm's own copy, which scripts see as $0.
+    std::filesystem::path batch_script() const { return experiment_ / "slurm_script"; }
     std::filesystem::path slurm_output() const { return experiment_ / "slurm-%A_%a.out"; }
     /// The same for an array task like "123_4".
     std::filesystem::path slurm_output(std::string const& job) const {

@@ -57,6 +57,9 @@ struct BatchScriptSpec {
     /// The script's own --array: task array_task_ids[i] is trial i. Empty: the script has no array, and sees
     /// no SLURM_ARRAY_* variables.
     std::vector<std::uint32_t> array_task_ids = {};
+    /// SLURM_SUBMIT_DIR of the script, also in jobs that were submitted again from elsewhere; empty: that of
+    /// the job.
+    std::string submit_directory = {};
     friend bool operator==(BatchScriptSpec const&, BatchScriptSpec const&) = default;
 };
 
