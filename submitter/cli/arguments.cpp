@@ -113,18 +113,30 @@ std::vector<std::string> with_first(std::string word, std::vector<std::string> w
     return words;
 }
 
+/// Gives the command the words after its first argument if they are those of a program, and removes them.
+void give_words_of_program(Command& command, std::vector<Option> const& options,
+                           std::vector<std::string>& arguments) {
+    auto const first = command_line::find_first_argument(options, arguments);
+    auto* const words = first ? command.words_of_program(arguments[*first]) : nullptr;
+    if (words == nullptr) return;
+    auto const own_end = arguments.begin() + static_cast<std::ptrdiff_t>(*first) + 1;
+    words->assign(own_end, arguments.end());
+    arguments.erase(own_end, arguments.end());
+}
+
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
+    Invocation invocation;
+    invocation.command = entry.make();
+    bool json = false;
+    auto options = invocation.command->options();
+    options.push_back({"--json", &json, "print JSON"});
+    give_words_of_program(*invocation.command, options, arguments);
     // --help is answered also if the rest of the command line is invalid.
     // After "--" the words are those of another command.
     auto const own_end = std::ranges::find(arguments, "--");
     bool const wants_page = std::any_of(arguments.begin(), own_end,
                                         [](auto const& word) { return word == "--help" || word == "-h"; });
     if (wants_page) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
-    Invocation invocation;
-    invocation.command = entry.make();
-    bool json = false;
-    auto options = invocation.command->options();
-    options.push_back({"--json", &json, "print JSON"});
     auto parsed = command_line::parse(options, std::move(arguments));
     if (!parsed) {
         auto error = std::move(parsed).error();

@@ -27,6 +27,9 @@ public:
     virtual std::vector<Option> options() = 0;
     /// What to do about a word that looks like an option and is none; empty: see the manual.
     virtual std::string hint_for_unknown_option() const { return ""; }
+    /// Where the words after the first argument go if they are not options of this command, but arguments of
+    /// the program that `argument` names; nullptr if they are options of this command.
+    virtual std::vector<std::string>* words_of_program(std::string const& /*argument*/) { return nullptr; }
     virtual Outcome run(Session& session) = 0;
 };
 

@@ -28,8 +28,12 @@ struct Site : LoopbackCluster {
         must(write_file(home() / "work/job.sbatch", "#!/bin/bash\n" + header + body, 0644));
     }
     /// Submits the script by det-submit in its directory. Returns the experiment's number.
-    int create(std::string const& words = "") const {
-        return ask("experiment create job.sbatch " + words)["id"].get<int>();
+    int create(std::string const& arguments = "") const {
+        return create_json("", arguments)["id"].get<int>();
+    }
+    nlohmann::json create_json(std::string const& options, std::string const& arguments = "") const {
+        return nlohmann::json::parse(
+            in_work("det-submit experiment create --json " + options + " job.sbatch " + arguments));
     }
     nlohmann::json ask(std::string const& command) const {
         return nlohmann::json::parse(in_work("det-submit " + command + " --json"));
@@ -59,6 +63,7 @@ constexpr char print_surroundings[] =
     "env | grep -E '^(SLURM|SBATCH|SRUN)_' | grep -vE '_(JOB_?ID|TASK_PID|JOB_START_TIME|JOB_END_TIME)=' | "
     "sort\n"
     "srun --label bash -c 'echo $SLURM_NTASKS $SLURM_LOCALID $SLURM_STEP_TASKS_PER_NODE' | sort\n"
+    "basename \"$0\"; scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'\n"
     "nodes=$(srun --ntasks-per-node=1 --ntasks=$SLURM_JOB_NUM_NODES hostname | sort | xargs)\n"
     "echo \"$nodes\"; cat | wc -c\n";
 
@@ -78,15 +83,15 @@ BOOST_AUTO_TEST_CASE(a_script_sees_what_it_sees_with_sbatch_alone) {
           "--export=ALL,MORE=1\n",
           "#SBATCH -n 2 --gres=gpu:2 --output=out-%j.txt --partition=urgent,compute --open-mode=append\n"}) {
         write_script(header, print_surroundings);
-        in_work("rm -f *.out *.txt; sbatch --quiet --wait job.sbatch one 'two words'");
+        in_work("rm -f *.out *.txt; sbatch --quiet --wait job.sbatch one --two 'two words'");
         auto const plain = in_work(read_output);
         in_work("rm -f *.out *.txt");
         wait_for_empty_queue();
-        auto const experiment = create("one 'two words'");
+        auto const experiment = create("one --two 'two words'");
         wait_for_end(experiment);
         auto const ours = in_work(read_output);
         BOOST_TEST(ours == plain, header << ours << "\n--- and with sbatch alone:\n" << plain);
-        BOOST_TEST(plain.find("<one><two words>") != std::string::npos, plain);
+        BOOST_TEST(plain.find("<one><--two><two words>") != std::string::npos, plain);
         BOOST_TEST(plain.find("hello you") != std::string::npos, plain);
         wait_for_empty_queue();
     }
@@ -120,7 +125,7 @@ BOOST_AUTO_TEST_CASE(the_job_has_the_parameters_of_the_header) {
     write_script("#SBATCH -J train --chdir=sub --output=log-%j.txt --error=err-%j.txt --nice=7 --array=2,5\n",
                  "true\n");
     in_work("mkdir sub");
-    auto const answer = ask("experiment create job.sbatch --paused --config slurm.sbatch_args=--time=7");
+    auto const answer = create_json("--paused --config slurm.sbatch_args=--time=7");
     auto const job = answer["job_id"].get<std::string>();
     auto const shown = shell("scontrol --oneliner show job " + job);
     auto const work = (home() / "work").string();
@@ -134,6 +139,37 @@ BOOST_AUTO_TEST_CASE(the_job_has_the_parameters_of_the_header) {
     BOOST_TEST(spec["batch_script"]["working_directory"] == work + "/sub");
     BOOST_TEST(spec["batch_script"]["array_task_ids"] == (std::vector<int>{2, 5}));
     shell(fmt::format("det-submit experiment kill {}", answer["id"].get<int>()));
+    wait_for_empty_queue();
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_is_activated_elsewhere_has_the_directory_of_its_first_submission) {
+    write_script("#SBATCH --chdir=sub\n",
+                 "echo $SLURM_SUBMIT_DIR $(pwd) >>dirs; [ -e again ] && exit 0\n"
+                 "trap 'exit 0' TERM; touch up; sleep 300 & wait\n");
+    in_work("mkdir -p sub");
+    auto const experiment = create();
+    auto const state = [&] { return describe(experiment)["state"]; };
+    wait_until([&] { return path_exists(home() / "work/sub/up"); }, 60s, "the script runs");
+    shell(fmt::format("det-submit experiment pause {}", experiment));
+    wait_until([&] { return state() == "PAUSED"; }, 60s, "it is paused");
+    shell(fmt::format("touch work/sub/again; cd / && det-submit experiment activate {}", experiment));
+    wait_for_end(experiment);
+    BOOST_TEST(in_work("sort -u sub/dirs | wc -l; wc -l <sub/dirs") == "1\n2", in_work("cat sub/dirs"));
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_sbatch_count_as_with_sbatch_alone) {
+    write_script("#SBATCH --partition=urgent --job-name=header\n",
+                 "echo $SLURM_JOB_NAME $SLURM_JOB_PARTITION $SRUN_MINE; srun env | grep SRUN_MINE\n");
+    std::string const variables =
+        "SBATCH_PARTITION=compute SBATCH_JOB_NAME=variable SRUN_MINE=1 SBATCH_OUTPUT=%x-%a.out ";
+    in_work(variables + "sbatch --quiet --wait job.sbatch");
+    auto const plain = in_work("tail -n +1 *.out; rm *.out");
+    wait_for_empty_queue();
+    auto const created =
+        nlohmann::json::parse(in_work(variables + "det-submit experiment create --json job.sbatch"));
+    wait_for_end(created["id"].get<int>());
+    BOOST_TEST(in_work("tail -n +1 *.out") == plain);
+    BOOST_TEST(plain.find("variable compute 1") != std::string::npos, plain);
     wait_for_empty_queue();
 }
 

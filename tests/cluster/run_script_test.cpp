@@ -31,9 +31,10 @@ struct Site : LoopbackCluster {
         must(write_file(home() / "new", "#!/bin/bash\n" + header + body, 0755));
         shell(fmt::format("cp new {}/job.sbatch", name));
     }
-    int create(std::string const& name, std::string const& arguments = "") const {
-        auto const answer =
-            shell(fmt::format("cd {} && det-submit experiment create job.sbatch --json {}", name, arguments));
+    int create(std::string const& name, std::string const& arguments = "",
+               std::string const& options = "") const {
+        auto const answer = shell(fmt::format("cd {} && det-submit experiment create --json {} job.sbatch {}",
+                                              name, options, arguments));
         return nlohmann::json::parse(answer)["id"].get<int>();
     }
     nlohmann::json ask(std::string const& command) const {
@@ -266,7 +267,7 @@ srun --overlap sleep 300 &
 sleep 1
 exit 9
 )sh");
-    auto const id = site.create("job", "--config max_restarts=1");
+    auto const id = site.create("job", "", "--config max_restarts=1");
     site.wait_for_state(id, "COMPLETED");
     BOOST_TEST(site.shell("sort -u job/jobs | wc -l") == "1");
     auto const runs = site.runs(id);

@@ -5,7 +5,9 @@
 #include <det/experiment/trusted_owner.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "command.hpp"
 #include "config/standard_input.hpp"
@@ -41,7 +43,14 @@ public:
     }
 
     std::string hint_for_unknown_option() const override {
-        return "write '--' before the arguments of a batch script that begin with '-'";
+        return "the arguments of a batch script stand after its name";
+    }
+
+    /// As with sbatch, all words after a batch script are its arguments.
+    std::vector<std::string>* words_of_program(std::string const& argument) override {
+        experiment::ConfigSources sources;
+        sources.file = argument;
+        return experiment::names_batch_script(sources) ? &script_arguments_ : nullptr;
     }
 
     Outcome run(Session& session) override {
@@ -54,6 +63,7 @@ public:
         DET_TRY(read_config_if_stdin(submission.sources, session));
         if (is_running_job_) return record_running_job(std::move(submission), session);
         DET_TRY(take_words(submission));
+        warn_about_own_options(session);
         warn_about_ignored(session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
         DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
@@ -93,11 +103,11 @@ private:
     }
 
     /// The words after the configuration are the directory of the code; those after a batch script are its
-    /// arguments.
+    /// arguments. `-` may be a batch script too.
     Status take_words(experiment::SubmissionOptions& submission) const {
         if (!config_) return Ok{};
         if (experiment::names_batch_script(submission.sources)) {
-            submission.sources.script_arguments = words_;
+            submission.sources.script_arguments = script_arguments_.empty() ? words_ : script_arguments_;
             return check_script_options();
         }
         if (words_.size() > 1)
@@ -116,6 +126,23 @@ private:
                          "--when asks for several sizes, and a batch script has the size of its header",
                          "'sbatch --test-only' says when it would start"};
         return Ok{};
+    }
+
+    /// Warns about words that the script gets, although they look like options of this command.
+    void warn_about_own_options(Session const& session) const {
+        constexpr std::string_view own[] = {"--paused", "--dry-run", "--follow-first-trial", "--template",
+                                            "--json"};
+        constexpr std::string_view config = "--config";
+        for (std::size_t i = 0; i < script_arguments_.size(); ++i) {
+            std::string_view const word = script_arguments_[i];
+            auto const value = i + 1 < script_arguments_.size() ? script_arguments_[i + 1] : std::string();
+            bool const sets_key = (word == config && value.find('=') != std::string::npos) ||
+                                  (word.starts_with(config) && word.find('=') == config.size() &&
+                                   word.find('=', config.size() + 1) != std::string_view::npos);
+            if (sets_key || std::ranges::find(own, word) != std::end(own))
+                session.warn({codes::usage, fmt::format("'{}' is an argument of the batch script", word),
+                              "options of det-submit stand before the script's name, as with sbatch"});
+        }
     }
 
     void warn_about_ignored(Session const& session) const {
@@ -157,7 +184,7 @@ private:
     }
 
     std::optional<std::string> config_, template_, project_, host_, trusted_owner_;
-    std::vector<std::string> words_, includes_, overrides_, ports_;
+    std::vector<std::string> words_, script_arguments_, includes_, overrides_, ports_;
     bool paused_ = false;
     bool follow_ = false;
     bool test_ = false, is_local_ = false;

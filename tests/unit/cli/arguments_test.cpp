@@ -176,6 +176,30 @@ BOOST_AUTO_TEST_CASE(arguments_set_the_members_in_the_option_table) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_first_argument_is_found_after_options_and_their_values) {
+    bool flag = false;
+    std::optional<std::string> value;
+    std::vector<std::string> list;
+    std::vector<command_line::Option> const options{
+        {"-f,--flag", &flag}, {"-v,--value", &value}, {"--list", &list}, {"words", &list}};
+    auto const first = [&](std::vector<std::string> const& words) {
+        auto const found = command_line::find_first_argument(options, words);
+        return found ? static_cast<int>(*found) : -1;
+    };
+    BOOST_TEST(first({"job", "--flag"}) == 0);
+    BOOST_TEST(first({"--flag", "job"}) == 1);
+    BOOST_TEST(first({"--value", "x", "job"}) == 2);
+    BOOST_TEST(first({"--value=x", "job"}) == 1);
+    BOOST_TEST(first({"-v", "x", "--list", "y", "--list=z", "job"}) == 5);
+    BOOST_TEST(first({"-fv", "x", "job"}) == 2);
+    BOOST_TEST(first({"-vx", "-f", "job"}) == 2);
+    BOOST_TEST(first({"--unknown", "-", "job"}) == 1);
+    BOOST_TEST(first({"--flag", "--", "-job"}) == 2);
+    BOOST_TEST(first({"--value", "x"}) == -1);
+    BOOST_TEST(first({"--value"}) == -1);
+    BOOST_TEST(first({"--"}) == -1);
+}
+
 BOOST_AUTO_TEST_CASE(config_check_takes_several_files) {
     auto const invocation = must(parse_command_line({"config", "check", "a", "b", "--template", "t", "c"}));
     auto const options = invocation.command->options();

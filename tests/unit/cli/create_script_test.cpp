@@ -21,8 +21,8 @@ struct ScriptFixture : ContinueFixture {
                       std::string const& body = "srun python train.py --resume\n") {
         must(write_file(script, "#!/bin/bash -e\n" + header + body));
     }
-    int create_script(std::string const& options = "") {
-        return run("experiment create " + script + options);
+    int create_script(std::string const& options = "", std::string const& arguments = "") {
+        return run("experiment create" + options + " " + script + arguments);
     }
     std::vector<std::string> const& submitted() { return slurm.submissions.back().options; }
     bool is_submitted_with(std::string const& option) {
@@ -48,7 +48,7 @@ BOOST_FIXTURE_TEST_SUITE(create_script_test, ScriptFixture)
 
 BOOST_AUTO_TEST_CASE(a_batch_script_is_copied_and_submitted_held_with_its_own_options) {
     write_script("#SBATCH -N 2 --ntasks-per-node=4 --time=10\n#SBATCH -J train\n");
-    BOOST_TEST(create_script(" data.csv -- --lr 0.1") == 0, err);
+    BOOST_TEST(create_script("", " data.csv --lr 0.1") == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
     auto const spec = this->spec(1);
     auto const copy = experiment(1).batch_script();
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(keys_that_the_header_decides_have_no_effect) {
 
 BOOST_AUTO_TEST_CASE(a_fork_runs_the_recorded_script_again) {
     write_script("#SBATCH --array=2,4\n");
-    BOOST_TEST(create_script(" one") == 0, err);
+    BOOST_TEST(create_script("", " one") == 0, err);
     must(write_file(script, "#!/bin/sh\nexit 1\n"));
     BOOST_TEST(run("experiment fork 1 --config slurm.sbatch_args=--time=5") == 0, err);
     BOOST_TEST(must(read_file(experiment(2).batch_script())) ==
@@ -226,9 +226,59 @@ BOOST_AUTO_TEST_CASE(a_script_of_a_configuration_runs_its_entrypoint_as_one) {
     BOOST_TEST((spec(1).working_directory == WorkingDirectory::node_local) == (spec(1).shape.nodes == 1));
 }
 
-BOOST_AUTO_TEST_CASE(an_option_of_the_script_needs_a_separator) {
-    auto const refused = must_fail(parse_command_line({"e", "create", "job.sbatch", "--unheard-of", "3"}));
-    BOOST_TEST(refused.hint == "write '--' before the arguments of a batch script that begin with '-'");
+BOOST_AUTO_TEST_CASE(all_words_after_a_script_are_its_arguments_as_with_sbatch) {
+    write_script("");
+    BOOST_TEST(create_script(" --config name=mine", " --config train.yaml -p 2 --json --help -- x") == 0,
+               err);
+    auto const words = spec(1).entrypoint;
+    BOOST_TEST(
+        std::vector<std::string>(words.begin() + 3, words.end()) ==
+            (std::vector<std::string>{"--config", "train.yaml", "-p", "2", "--json", "--help", "--", "x"}),
+        boost::test_tools::per_element());
+    BOOST_TEST(spec(1).name == "mine");
+    BOOST_TEST(out == "Created experiment 1\n");
+    BOOST_TEST(contains(err, "'--json' is an argument of the batch script"), err);
+    BOOST_TEST(!contains(err, "'--config' is"), err);
+    BOOST_TEST(create_script("", " --config max_restarts=3") == 0, err);
+    BOOST_TEST(contains(err, "'--config' is an argument of the batch script"), err);
+    BOOST_TEST(spec(2).max_restarts == 0u);
+    // Options may stand after a configuration.
+    must(write_file(directory / "exp.yaml", config_text()));
+    BOOST_TEST(create(" --dry-run") == 0, err);
+    auto const refused = must_fail(parse_command_line({"e", "create", "--unheard-of", "3", script}));
+    BOOST_TEST(refused.hint == "the arguments of a batch script stand after its name");
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_sbatch_win_over_the_header_and_not_over_the_command_line) {
+    write_script("#SBATCH --partition=gpu --time=10 --job-name=train\n");
+    environment.set("SBATCH_PARTITION", "big");
+    environment.set("SBATCH_TIMELIMIT", "30");
+    environment.set("SBATCH_EXCLUSIVE", "");
+    environment.set("SBATCH_WAIT", "1");
+    BOOST_TEST(create_script(" --config slurm.sbatch_args=--time=20") == 0, err);
+    auto const position = [&](char const* option) {
+        return std::ranges::find(submitted(), option) - submitted().begin();
+    };
+    BOOST_TEST(position("--partition=gpu") < position("--partition=big"));
+    BOOST_TEST(is_submitted_with("--partition=big"));
+    BOOST_TEST(position("--time=10") < position("--time=30"));
+    BOOST_TEST(position("--time=30") < position("--time=20"));
+    BOOST_TEST(is_submitted_with("--time=20"));
+    BOOST_TEST(is_submitted_with("--exclusive"));
+    BOOST_TEST(!is_submitted_with("--wait"));
+    BOOST_TEST(run("config show --explain " + script) == 0, err);
+    BOOST_TEST(contains(out, "--partition=big"), out);
+}
+
+BOOST_AUTO_TEST_CASE(the_directory_of_the_submission_is_recorded) {
+    write_script("#SBATCH --chdir=sub\n");
+    BOOST_TEST(create_script() == 0, err);
+    auto const here = std::filesystem::current_path().string();
+    BOOST_TEST(spec(1).batch_script->working_directory == here + "/sub");
+    BOOST_TEST(spec(1).batch_script->submit_directory == here);
+    BOOST_TEST(run("experiment fork 1") == 0, err);
+    BOOST_TEST(spec(2).batch_script->submit_directory == here);
+    BOOST_TEST(spec(2).batch_script->working_directory == here + "/sub");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
