@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "absent_commands.hpp"
+#include "experiment_names.hpp"
 #include "help_pages.hpp"
 
 namespace det::cli {
@@ -34,13 +35,47 @@ std::string list_commands(std::string_view group) {
     return text;
 }
 
+/// The short commands and what they are short for.
+std::string list_short_commands() {
+    std::string text;
+    for (auto const& each : short_commands()) {
+        auto const full =
+            fmt::format("{} {}{}{}", each.group, each.name, each.option.empty() ? "" : " ", each.option);
+        text += fmt::format("  {:<8}{}: {}\n", each.word, full, each.summary);
+    }
+    return text;
+}
+
 std::string overview() {
     return fmt::format(
         "det-submit: Determined-style experiments on a Slurm cluster\n\n"
-        "usage: det-submit COMMAND ... [--json]\n\n{}"
-        "\n'det-submit COMMAND --help' is its manual. 'det' is the same program, and 'det-tracker' is "
-        "'det-submit tracker'.\n",
-        list_commands(""));
+        "usage: det-submit COMMAND ... [--json]\n\n{}\nShort commands:\n{}"
+        "\n'det-submit COMMAND --help' is its manual. An experiment is named by its number, its name or "
+        "'last'.\n'det' is the same program, and 'det-tracker' is 'det-submit tracker'.\n",
+        list_commands(""), list_short_commands());
+}
+
+/// What det-submit prints without a command.
+std::string start_page() {
+    struct Row {
+        std::string_view command, meaning;
+    };
+    constexpr Row rows[] = {
+        {"run first.yaml code", "submit an experiment and follow it to its end"},
+        {"run job.sbatch", "the same with a batch script"},
+        {"ls", "your experiments"},
+        {"status last", "the newest one: its trials, and how they ended"},
+        {"logs last -f", "what it prints"},
+        {"stop last", "end it; its trials may save their work"},
+        {"job list", "the queue"},
+        {"web", "curves, logs and the queue in a browser"},
+    };
+    std::string text = "det-submit: experiments on a Slurm cluster\n\n";
+    for (auto const& row : rows) text += fmt::format("  det-submit {:<22}{}\n", row.command, row.meaning);
+    text +=
+        "\nAn experiment is named by its number, by its name, or as 'last'. 'det-submit --help' lists all "
+        "commands;\n'det-submit COMMAND --help' is a manual.\n";
+    return text;
 }
 
 std::string group_overview(std::string_view group) {
@@ -59,6 +94,9 @@ Error unknown_command(std::string const& typed, std::string_view group) {
         } else if (entry.group == group) {
             candidates.push_back(entry.name);
         }
+    }
+    if (group.empty()) {
+        for (auto const& each : short_commands()) candidates.push_back(each.word);
     }
     std::sort(candidates.begin(), candidates.end());
     candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
@@ -80,6 +118,12 @@ CommandEntry const* find_command(std::string_view group, std::string_view name) 
         if (alias.alias == name && !group.empty()) return find_command(group, alias.name);
     }
     return nullptr;
+}
+
+ShortCommand const* find_short_command(std::string_view word) {
+    auto const all = short_commands();
+    auto const found = std::ranges::find(all, word, &ShortCommand::word);
+    return found == all.end() ? nullptr : &*found;
 }
 
 bool is_group(std::string_view group) {
@@ -127,6 +171,7 @@ void give_words_of_program(Command& command, std::vector<Option> const& options,
 Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::string> arguments) {
     Invocation invocation;
     invocation.command = entry.make();
+    invocation.entry = &entry;
     bool json = false;
     auto options = invocation.command->options();
     options.push_back({"--json", &json, "print JSON"});
@@ -136,7 +181,8 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
     auto const own_end = std::ranges::find(arguments, "--");
     bool const wants_page = std::any_of(arguments.begin(), own_end,
                                         [](auto const& word) { return word == "--help" || word == "-h"; });
-    if (wants_page) return Invocation{nullptr, Format::text, std::string(find_page(entry.page_name()))};
+    if (wants_page)
+        return Invocation{nullptr, nullptr, Format::text, std::string(find_page(entry.page_name()))};
     auto parsed = command_line::parse(options, std::move(arguments));
     if (!parsed) {
         auto error = std::move(parsed).error();
@@ -184,7 +230,7 @@ Result<std::vector<std::string>> without_global_options(std::vector<std::string>
 Result<Invocation> parse_in_group(std::string_view group, std::vector<std::string> const& words) {
     if (!words.empty() && asks_for_help(words[0])) {
         if (words[0] != "help" || words.size() == 1)
-            return Invocation{nullptr, Format::text, group_overview(group)};
+            return Invocation{nullptr, nullptr, Format::text, group_overview(group)};
         return parse_in_group(group, with_help({words.begin() + 1, words.end()}));
     }
     bool const names_command = !words.empty() && !words[0].starts_with("-");
@@ -204,15 +250,18 @@ Result<Invocation> parse_in_group(std::string_view group, std::vector<std::strin
 }
 
 Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
-    if (arguments.empty())
-        return Error{codes::usage, "det-submit needs a command", "see 'det-submit --help'"};
+    if (arguments.empty()) return Invocation{nullptr, nullptr, Format::text, start_page()};
     auto const& first = arguments[0];
     std::vector<std::string> const rest(arguments.begin() + 1, arguments.end());
     if (first == "help" && !rest.empty()) return parse_command(with_help(rest));
-    if (asks_for_help(first)) return Invocation{nullptr, Format::text, overview()};
+    if (asks_for_help(first)) return Invocation{nullptr, nullptr, Format::text, overview()};
     if (first == "--version" || first == "version")
-        return Invocation{nullptr, Format::text, fmt::format("det-submit {}\n", program_version())};
+        return Invocation{nullptr, nullptr, Format::text, fmt::format("det-submit {}\n", program_version())};
     if (auto const* entry = find_command("", first)) return parse_options(*entry, rest);
+    if (auto const* shortcut = find_short_command(first))
+        return parse_options(
+            *find_command(shortcut->group, shortcut->name),
+            shortcut->option.empty() ? rest : with_first(std::string(shortcut->option), rest));
     if (first == "preview-search")
         return parse_in_group("search", with_first("preview", rest));  // of Determined
     auto const group = resolve_alias(first);
@@ -222,6 +271,13 @@ Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
 }  // namespace
 
 std::string_view program_version() { return DET_VERSION; }
+
+Outcome run_command(Invocation& invocation, Session& session) {
+    DET_TRY(replace_experiment_names(*invocation.entry, *invocation.command, session));
+    auto const outcome = invocation.command->run(session);
+    bool const is_done = outcome && *outcome == ExitCode::done;
+    return is_done && session.has_found_damage() ? Outcome(ExitCode::damaged) : outcome;
+}
 
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments) {
     Diagnostics warnings;

@@ -30,11 +30,10 @@ public:
     /// Where the words after the first argument go if they are not options of this command, but arguments of
     /// the program that `argument` names; nullptr if they are options of this command.
     virtual std::vector<std::string>* words_of_program(std::string const& /*argument*/) { return nullptr; }
+    /// Words that mean something to this command where other words are names of experiments.
+    virtual std::vector<std::string_view> own_words() const { return {}; }
     virtual Outcome run(Session& session) = 0;
 };
-
-/// Runs a command. An answer from a damaged journal has the exit code of the damage.
-Outcome run_command(Command& command, Session& session);
 
 /// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md, with '_' in place
 /// of blanks and '-'.
@@ -60,6 +59,14 @@ struct NameAlias {
     std::string_view alias, name;
 };
 std::span<NameAlias const> name_aliases();
+
+/// A command without the name of its group: "ls" for "experiment list".
+struct ShortCommand {
+    std::string_view word, group, name;
+    std::string_view option;  // that it sets; empty: none
+    std::string_view summary;
+};
+std::span<ShortCommand const> short_commands();
 
 // make_<group>_<name> is in <group>/<name>.cpp.
 std::unique_ptr<Command> make_checkpoint_delete();

@@ -111,18 +111,21 @@ constexpr NameAlias other_names[] = {
     {"rm", "remove"}, {"unpause", "activate"},
 };
 
+constexpr ShortCommand short_names[] = {
+    {"run", "experiment", "create", "--follow-first-trial",
+     "submit an experiment or a batch script, and follow it"},
+    {"ls", "experiment", "list", "", "your experiments"},
+    {"status", "experiment", "describe", "", "an experiment: its trials, and how they ended"},
+    {"logs", "trial", "logs", "", "what its ranks print; -f follows"},
+    {"stop", "experiment", "cancel", "", "end it; its trials may save their work"},
+};
+
 constexpr GroupAlias aliases[] = {
     {"e", "experiment"}, {"exp", "experiment"}, {"t", "trial"}, {"j", "job"},
     {"c", "checkpoint"}, {"tpl", "template"},   {"m", "model"}, {"rp", "resource-pool"},
 };
 
 }  // namespace
-
-Outcome run_command(Command& command, Session& session) {
-    auto const outcome = command.run(session);
-    bool const is_done = outcome && *outcome == ExitCode::done;
-    return is_done && session.has_found_damage() ? Outcome(ExitCode::damaged) : outcome;
-}
 
 std::string CommandEntry::page_name() const {
     auto page = group.empty() ? std::string(name) : std::string(group) + "/" + std::string(name);
@@ -134,5 +137,6 @@ std::string CommandEntry::page_name() const {
 std::span<CommandEntry const> command_table() { return command_entries; }
 std::span<GroupAlias const> group_aliases() { return aliases; }
 std::span<NameAlias const> name_aliases() { return other_names; }
+std::span<ShortCommand const> short_commands() { return short_names; }
 
 }  // namespace det::cli

@@ -52,7 +52,7 @@ int run(std::vector<std::string> const& arguments) {
         destination};
     session.in = &std::cin;
     session.can_ask = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-    auto const outcome = cli::run_command(*invocation->command, session);
+    auto const outcome = cli::run_command(*invocation, session);
     std::cout.flush();
     if (outcome) return to_int(*outcome);
     print(std::cerr, outcome.error(), style);

@@ -37,6 +37,8 @@ public:
                 {"-t,--trial-ids", &trials_, "only this trial; may be repeated"}};
     }
 
+    std::vector<std::string_view> own_words() const override { return {"start"}; }
+
     Outcome run(Session& session) override {
         bool const starts = !words_.empty() && words_.front() == "start";
         if (starts) words_.erase(words_.begin());

@@ -10,44 +10,7 @@
 namespace det::cli {
 namespace {
 
-/// What the option or argument of this name takes, in the commands of a group or in a command without a
-/// group; an empty group: in all.
-struct ValueRow {
-    std::string_view group, name;
-    ValueKind kind;
-};
-constexpr ValueRow value_rows[] = {
-    {"", "--template", ValueKind::template_name},
-    {"", "--resource-pool", ValueKind::pool},
-    {"resource-pool", "pool", ValueKind::pool},
-    {"experiment", "id", ValueKind::experiment},
-    {"tensorboard", "id", ValueKind::experiment},
-    {"trial", "id", ValueKind::trial},
-    {"task", "id", ValueKind::trial},
-    {"", "--trial-ids", ValueKind::trial},
-    {"checkpoint", "id", ValueKind::experiment},
-    {"template", "name", ValueKind::template_name},
-    {"checkpoint", "uuid", ValueKind::checkpoint},
-    {"checkpoint", "uuids", ValueKind::checkpoint},
-    {"model", "model", ValueKind::model},
-    {"model", "uuid", ValueKind::checkpoint},
-};
-
 bool is_option(std::string_view word) { return word.size() > 1 && word.starts_with('-'); }
-
-bool has_name(Option const& option, std::string_view name) {
-    auto const names = split(option.names, ',');
-    return std::ranges::find(names, name) != names.end();
-}
-
-ValueKind kind_of(CommandEntry const& command, Option const& option) {
-    for (auto const& row : value_rows) {
-        bool const is_here = row.group.empty() || row.group == command.group ||
-                             (command.group.empty() && row.group == command.name);
-        if (is_here && has_name(option, row.name)) return row.kind;
-    }
-    return ValueKind::file;
-}
 
 bool takes_value(Option const& option) { return !std::holds_alternative<bool*>(option.target); }
 
@@ -82,6 +45,7 @@ std::vector<Candidate> complete_first_word(std::string const& begun) {
             add(found, begun, entry.group, "");
         }
     }
+    for (auto const& each : short_commands()) add(found, begun, each.word, each.summary);
     for (auto const* const option : {"--help", "--version"}) add(found, begun, option, "");
     return found;
 }
@@ -119,7 +83,11 @@ std::string_view resolve_in_group(std::string_view group, std::string_view name)
 std::pair<CommandEntry const*, std::size_t> find_named(std::vector<std::string> const& words) {
     std::pair<CommandEntry const*, std::size_t> found{nullptr, 0};
     auto const group = resolve(words[0]);
+    auto const shortcuts = short_commands();
+    auto const shortcut = std::ranges::find(shortcuts, words[0], &ShortCommand::word);
     for (auto const& entry : command_table()) {
+        if (shortcut != shortcuts.end() && entry.group == shortcut->group && entry.name == shortcut->name)
+            return {&entry, 1};
         if (entry.group.empty() && entry.name == words[0]) return {&entry, 1};
         if (entry.group != group || words.size() < 3) continue;
         if (entry.name == resolve_in_group(group, words[1]) && found.second < 2) found = {&entry, 2};

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "value_kind.hpp"
+
 namespace det::cli {
 
 /// A word that may stand in a command line, and what it means.
@@ -9,9 +11,6 @@ struct Candidate {
     std::string text;
     std::string description = {};
 };
-
-/// What an option or an argument takes.
-enum class ValueKind { file, template_name, experiment, trial, pool, checkpoint, model };
 
 class ExistingNames;
 

@@ -59,7 +59,7 @@ struct CliFixture {
         std::istringstream input(typed.value_or(piped.value_or("")));
         if (typed || piped) session.in = &input;
         session.can_ask = typed.has_value();
-        auto const outcome = run_command(*invocation.command, session);
+        auto const outcome = run_command(invocation, session);
         if (!outcome) print(talk, outcome.error(), style);
         out = answer.str();
         err = talk.str();

@@ -39,6 +39,16 @@ BOOST_AUTO_TEST_CASE(the_first_word_is_a_group_or_a_command) {
     BOOST_TEST(complete("nonsense x") == "");
 }
 
+BOOST_AUTO_TEST_CASE(short_commands_complete_what_they_are_short_for) {
+    BOOST_TEST(complete("st") == "status stop");
+    BOOST_TEST(complete("ru") == "run");
+    make_experiment(7, 2);
+    BOOST_TEST(complete("status ") == "7");
+    BOOST_TEST(complete("logs 7.") == "7.0 7.1");
+    BOOST_TEST(complete("logs 7.1 --fo") == "--follow");
+    BOOST_TEST(complete("run --dr") == "--dry-run");
+}
+
 BOOST_AUTO_TEST_CASE(the_second_word_is_a_command_of_the_group_or_of_its_alias) {
     BOOST_TEST(complete("experiment cr") == "create");
     BOOST_TEST(complete("e cr") == "create");

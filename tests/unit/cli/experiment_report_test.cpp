@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(an_experiment_without_jobs_has_nothing_to_report) {
     BOOST_TEST(ask("experiment report 7")["allocations"] == Json::array());
     BOOST_TEST(run("experiment report 10") == 1);
     BOOST_TEST(run("experiment report 99") == to_int(ExitCode::absent));
-    BOOST_TEST(run("experiment report x") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment report x") == to_int(ExitCode::absent));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(a_priority_is_a_move_in_the_queue) {
     slurm.job = waiting;
     BOOST_TEST(run("experiment set priority 2 1") == run("job update exp-2 --priority 1"), err);
     BOOST_TEST(run("experiment set priority 2 0") == to_int(ExitCode::usage), err);
-    BOOST_TEST(run("experiment set priority x 1") == to_int(ExitCode::usage), err);
+    BOOST_TEST(run("experiment set priority x 1") == to_int(ExitCode::absent), err);
     BOOST_TEST(run("experiment set priority 77 1") == to_int(ExitCode::absent), err);
 }
 
@@ -396,7 +396,8 @@ BOOST_AUTO_TEST_CASE(unknown_experiments_and_an_unreachable_slurm_are_distinguis
                                       "experiment config", "experiment kill", "experiment list-trials",
                                       "experiment unarchive", "trial describe", "trial kill"}) {
         BOOST_TEST(run(command + " 77") == to_int(ExitCode::absent), command);
-        BOOST_TEST(run(command + " x") == to_int(ExitCode::usage), command);
+        BOOST_TEST(run(command + " x") == to_int(ExitCode::absent), command);
+        BOOST_TEST(run(command + " 0") == to_int(ExitCode::usage), command);
     }
     slurm.is_down = true;
     for (std::string const command : {"experiment activate 2", "experiment cancel 2", "experiment kill 2",

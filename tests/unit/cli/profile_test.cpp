@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_trial_without_a_profile_says_how_to_get_one) {
     BOOST_TEST(run("trial profile 1.0") == 0);
     BOOST_TEST(out.find("profiling: {enabled: true}") != std::string::npos, out);
     BOOST_TEST(ask("trial profile 1.0") == Json::array());
-    BOOST_TEST(run("trial profile x") == to_int(ExitCode::usage));
+    BOOST_TEST(run("trial profile x") == to_int(ExitCode::absent));
     BOOST_TEST(run("trial profile 99.0") == to_int(ExitCode::absent));
 }
 

@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_id_is_told_apart_from_what_is_not_there, Fixt
         auto const code = must_fail(require_experiment_id(id)).code;
         BOOST_TEST((code == codes::usage), id);
     }
-    BOOST_TEST(run("experiment describe x") == to_int(ExitCode::usage));
+    BOOST_TEST(run("experiment describe x") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment describe 4") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "[no-such-experiment]"), err);
 }

@@ -91,7 +91,7 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
     session.make_history = [&sources](RootLayout const&) {
         return std::shared_ptr<history::History>(std::shared_ptr<void>(), &sources.history);
     };
-    auto const outcome = cli::run_command(*invocation->command, session);
+    auto const outcome = cli::run_command(*invocation, session);
     if (!outcome) return first_error(outcome.error());
     auto json = try_parse_json(answer.str());
     if (json.is_discarded()) return Error{codes::internal, "the command's answer is not JSON"};
