@@ -239,14 +239,16 @@ BOOST_AUTO_TEST_CASE(scontrol_shows_the_users_script_as_the_command_of_the_job) 
     must(make_directory(run_dir));
     // Slurm's scontrol: prints its arguments and a job, and fails.
     must(write_file(directory / "slurm/scontrol",
-                    "#!/bin/sh\necho \"<$@>\"; echo trouble >&2\n"
+                    "#!/bin/sh\n[ \"$1\" = --version ] && exec echo slurm-wlm $VERSION.8\n"
+                    "echo \"<$@>\"; echo trouble >&2\n"
                     "printf '   Command=/det/e/7/script.sbatch\\n   WorkDir=/home/me\\n\\n'; exit 3\n",
                     0755));
-    Environment environment({{"PATH", (directory / "slurm").string() + ":/usr/bin:/bin"}});
+    Environment environment(
+        {{"PATH", (directory / "slurm").string() + ":/usr/bin:/bin"}, {"VERSION", "22.05"}});
     launch::node::use_scontrol_filter(environment, run_dir);
     BOOST_TEST(environment.find("PATH").value().starts_with((directory / "slurm").string()));
     must(launch::node::write_scontrol_filter(run_dir,
-                                             {"/det/e/7/script.sbatch", "/home/me/a&b's/job.sbatch 3"}));
+                                             {"/det/e/7/script.sbatch", "/home/me/a&b's/job.sbatch", "3"}));
     launch::node::use_scontrol_filter(environment, run_dir);
     auto const scontrol = [&](std::string const& arguments) {
         return must(SystemProcessRunner().run({{"/bin/sh", "-c", "scontrol " + arguments}, environment}));
@@ -257,6 +259,13 @@ BOOST_AUTO_TEST_CASE(scontrol_shows_the_users_script_as_the_command_of_the_job) 
     BOOST_TEST(shown.exit_code == 3);
     for (auto const* words : {"-o show job", "show -d job 12", "show jobid=12"})
         BOOST_TEST(scontrol(words).out.find("=/home/me/a&b's") != std::string::npos, words);
+    for (auto const* later : {"24.05", "26.05"}) {
+        environment.set("VERSION", later);
+        BOOST_TEST(scontrol("show job 12").out.find("Command=/home/me/a&b's/job.sbatch\n") !=
+                   std::string::npos);
+    }
+    environment.set("VERSION", "23.02");
+    BOOST_TEST(scontrol("show job 12").out.find("/job.sbatch 3\n") != std::string::npos);
     auto const requeued = scontrol("requeue 12");
     BOOST_TEST(requeued.out.find("Command=/det/e/7/script.sbatch") != std::string::npos);
     BOOST_TEST(requeued.exit_code == 3);

@@ -26,6 +26,9 @@ case " $* " in
     *" show job"* | *" show -"*" job"*) ;;
     *) exec scontrol "$@" ;;
 esac
+case "$(scontrol --version)" in
+    *" "2[0-3].*) users+={arguments} ;; # later releases show no arguments
+esac
 shown=$(scontrol "$@"; code=$?; printf .; exit $code)
 code=$?
 shown=${{shown%.}}
@@ -37,9 +40,11 @@ exit $code
 
 Status write_scontrol_filter(fs::path const& run_dir, JobCommand const& command) {
     DET_TRY(make_directory(run_dir / folder_name));
+    auto const arguments = command.arguments.empty() ? "" : " " + command.arguments;
     return write_file(run_dir / folder_name / program_name,
                       fmt::format(filter, fmt::arg("submitted", quote_for_shell(command.submitted)),
-                                  fmt::arg("users", quote_for_shell(command.users))),
+                                  fmt::arg("users", quote_for_shell(command.users)),
+                                  fmt::arg("arguments", quote_for_shell(arguments))),
                       0755);
 }
 

@@ -136,8 +136,8 @@ std::optional<node::JobCommand> command_asked_for(ExperimentSpec const& spec,
         text && text->find("scontrol") != std::string::npos && text->find("Command") != std::string::npos;
     auto users = spec.config->at(key).get<std::string>();
     if (!asks || users.ends_with("/-")) return std::nullopt;
-    std::for_each(own + 1, spec.entrypoint.end(), [&](auto const& argument) { users += " " + argument; });
-    return node::JobCommand{layout.at_revision(spec.revision()).script().string(), std::move(users)};
+    return node::JobCommand{layout.at_revision(spec.revision()).script().string(), std::move(users),
+                            join({own + 1, spec.entrypoint.end()}, " ")};
 }
 
 }  // namespace

@@ -7,10 +7,11 @@
 
 namespace det::launch::node {
 
-/// What `scontrol show job` shows as the command of a job: a path and arguments.
+/// What `scontrol show job` shows as the command of a job.
 struct JobCommand {
-    std::string submitted;  // the generated script, which sbatch got
-    std::string users;      // the batch script for which it was generated
+    std::string submitted;  // the path of the generated script, which sbatch got
+    std::string users;      // the path of the batch script for which it was generated
+    std::string arguments;  // of the batch script, separated by blanks
 };
 
 /// Writes the script `scontrol` into a directory of DET_RUN_DIR: Slurm's scontrol, which shows the user's
