@@ -38,6 +38,7 @@ std::vector<OnlyThere> const rules{
     {"starts Slurm's commands",
      R"re("(sbatch|squeue|scontrol|scancel|sinfo|sacct|srun)")re",
      {"runtime/slurm/", "runtime/launch/node/src/scontrol_shim.cpp",
+      "runtime/launch/node/src/job_command.cpp",             // is in front of Slurm's scontrol
       "runtime/launch/node/src/srun_shim.cpp",               // becomes the srun that a program has called
       "submitter/experiment/src/nested_launchers.cpp",       // looks for the word
       "submitter/config/src/sbatch_args.cpp",                // names them in messages

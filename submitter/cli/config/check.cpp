@@ -32,7 +32,8 @@ public:
         for (auto const& file : files_) {
             experiment::ConfigSources sources{
                 file, template_, {}, &site, experiment::find_default_pools_of(site, session)};
-            sources.sbatch_variables = config::parse_sbatch_variables(session.environment);
+            sources.sbatch_variables = config::parse_sbatch_variables(
+                [&](std::string_view name) { return session.environment.find(name); });
             DET_TRY(read_config_if_stdin(sources, session));
             DET_TRY_ASSIGN(sources.shared_template_directories,
                            experiment::find_shared_template_directories(session.environment, site));

@@ -72,10 +72,10 @@ SbatchValue sbatch_value_kind(std::string_view option) {
 
 }  // namespace
 
-std::vector<SbatchArg> parse_sbatch_variables(det::Environment const& environment) {
+std::vector<SbatchArg> parse_sbatch_variables(VariableLookup const& lookup) {
     std::vector<SbatchArg> args;
     for (auto const& [variable, option] : sbatch_variables) {
-        auto const value = environment.find(variable);
+        auto const value = lookup(variable);
         if (!value) continue;
         auto const takes = sbatch_value_kind(option);
         if (takes == SbatchValue::none || (takes == SbatchValue::optional && value->empty())) {

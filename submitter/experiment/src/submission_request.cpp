@@ -92,7 +92,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     if (options.sources.secrets)
         DET_TRY(check_trusted_directory(options.sources.secrets->parent_path(), rules));
     options.sources.site = &file;
-    options.sources.sbatch_variables = config::parse_sbatch_variables(context.environment);
+    options.sources.sbatch_variables =
+        config::parse_sbatch_variables([&](std::string_view name) { return context.environment.find(name); });
     options.sources.find_default_pools = find_default_pools_of(file, context);
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
                    find_shared_template_directories(context.environment, file));

@@ -133,7 +133,7 @@ std::optional<node::JobCommand> command_asked_for(ExperimentSpec const& spec,
         return std::nullopt;
     auto const text = read_trusted_file(layout.batch_script());
     bool const asks =
-        text && text->find("scontrol") != std::string::npos && text->find("Command") != std::string::npos;
+        text && text->find("show") != std::string::npos && text->find("Command") != std::string::npos;
     auto users = spec.config->at(key).get<std::string>();
     if (!asks || users.ends_with("/-")) return std::nullopt;
     return node::JobCommand{layout.at_revision(spec.revision()).script().string(), std::move(users),

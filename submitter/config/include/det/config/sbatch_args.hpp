@@ -1,5 +1,5 @@
 #pragma once
-#include <det/foundation/environment.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -52,6 +52,6 @@ SbatchArgs parse_sbatch_args(std::span<std::string const> items, SbatchUse use =
 
 /// The options that sbatch takes from variables such as SBATCH_PARTITION, without those that det-submit sets
 /// itself. Pure.
-std::vector<SbatchArg> parse_sbatch_variables(det::Environment const& environment);
+std::vector<SbatchArg> parse_sbatch_variables(VariableLookup const& lookup);
 
 }  // namespace det::config
