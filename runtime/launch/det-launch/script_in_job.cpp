@@ -126,7 +126,7 @@ Result<Answer> ask_det_submit(Call const& call, Environment const& environment) 
         {program, "experiment", "create", "--running-job", "--json"}, environment, create_timeout};
     auto& argv = command.argv;
     argv.insert(argv.end(), call.options.begin(), call.options.end());
-    argv.insert(argv.end(), {call.script, "--"});
+    argv.insert(argv.end(), {"--", call.script});  // a script without a first line "#!" too
     argv.insert(argv.end(), call.arguments.begin(), call.arguments.end());
     DET_TRY_ASSIGN(auto const output, SystemProcessRunner().run(command));
     if (output.exit_code != 0) return error_of(output);

@@ -95,7 +95,7 @@ private:
 
     /// Prints what the job is to execute.
     Outcome record_running_job(experiment::SubmissionOptions submission, Session& session) const {
-        submission.sources.script_arguments = words_;
+        submission.sources.script_arguments = script_arguments_.empty() ? words_ : script_arguments_;
         DET_TRY_ASSIGN(auto const job, experiment::record_running_job(std::move(submission), session));
         session.answer(Json{{"command", job.command}, {"path", job.experiment.string()}},
                        job.experiment.string() + "\n");

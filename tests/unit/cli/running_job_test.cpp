@@ -43,7 +43,7 @@ struct RunningJobFixture : ContinueFixture {
     }
     std::string comment_of(std::uint32_t id) const { return slurm::comment_of_jobs(spec(id)).value_or(""); }
     std::vector<std::string> command(std::string const& words = "") {
-        BOOST_REQUIRE_MESSAGE(run("experiment create --running-job --json " + script + words) == 0, err);
+        BOOST_REQUIRE_MESSAGE(run("experiment create --running-job --json -- " + script + words) == 0, err);
         return parse_json(out)["command"].get<std::vector<std::string>>();
     }
     std::vector<std::string> last_words(std::vector<std::string> const& all) const {
@@ -64,7 +64,7 @@ struct RunningJobFixture : ContinueFixture {
 BOOST_FIXTURE_TEST_SUITE(running_job_test, RunningJobFixture)
 
 BOOST_AUTO_TEST_CASE(a_job_that_runs_becomes_an_experiment_and_is_submitted_nowhere) {
-    auto const words = last_words(command(" -- data.csv --lr 0.1"));
+    auto const words = last_words(command(" data.csv --lr 0.1"));
     BOOST_TEST(words == (std::vector<std::string>{"trial", "--experiment", experiment(1).path().string(),
                                                   "--trial", "0"}),
                boost::test_tools::per_element());
@@ -105,7 +105,8 @@ BOOST_AUTO_TEST_CASE(the_generated_script_of_an_experiment_runs_as_it_is) {
     (void)command();
     show_job({77, {}}, comment_of(1));  // a job that replaces the first one
     auto const generated = experiment(1).script().string();
-    auto const answer = ask("experiment create --running-job " + generated);
+    BOOST_TEST(run("experiment create --running-job --json -- " + generated) == 0, err);
+    auto const answer = parse_json(out);
     BOOST_TEST(answer["path"] == "");
     BOOST_TEST(answer["command"].back() == generated);
 }

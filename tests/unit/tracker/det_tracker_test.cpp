@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(the_page_of_an_experiment_is_exported_as_one_file) {
           "experiments/1/series?group=validation&metric=loss&axis=time"})
         BOOST_TEST(answers.contains(address), address);
     BOOST_TEST(export_page("9", file).exit_code == 4);
-    BOOST_TEST(export_page("x", file).exit_code == 2);
+    BOOST_TEST(export_page("x", file).exit_code == 4);
     BOOST_TEST(export_page("1", directory / "absent" / "page.html").exit_code == 4);
     BOOST_TEST(must(read_file(file)) == html);
     BOOST_TEST(status()["running"] == false);  // no tracker was started
