@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::string_view newest = "last";
 
-/// Whether a word is made of numbers and what stands between them: "7", "7.3", "1,2". Its command reads it.
-bool has_only_numbers(std::string_view word) {
-    return word.find_first_not_of("0123456789.,") == std::string_view::npos;
+/// Whether the command itself reads a word: one of numbers and what stands between them ("7", "7.3", "1,2"),
+/// or one that looks like an option ("-1").
+bool is_no_name(std::string_view word) {
+    return word.starts_with('-') || word.find_first_not_of("0123456789.,") == std::string_view::npos;
 }
 
 /// The experiments of the user's root, by name.
@@ -92,7 +93,7 @@ std::pair<std::string, std::string> split_trial(std::string const& word) {
 
 /// The names of an experiment may contain points and commas, so the whole word is looked up first.
 Result<std::string> replace_names(std::string const& word, ValueKind kind, ExperimentNames& names) {
-    if (has_only_numbers(word)) return word;
+    if (is_no_name(word)) return word;
     DET_TRY_ASSIGN(auto const whole, names.find(word));
     if (whole) return fmt::format("{}", whole->value);
     if (kind == ValueKind::trial) {
@@ -130,7 +131,7 @@ Status replace_experiment_names(CommandEntry const& entry, Command& command, Ses
         auto const kind = kind_of(entry, option);
         if (kind != ValueKind::experiment && kind != ValueKind::trial) continue;
         for (auto* const word : words_of(option)) {
-            if (word->empty() || has_only_numbers(*word)) continue;
+            if (is_no_name(*word)) continue;
             if (std::ranges::find(own, *word) != own.end()) continue;
             if (!names) {
                 DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));

@@ -96,11 +96,11 @@ BOOST_AUTO_TEST_CASE(a_refusal_by_slurm_shows_its_message_and_leaves_no_files) {
 
 BOOST_AUTO_TEST_CASE(every_command_reports_an_experiment_that_does_not_exist) {
     for (auto const* command : {"experiment describe 9", "experiment wait 9", "experiment list-checkpoints 9",
-                                "trial logs 9", "trial metrics 9.1"}) {
+                                "trial logs 9", "trial metrics 9.1", "experiment describe x"}) {
         auto const output = run(std::string("det-submit ") + command);
         BOOST_TEST(output.exit_code == 4, command << ": " << output.exit_code << output.err);
     }
-    for (auto const* command : {"experiment describe x", "trial logs 1.2.3", "trial metrics -1", "trial"}) {
+    for (auto const* command : {"trial logs 1.2.3", "trial metrics -1", "trial"}) {
         auto const output = run(std::string("det-submit ") + command);
         BOOST_TEST(output.exit_code == 2, command << ": " << output.exit_code << output.err);
     }
