@@ -10,6 +10,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <mutex>
 
 #include "check_result.hpp"
 #include "fake_clock.hpp"
@@ -24,6 +25,7 @@ struct SupervisorFixture {
     ExperimentLayout experiment{RootLayout(root.path()), {7}};
     FakeSlurm slurm;
     FakeClock clock;
+    std::mutex log_mutex;
     std::vector<std::string> log_lines;
     std::function<void(std::string const&)> on_log;
     std::function<void(Error const&)> end_process;
@@ -87,8 +89,11 @@ struct SupervisorFixture {
         return must(
             supervise_trials(what, {slurm, clock, Environment::of_this_process(), "/opt/det-wrap-rank",
                                     [this](std::string const& line) {
-                                        log_lines.push_back(line);
-                                        BOOST_TEST_MESSAGE(line);
+                                        {
+                                            std::lock_guard const lock(log_mutex);  // of several threads
+                                            log_lines.push_back(line);
+                                            BOOST_TEST_MESSAGE(line);
+                                        }
                                         if (on_log) on_log(line);
                                     },
                                     end_process, output()}));

@@ -20,6 +20,20 @@ constexpr std::string_view gpu_vendors[] = {"0x10de", "0x1002"};  // NVIDIA, AMD
 constexpr std::string_view visible_variables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
                                                   "HIP_VISIBLE_DEVICES"};
 
+/// A set of CPUs for sched_setaffinity(2). A cpu_set_t alone has 1024 CPUs.
+class CpuSet {
+public:
+    cpu_set_t* get() { return sets_.data(); }
+    std::size_t size_bytes() const { return sets_.size() * sizeof(cpu_set_t); }
+    void add(int cpu) { CPU_SET_S(static_cast<std::size_t>(cpu), size_bytes(), sets_.data()); }
+    bool contains(int cpu) const {
+        return CPU_ISSET_S(static_cast<std::size_t>(cpu), size_bytes(), sets_.data()) != 0;
+    }
+
+private:
+    std::vector<cpu_set_t> sets_ = std::vector<cpu_set_t>(cpus_max / CPU_SETSIZE);
+};
+
 std::string read_text(fs::path const& file) { return std::string(trim(read_file(file).value_or(""))); }
 
 /// The number at the end of a name such as "node3"; nothing for other names.
@@ -66,28 +80,21 @@ bool contains_all(std::vector<int> const& all, std::vector<int> const& some) {
 }  // namespace
 
 std::vector<int> own_cpus() {
-    auto* const set = CPU_ALLOC(cpus_max);
-    auto const size = CPU_ALLOC_SIZE(cpus_max);
+    CpuSet set;
     std::vector<int> cpus;
-    if (::sched_getaffinity(0, size, set) == 0) {
-        for (int cpu = 0; cpu < cpus_max; ++cpu) {
-            if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set)) cpus.push_back(cpu);
-        }
+    if (::sched_getaffinity(0, set.size_bytes(), set.get()) != 0) return cpus;
+    for (int cpu = 0; cpu < cpus_max; ++cpu) {
+        if (set.contains(cpu)) cpus.push_back(cpu);
     }
-    CPU_FREE(set);
     return cpus;
 }
 
 bool bind_to_cpus(std::vector<int> const& cpus) {
-    auto* const set = CPU_ALLOC(cpus_max);
-    auto const size = CPU_ALLOC_SIZE(cpus_max);
-    CPU_ZERO_S(size, set);
+    CpuSet set;
     for (auto const cpu : cpus) {
-        if (cpu < cpus_max) CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
+        if (cpu < cpus_max) set.add(cpu);
     }
-    bool const is_bound = ::sched_setaffinity(0, size, set) == 0;
-    CPU_FREE(set);
-    return is_bound;
+    return ::sched_setaffinity(0, set.size_bytes(), set.get()) == 0;
 }
 
 std::vector<int> online_cpus(HardwareFiles const& files) {
