@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "block_rows.hpp"
 
@@ -27,7 +28,7 @@ std::optional<std::pair<double, MetricType>> to_column_value(Json const& json) {
     return std::nullopt;
 }
 
-/// Appends `count` reports whose values lie report by report.
+/// Appends reports whose values lie report by report.
 void append_values(ReportColumns& reports, std::string_view values) {
     auto const width = reports.values.size();
     if (width == 0) return;
@@ -40,6 +41,12 @@ void append_values(ReportColumns& reports, std::string_view values) {
         for (std::size_t i = 0; i < count; ++i, source += width * sizeof(double))
             std::memcpy(&out[before + i], source, sizeof(double));
     }
+}
+
+/// Removes all reports and keeps the memory.
+void clear(ReportColumns& reports) {
+    for (auto* const column : {&reports.numbers, &reports.times, &reports.steps}) column->clear();
+    for (auto& column : reports.values) column.clear();
 }
 
 Status add_blocks(Database& index, std::int64_t schema, ReportColumns const& reports) {
@@ -88,6 +95,7 @@ void ReportWriter::add(std::uint64_t number, MetricReportView const& report) {
     pending.steps.push_back(report.steps_completed);
     pending.values.append(report.values);
     pending_bytes_ += 3 * sizeof(std::uint64_t) + report.values.size();
+    if (pending.size() == reports_per_block) has_full_block_ = true;
 }
 
 void ReportWriter::add(std::uint64_t number, MetricsReported const& report) {
@@ -112,28 +120,58 @@ void ReportWriter::add(std::uint64_t number, MetricsReported const& report) {
     pending.steps.push_back(report.steps_completed);
     pending.values += values;
     pending_bytes_ += 3 * sizeof(std::uint64_t) + values.size();
+    if (pending.size() == reports_per_block) has_full_block_ = true;
 }
 
-Status ReportWriter::write_schema(Key const& key, Pending& pending) {
+Status ReportWriter::write_schema(Key const& key, Pending& pending, std::size_t block_size_min) {
+    if (pending.size() < block_size_min) return Ok{};
     DET_TRY_ASSIGN(auto const schema,
                    require_schema(index_, journal_, key.group, render_columns(key.columns)));
-    ReportColumns reports;
-    reports.values.resize(key.columns.size());
+    ReportColumns block;
+    block.values.resize(key.columns.size());
     DET_TRY_ASSIGN(auto const blocks, list_blocks(index_, schema));
     if (!blocks.empty() && blocks.back().reports < reports_per_open_block) {
-        DET_TRY(load_block(index_, blocks.back(), reports));
+        DET_TRY(load_block(index_, blocks.back(), block));
         DET_TRY(remove_block(index_, blocks.back().id));
     }
-    auto const append = [](auto& to, auto const& from) { to.insert(to.end(), from.begin(), from.end()); };
-    append(reports.numbers, pending.numbers);
-    append(reports.times, pending.times);
-    append(reports.steps, pending.steps);
-    append_values(reports, pending.values);
-    return add_blocks(index_, schema, reports);
+    auto const report_size_bytes = key.columns.size() * sizeof(double);
+    std::size_t taken = 0;
+    for (;;) {
+        auto const count = std::min(reports_per_block - block.size(), pending.size() - taken);
+        if (block.size() + count < block_size_min) break;
+        auto const append = [&](auto& to, auto const& from) {
+            auto const begin = from.begin() + static_cast<std::ptrdiff_t>(taken);
+            to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+        };
+        append(block.numbers, pending.numbers);
+        append(block.times, pending.times);
+        append(block.steps, pending.steps);
+        append_values(
+            block,
+            std::string_view(pending.values).substr(taken * report_size_bytes, count * report_size_bytes));
+        DET_TRY(add_block(index_, schema, block, 0, block.size()));
+        clear(block);
+        taken += count;
+    }
+    auto const erase_taken = [&](auto& column, std::size_t size) {
+        column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(size));
+    };
+    erase_taken(pending.numbers, taken);
+    erase_taken(pending.times, taken);
+    erase_taken(pending.steps, taken);
+    erase_taken(pending.values, taken * report_size_bytes);
+    pending_bytes_ -= taken * (3 * sizeof(std::uint64_t) + report_size_bytes);
+    return Ok{};
+}
+
+Status ReportWriter::write_full_blocks() {
+    if (!std::exchange(has_full_block_, false)) return Ok{};
+    for (auto& [key, pending] : pending_) DET_TRY(write_schema(key, pending, reports_per_block));
+    return Ok{};
 }
 
 Status ReportWriter::write() {
-    for (auto& [key, pending] : pending_) DET_TRY(write_schema(key, pending));
+    for (auto& [key, pending] : pending_) DET_TRY(write_schema(key, pending, 1));
     for (auto const& other : others_) {
         DET_TRY(index_.run("INSERT INTO other_reports VALUES(?,?,?,?)", journal_, other.number, other.group,
                            other.record));
@@ -141,6 +179,7 @@ Status ReportWriter::write() {
     pending_.clear();
     by_id_.clear();
     others_.clear();
+    has_full_block_ = false;
     pending_bytes_ = 0;
     return Ok{};
 }

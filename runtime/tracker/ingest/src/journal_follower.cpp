@@ -74,6 +74,7 @@ Result<bool> JournalFollower::follow_bytes(std::string_view bytes, std::filesyst
             return fail(taken.error());
         row_.offset_bytes += frame.size_bytes;
         bytes.remove_prefix(frame.size_bytes);
+        DET_TRY(blocks_.write_full_blocks());
         if (blocks_.pending_bytes() > pending_limit_bytes) DET_TRY(blocks_.write());
     }
 }

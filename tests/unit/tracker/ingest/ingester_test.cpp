@@ -136,6 +136,24 @@ BOOST_AUTO_TEST_CASE(blocks_of_ended_trials_are_joined) {
     check_same(1);
 }
 
+BOOST_AUTO_TEST_CASE(reports_after_an_open_block_fill_it_and_further_ones) {
+    example.create(1, 1);
+    TrialId const trial{{1}, 0};
+    example.step(trial);
+    example.run_of(trial).report(100, 1, example.random());
+    must(ingester->refresh({1}, now));
+    example.run_of(trial).report(30'000, 1, example.random());
+    must(ingester->refresh({1}, now));
+    auto reader = must(index::open_index(path, example.root.path(), index::Access::read));
+    BOOST_TEST(count(reader,
+                     "SELECT count(*) FROM blocks JOIN schemas USING(schema) WHERE"
+                     " metric_group='training' AND reports=8192") == 3);
+    BOOST_TEST(count(reader,
+                     "SELECT sum(reports) FROM blocks JOIN schemas USING(schema) WHERE"
+                     " metric_group='training'") == 30'100);
+    check_same(1);
+}
+
 BOOST_AUTO_TEST_CASE(a_deleted_experiment_disappears_with_all_its_rows) {
     auto const layout = example.create(1, 1);
     example.create(2, 1);

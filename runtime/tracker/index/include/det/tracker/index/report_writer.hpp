@@ -29,6 +29,10 @@ public:
     /// About how many bytes of memory the collected reports take.
     std::size_t pending_bytes() const { return pending_bytes_; }
 
+    /// Writes the collected reports that fill blocks and keeps the others. To be called after every frame of
+    /// a journal: memory then stays small and in the cache, and few blocks need compact_blocks(). Inside the
+    /// caller's transaction.
+    Status write_full_blocks();
     /// Writes all collected reports, inside the caller's transaction.
     Status write();
 
@@ -43,6 +47,8 @@ private:
         std::vector<std::uint64_t> times;
         std::vector<std::uint64_t> steps;
         std::string values;  // report by report, 8 bytes a value
+
+        std::size_t size() const { return numbers.size(); }
     };
     struct OtherReport {
         std::uint64_t number;
@@ -51,13 +57,16 @@ private:
     };
 
     Pending& require_pending(MetricReportView const& report);
-    Status write_schema(Key const& key, Pending& pending);
+    /// Writes the reports of a schema block by block.
+    /// \param block_size_min reports are kept in memory if they would make a smaller block; at least 1
+    Status write_schema(Key const& key, Pending& pending, std::size_t block_size_min);
 
     Database& index_;
     std::int64_t journal_;
     std::map<Key, Pending> pending_;
     std::vector<Pending*> by_id_;  // by the number of the schema in the journal; null: not known
     std::vector<OtherReport> others_;
+    bool has_full_block_ = false;  // whether a schema may have reports for a full block
     std::size_t pending_bytes_ = 0;
 };
 
