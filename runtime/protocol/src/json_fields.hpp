@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/clock.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/ids.hpp>
 #include <det/protocol/json.hpp>
 
@@ -211,6 +212,27 @@ constexpr JsonField written_unless(JsonField row) {
 template <auto Member>
 constexpr JsonField optional_field(char const* key) {
     return written_if<Member>(field<Member>(key));
+}
+
+/// A line of a file to which programs append: an object with the number of its version under `key`.
+template <HasJsonFields Struct>
+std::string render_versioned_line(char const* key, int version, Struct const& value) {
+    auto json = fields_to_json(value);
+    json[key] = version;
+    return to_line(json) + "\n";
+}
+/// Skips lines that are incomplete, are damaged or have a newer version.
+template <HasJsonFields Struct>
+std::vector<Struct> parse_versioned_lines(char const* key, int version, std::string_view text) {
+    std::vector<Struct> values;
+    for (auto const line : split_lines(text)) {
+        auto const json = try_parse_json(line);
+        if (!json.is_object() || !json.contains(key)) continue;
+        auto const& written = json.at(key);
+        if (!written.is_number_integer() || written.get<std::int64_t>() > version) continue;
+        if (auto value = fields_from_json<Struct>(key, json)) values.push_back(*std::move(value));
+    }
+    return values;
 }
 
 }  // namespace det

@@ -1,6 +1,4 @@
 #include <det/foundation/text.hpp>
-#include <det/protocol/document.hpp>
-#include <det/protocol/json.hpp>
 #include <det/protocol/rank_failure.hpp>
 
 #include <algorithm>
@@ -30,31 +28,12 @@ inline constexpr JsonField json_fields<RankFailure>[] = {
     optional_field<&RankFailure::lost_peer>("lost_peer"),
 };
 
-namespace {
-
-std::optional<RankFailure> parse_line(std::string_view line) {
-    auto const json = try_parse_json(line);
-    if (!json.is_object() || !json.contains(version_key)) return std::nullopt;
-    auto const& written = json.at(version_key);
-    if (!written.is_number() || written.get<int>() > version) return std::nullopt;
-    auto failure = fields_from_json<RankFailure>(version_key, json);
-    return failure ? std::optional(*std::move(failure)) : std::nullopt;
-}
-
-}  // namespace
-
 std::string render_rank_failure(RankFailure const& end) {
-    auto json = fields_to_json(end);
-    json[version_key] = version;
-    return to_line(json) + "\n";
+    return render_versioned_line(version_key, version, end);
 }
 
 std::vector<RankFailure> parse_rank_failures(std::string_view text) {
-    std::vector<RankFailure> ends;
-    for (auto const line : split_lines(text)) {
-        if (auto end = parse_line(line)) ends.push_back(*std::move(end));
-    }
-    return ends;
+    return parse_versioned_lines<RankFailure>(version_key, version, text);
 }
 
 std::optional<RankFailure> first_to_fail(std::span<RankFailure const> ends) {
