@@ -54,7 +54,10 @@ public:
             session.answer(as_json(trials, checkpoints, *spec));
         } else {
             auto const table = as_table(trials, checkpoints, *spec);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -88,8 +91,8 @@ private:
 
     static Table as_table(std::vector<RankedTrial> const& trials,
                           std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec) {
-        Table table(
-            {"Trial ID", "State", spec.searcher.metric, "Steps", "Checkpoint", "At Step", "H-Params"});
+        Table table({"Trial ID", "State", spec.searcher.metric, "Steps", "Checkpoint", "At Step", "H-Params"},
+                    {"State", "At Step", "Steps"});
         for (auto const& [view, validation] : trials) {
             auto const id = view->record.id;
             auto const* const checkpoint =

@@ -167,7 +167,10 @@ public:
             session.answer(answer);
         } else {
             auto const table = as_table(columns);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }

@@ -49,7 +49,10 @@ public:
             session.answer(answer);
         } else {
             auto const table = as_table(views, history, session);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -112,7 +115,8 @@ private:
                                         "Trials", "Started", "Ended", "Resource Pool"};
         if (metrics_) header.insert(header.end(), {"Best Trial", "Best Metric"});
         if (all_) header.push_back("Archived");
-        Table table(std::move(header));
+        Table table(std::move(header),
+                    {"Archived", "Parent ID", "Owner", "Resource Pool", "Ended", "Started"});
         for (auto const& view : views) {
             auto const& spec = view.record.spec;
             auto const completed =

@@ -55,7 +55,10 @@ public:
             session.answer(as_json(listing));
         } else {
             auto const table = as_table(listing);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -102,7 +105,8 @@ private:
     }
 
     static Table as_table(Listing const& listing) {
-        Table table({"Trial", "Run", "Steps", "Time", "State", "Metric", "Size", "UUID"});
+        Table table({"Trial", "Run", "Steps", "Time", "State", "Metric", "Size", "UUID"},
+                    {"Run", "Size", "Time", "State"});
         for (auto const& checkpoint : listing.checkpoints) {
             auto const& [index, run, committed, metric, presence] = checkpoint;
             TrialId const trial{listing.experiment, index};

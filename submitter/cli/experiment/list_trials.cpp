@@ -51,7 +51,10 @@ public:
             session.answer(as_json(rows, spec));
         } else {
             auto const table = as_table(rows, spec);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -101,7 +104,7 @@ private:
         if (has_rungs) header.insert(header.end(), {"Bracket", "Rung"});
         header.insert(header.end(),
                       {spec ? "Best " + escape_control(spec->searcher.metric) : "Best", "H-Params"});
-        Table table(std::move(header));
+        Table table(std::move(header), {"Bracket", "Runs", "Ended", "Started", "Rung"});
         for (auto const& row : rows) {
             auto const& trial = *row.view;
             std::vector<std::string> cells{to_string(trial.record.id), std::string(to_string(trial.state)),

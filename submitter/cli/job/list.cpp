@@ -54,7 +54,10 @@ public:
             session.out << to_yaml(as_json(rows, kind, experiment::experiment_job_owner(session)));
         } else {
             auto const table = as_table(rows, kind);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
             explain_unknown_starts(rows, session);
         }
         return ExitCode::done;
@@ -130,15 +133,25 @@ private:
         return answer;
     }
 
+    /// "experiment" for TYPE_EXPERIMENT.
+    static std::string type_in_words(slurm::JobStatus const& job) {
+        constexpr std::string_view prefix = "TYPE_";
+        auto const type = experiment::determined_type_of(job);
+        return to_lower(type.starts_with(prefix) ? type.substr(prefix.size()) : type);
+    }
+
+    /// With priority/basic Slurm's priorities are numbers near 2^32 that count down with every job.
     static Table as_table(std::vector<Row> const& rows, queue::PriorityKind kind) {
+        bool const is_basic = kind == queue::PriorityKind::basic;
         Table table({"#", "ID", "Type", "Job Name", "Priority", "Slurm Priority", "Submitted",
-                     "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"});
+                     "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"},
+                    {"Slurm Priority", "Submitted", "Type", "Priority", "User", "Slots (acquired/needed)"});
         for (auto const& [place, shown, slots, start] : rows) {
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
-                       std::string(experiment::determined_type_of(job)), job.name,
-                       std::to_string(queue::level_of(job, kind)), std::to_string(job.priority),
+                       type_in_words(job), job.name, std::to_string(queue::level_of(job, kind)),
+                       is_basic ? "" : std::to_string(job.priority),
                        short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
                        std::string(experiment::determined_status_of(job)), job.user,
                        start.unknown_because.empty() ? short_time(start.time) : "unknown",

@@ -50,7 +50,10 @@ public:
             session.answer(answer);
         } else {
             auto const table = models_table(models);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -84,7 +87,10 @@ public:
             session.answer(answer);
         } else {
             auto const table = versions_table(model.versions);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }

@@ -56,7 +56,8 @@ Json version_json(Model const& model, ModelVersion const& version) {
 }
 
 Table models_table(std::span<Model const> models) {
-    Table table({"ID", "Name", "Versions", "Created", "Updated", "Archived", "Metadata"});
+    Table table({"ID", "Name", "Versions", "Created", "Updated", "Archived", "Metadata"},
+                {"Archived", "Created", "Metadata"});
     for (auto const& model : models) {
         table.add({std::to_string(model.id), model.attributes.name, std::to_string(model.versions.size()),
                    short_time(model.created), short_time(model.updated), model.is_archived ? "yes" : "",
@@ -66,7 +67,8 @@ Table models_table(std::span<Model const> models) {
 }
 
 Table versions_table(std::span<ModelVersion const> versions) {
-    Table table({"Version", "Trial", "Steps", "Checkpoint", "Registered", "Name", "Metadata"});
+    Table table({"Version", "Trial", "Steps", "Checkpoint", "Registered", "Name", "Metadata"},
+                {"Metadata", "Registered"});
     for (auto const& version : versions) {
         auto const trial = trial_of(version.checkpoint.run);
         table.add({std::to_string(version.number), trial ? to_string(*trial) : "",

@@ -4,21 +4,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <ostream>
+
+#include "output/output_style.hpp"
 
 namespace det::cli {
 namespace {
 
 constexpr std::string_view gap = " | ";
 
-void append_row(std::string& text, std::vector<std::string> const& row,
-                std::vector<std::size_t> const& widths) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-        if (i > 0) text += gap;
-        text += row[i];
-        text.append(widths[i] - display_width(row[i]), ' ');
-    }
-    text.resize(text.find_last_not_of(' ') + 1);
-    text += '\n';
+constexpr std::string_view cut_mark = "...";
+constexpr std::size_t cut_width_min = 12;  // of a column whose cells are cut
+
+std::string cell_text(std::string_view cell, std::size_t width) {
+    if (display_width(cell) <= width || width < cut_mark.size()) return fit_to_width(cell, width);
+    return fit_to_width(cell, width - cut_mark.size()) + std::string(cut_mark);
 }
 
 std::vector<std::string> escaped(std::vector<std::string> cells) {
@@ -72,29 +73,80 @@ Character first_character(std::string_view text) {
 
 }  // namespace
 
-Table::Table(std::vector<std::string> header) : header_(escaped(std::move(header))) {}
+Table::Table(std::vector<std::string> header, std::vector<std::string_view> less_important)
+    : header_(escaped(std::move(header))) {
+    for (auto const name : less_important) {
+        auto const found = std::ranges::find(header_, name);
+        if (found != header_.end())
+            less_important_.push_back(static_cast<std::size_t>(found - header_.begin()));
+    }
+}
 
 void Table::add(std::vector<std::string> row) { rows_.push_back(escaped(std::move(row))); }
 
-std::string Table::render() const {
+Table::Layout Table::layout_for(std::size_t width_max) const {
     std::vector<std::size_t> widths;
     for (auto const& cell : header_) widths.push_back(display_width(cell));
     for (auto const& row : rows_) {
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
     }
+    Layout layout{std::vector<std::size_t>(header_.size()), widths};
+    std::iota(layout.columns.begin(), layout.columns.end(), std::size_t{0});
+    auto left_out = less_important_.begin();
+    for (;;) {
+        auto width = gap.size() * (layout.columns.size() - 1);
+        for (auto const column : layout.columns) width += widths[column];
+        if (width <= width_max) return layout;
+        if (left_out != less_important_.end()) {
+            std::erase(layout.columns, *left_out++);
+            continue;
+        }
+        auto const widest =
+            *std::ranges::max_element(layout.columns, {}, [&](auto column) { return widths[column]; });
+        auto const excess = width - width_max;
+        if (layout.columns.size() == 1 || widths[widest] >= excess + cut_width_min) {
+            layout.widths[widest] = widths[widest] - excess;
+            return layout;
+        }
+        layout.columns.pop_back();
+    }
+}
+
+std::string Table::render(std::size_t width_max) const {
+    auto const layout = layout_for(width_max);
     std::string text;
-    append_row(text, header_, widths);
-    for (std::size_t i = 0; i < widths.size(); ++i)
-        text += (i > 0 ? "-+-" : "") + std::string(widths[i], '-');
-    text += "\n";
-    for (auto const& row : rows_) append_row(text, row, widths);
-    return text;
+    auto const append_row = [&](std::vector<std::string> const& row) {
+        for (auto const column : layout.columns) {
+            if (column != layout.columns.front()) text += gap;
+            text += cell_text(row[column], layout.widths[column]);
+        }
+        text.resize(text.find_last_not_of(' ') + 1);
+        text += '\n';
+    };
+    append_row(header_);
+    for (auto const column : layout.columns)
+        text += (column == layout.columns.front() ? "" : "-+-") + std::string(layout.widths[column], '-');
+    text += '\n';
+    for (auto const& row : rows_) append_row(row);
+    std::string hidden;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+        if (std::ranges::find(layout.columns, i) == layout.columns.end())
+            hidden += (hidden.empty() ? "not shown: " : ", ") + header_[i];
+    }
+    return hidden.empty() ? text
+                          : text + cell_text(hidden, std::min(width_max, display_width(hidden))) + '\n';
 }
 
 std::string Table::render_csv() const {
     auto text = csv_row(header_);
     for (auto const& row : rows_) text += csv_row(row);
     return text;
+}
+
+void print_table(Session const& session, Table const& table) {
+    bool const is_terminal = session.destination == Destination::terminal;
+    session.out << table.render(
+        is_terminal ? output_style_of(session.environment, session.destination).columns : Table::any_width);
 }
 
 std::string short_time(std::optional<UtcTime> const& time) {

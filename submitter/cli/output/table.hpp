@@ -2,26 +2,47 @@
 #include <det/foundation/clock.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace det::cli {
 
+struct Session;
+
 /// Rows in aligned columns, as commands print them. Control bytes in the header and in cells are escaped.
 class Table {
 public:
-    explicit Table(std::vector<std::string> header);
+    static constexpr std::size_t any_width = SIZE_MAX;
+
+    /// \param less_important headers of columns that a narrow terminal does not show, the least important
+    /// first
+    explicit Table(std::vector<std::string> header, std::vector<std::string_view> less_important = {});
     void add(std::vector<std::string> row);
-    std::string render() const;
+    /// Leaves out columns until the lines have at most `width_max` terminal columns: first the less important
+    /// ones, then those on the right, never the first. Where that is enough, cuts the cells of the widest
+    /// column instead. A last line names what was left out.
+    std::string render(std::size_t width_max = any_width) const;
     /// Renders the rows as comma-separated values, which spreadsheets can read.
     std::string render_csv() const;
 
 private:
+    struct Layout {
+        std::vector<std::size_t> columns;  // that are shown, in their order
+        std::vector<std::size_t> widths;   // of all columns
+    };
+    Layout layout_for(std::size_t width_max) const;
+
     std::vector<std::string> header_;
+    std::vector<std::size_t> less_important_;
     std::vector<std::vector<std::string>> rows_;
 };
+
+/// Prints the table as the answer: with all columns, or on a terminal with those that fit.
+void print_table(Session const& session, Table const& table);
 
 /// Returns the time as "2026-11-21 08:15:30Z"; an empty text if there is no time.
 std::string short_time(std::optional<UtcTime> const& time);

@@ -34,7 +34,10 @@ public:
             session.answer(as_json(rows));
         } else {
             auto const table = as_table(rows);
-            session.out << (csv_ ? table.render_csv() : table.render());
+            if (csv_)
+                session.out << table.render_csv();
+            else
+                print_table(session, table);
         }
         return ExitCode::done;
     }
@@ -69,7 +72,8 @@ private:
     }
 
     static Table as_table(std::vector<Row> const& rows) {
-        Table table({"Job", "Experiment", "User", "Name", "Resource Pool", "Nodes", "Slots", "Started"});
+        Table table({"Job", "Experiment", "User", "Name", "Resource Pool", "Nodes", "Slots", "Started"},
+                    {"User", "Started", "Nodes", "Resource Pool"});
         for (auto const& [job, experiment, slots] : rows) {
             table.add({slurm::to_string(job.ref), experiment ? std::to_string(*experiment) : "", job.user,
                        job.name, job.partition, job.node_list, std::to_string(slots),

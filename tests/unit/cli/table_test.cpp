@@ -40,6 +40,37 @@ BOOST_AUTO_TEST_CASE(control_bytes_of_a_cell_are_escaped) {
     BOOST_TEST(table.render() == "Name\n-----------------\n\\x1b[31mred\\nnext\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_narrow_terminal_does_not_show_less_important_columns) {
+    Table table({"ID", "Owner", "Name", "State"}, {"Owner", "State"});
+    table.add({"1", "alice", "digits", "RUNNING"});
+    auto const all = table.render();
+    BOOST_TEST(table.render(29) == all);
+    BOOST_TEST(table.render(28) ==
+               "ID | Name   | State\n"
+               "---+--------+--------\n"
+               "1  | digits | RUNNING\n"
+               "not shown: Owner\n");
+    BOOST_TEST(table.render(11) ==
+               "ID | Name\n"
+               "---+-------\n"
+               "1  | digits\n"
+               "not show...\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_widest_column_is_cut_where_that_is_enough) {
+    Table table({"ID", "Reason", "Nodes"});
+    table.add({"1", "waits for a node of another user", "2"});
+    BOOST_TEST(table.render(25) ==
+               "ID | Reason       | Nodes\n"
+               "---+--------------+------\n"
+               "1  | waits for... | 2\n");
+    BOOST_TEST(table.render(18) ==
+               "ID | Reason\n"
+               "---+--------------\n"
+               "1  | waits for ...\n"
+               "not shown: Nodes\n");
+}
+
 BOOST_AUTO_TEST_CASE(short_times_have_a_zone) {
     BOOST_TEST(short_time(parse_utc("2026-11-21T08:15:30.999999Z")) == "2026-11-21 08:15:30Z");
     BOOST_TEST(short_time(std::nullopt) == "");
