@@ -7,6 +7,7 @@ option(DET_FUZZ "Build fuzzers (clang)" OFF)
 set(DET_DEBUG_INFO 1 CACHE STRING "-g level of Debug builds: 1 names lines in backtraces, 2 variables too and compiles 1.7 times as long")
 option(DET_PRECOMPILE "Precompile the headers that most sources include" ON)
 option(DET_STATIC_LIBSTDCXX "Link libstdc++ statically: programs for machines with an older one" OFF)
+option(DET_GLIBC_2_28 "Programs for glibc 2.28 and newer, also where this machine's glibc is newer" OFF)
 option(DET_UNITY "Compile the sources of a module in groups: a third of the work where everything is built" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -70,6 +71,23 @@ endfunction()
 # Without --exclude-libs, shared libraries would contain and export all of libstdc++.
 if(DET_STATIC_LIBSTDCXX)
   target_link_options(det_compile_options INTERFACE -static-libstdc++ -Wl,--exclude-libs,ALL)
+endif()
+
+# Objects and not an archive: libstdc++'s archive also has to find these functions before glibc's. glibc 2.28 has threads and dlopen()
+# in libraries of their own. A program with the property DET_IS_STATIC contains glibc.
+if(DET_GLIBC_2_28)
+  set(is_dynamic "$<NOT:$<BOOL:$<TARGET_PROPERTY:DET_IS_STATIC>>>")
+  set(is_dynamic_program "$<AND:${is_dynamic},$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>")
+  foreach(part functions start)
+    add_library(det_glibc_${part} OBJECT "${CMAKE_CURRENT_LIST_DIR}/glibc_2_28/${part}.c")
+    target_compile_options(det_glibc_${part} PRIVATE -Wall -Wextra -Wno-maybe-uninitialized
+      -fvisibility=hidden -ffunction-sections -fdata-sections)
+    set_property(TARGET det_compile_options APPEND PROPERTY INTERFACE_LINK_DEPENDS "$<TARGET_OBJECTS:det_glibc_${part}>")
+  endforeach()
+  target_link_options(det_compile_options INTERFACE
+    "$<${is_dynamic}:$<TARGET_OBJECTS:det_glibc_functions>>"
+    "$<${is_dynamic_program}:$<TARGET_OBJECTS:det_glibc_start>>"
+    "$<${is_dynamic}:SHELL:-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed>")
 endif()
 
 if(DET_FUZZ)

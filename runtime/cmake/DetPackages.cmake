@@ -88,13 +88,13 @@ macro(det_packages)
       DESCRIPTION "det-submit turns an experiment, written as YAML in the form of Determined
 AI, into jobs of a Slurm cluster, and follows them to their end. It needs
 no daemon and no root. 'det-submit web' shows experiments in a browser."
-      DEPENDS det-submit-runtime DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc" COPYRIGHT copyright)
+      DEPENDS det-submit-runtime DEB_DEPENDS "libc6 (>= 2.28), libgcc-s1" RPM_REQUIRES "glibc >= 2.28, libgcc" COPYRIGHT copyright)
     det_component(runtime PACKAGE det-submit-runtime SUMMARY "machine learning experiments as Slurm jobs: compute nodes" SECTION science
       DESCRIPTION "What runs inside the jobs of det-submit: the supervisor of a trial, the
 wrapper of a rank, launchers, libdet and the Python package determined.
 The modules for MPI, UCX and S3 are used where their libraries are
 installed."
-      DEB_DEPENDS "libc6 (>= 2.34), libgcc-s1" RPM_REQUIRES "glibc >= 2.34, libgcc"
+      DEB_DEPENDS "libc6 (>= 2.28), libgcc-s1" RPM_REQUIRES "glibc >= 2.28, libgcc"
       SUGGESTS "python3, libopenmpi3, libucx0, libcurl4" COPYRIGHT copyright)
     # libdet is in the folder of the dynamic linker, and programs link it.
     set(made "${PROJECT_BINARY_DIR}/package-files/det-submit-runtime")

@@ -13,7 +13,7 @@ class LibraryHook(BuildHookInterface):  # type: ignore[misc]
             return
         machine = os.uname().machine
         build_data["pure_python"] = False
-        # ctypes calls libdet, so that one wheel serves all releases of Python. manylinux_2_34: libdet needs
-        # glibc 2.34.
-        build_data["tag"] = f"py3-none-manylinux_2_34_{machine}"
+        # ctypes calls libdet, so that one wheel serves all releases of Python. manylinux_2_28: libdet needs
+        # glibc 2.28.
+        build_data["tag"] = f"py3-none-manylinux_2_28_{machine}"
         build_data["force_include"][library] = "determined/_lib/libdet.so.0"

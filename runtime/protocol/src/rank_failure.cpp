@@ -2,9 +2,10 @@
 #include <det/protocol/rank_failure.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <csignal>
 #include <fmt/format.h>
 #include <tuple>
+#include <utility>
 
 #include "json_fields.hpp"
 
@@ -13,6 +14,21 @@ namespace {
 
 constexpr char version_key[] = "rank_end";
 constexpr int version = 1;
+
+/// Signals that end a process. glibc's sigabbrev_np() is missing on EL8 (glibc 2.28).
+constexpr std::pair<int, std::string_view> signal_names[] = {
+    {SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},   {SIGTRAP, "TRAP"},
+    {SIGABRT, "ABRT"}, {SIGBUS, "BUS"},   {SIGFPE, "FPE"},   {SIGKILL, "KILL"}, {SIGUSR1, "USR1"},
+    {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"}, {SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"},
+    {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}, {SIGSYS, "SYS"}};
+
+std::string describe_end(RankFailure const& end) {
+    if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
+    auto const* const named =
+        std::ranges::find(signal_names, end.signal, &std::pair<int, std::string_view>::first);
+    if (named == std::ranges::end(signal_names)) return fmt::format("killed by signal {}", end.signal);
+    return fmt::format("killed by signal {} ({})", end.signal, named->second);
+}
 
 }  // namespace
 
@@ -48,10 +64,7 @@ std::string describe(RankFailure const& end) {
     if (!end.setup_failure.empty())
         return fmt::format("on {}, {}", escape_control(end.host), escape_control(end.setup_failure));
     auto const who = end.rank ? fmt::format("rank {}", *end.rank) : "the launcher";
-    auto const* const name = end.signal == 0 ? nullptr : ::sigabbrev_np(end.signal);
-    auto const how = end.signal == 0   ? fmt::format("exit code {}", end.exit_code)
-                     : name == nullptr ? fmt::format("killed by signal {}", end.signal)
-                                       : fmt::format("killed by signal {} ({})", end.signal, name);
+    auto const how = describe_end(end);
     auto const host = escape_control(end.host);
     if (end.lost_peer.empty()) return fmt::format("{} on {} failed first: {}", who, host, how);
     return fmt::format("{} on {} failed after another rank: {} ({})", who, host, how,
