@@ -1,5 +1,7 @@
 #include "block_file.hpp"
 
+#include <det/foundation/shared_directory.hpp>
+
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -47,6 +49,7 @@ bool cannot_reserve(int error_number) {
 Result<BlockFile> BlockFile::create(fs::path path, std::uint64_t size_bytes) {
     auto file = open_direct(path, O_WRONLY | O_CREAT | O_EXCL);
     if (!file) return os_error(fmt::format("create '{}'", path.string()), errno);
+    share_new_file(file.get(), path);
     if (size_bytes != 0 && ::fallocate(file.get(), 0, 0, static_cast<off_t>(size_bytes)) != 0 &&
         !cannot_reserve(errno)) {
         auto error = os_error(fmt::format("reserve {} bytes for '{}'", size_bytes, path.string()), errno);

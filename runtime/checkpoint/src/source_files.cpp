@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/sha256.hpp>
+#include <det/foundation/shared_directory.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ Status read_through(fs::path const& path, std::function<Status(std::string_view)
 Status copy_whole(fs::path const& from, fs::path const& to) {
     UniqueFd file(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("create '{}'", to.string()), errno);
+    share_new_file(file.get(), to);
     DET_TRY(read_through(from,
                          [&](std::string_view piece) { return write_all(file.get(), piece, to.string()); }));
     if (::close(file.release()) != 0) return os_error(fmt::format("write '{}'", to.string()), errno);

@@ -1,5 +1,7 @@
 #include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/foreign_tree.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -55,6 +57,29 @@ Status create_with(fs::path const& path, std::string_view bytes, mode_t mode, Du
     return Ok{};
 }
 
+Status replace_file(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
+    TemporaryFile temporary(temporary_beside(path));
+    DET_TRY(create_with(temporary.path(), bytes, mode, durability));
+    if (::rename(temporary.path().c_str(), path.c_str()) != 0)
+        return os_error("write " + quoted(path), errno);
+    temporary.keep();
+    return durability == Durability::power_loss ? sync_directory(path.parent_path()) : Status(Ok{});
+}
+
+Result<bool> link_bytes(fs::path const& path, std::string_view bytes, mode_t mode) {
+    TemporaryFile temporary(temporary_beside(path));
+    DET_TRY(create_with(temporary.path(), bytes, mode, Durability::process_crash));
+    return link_new_file(temporary.path(), path);
+}
+
+/// Does nothing without an owner: the file is in no tree of another user.
+Status check_owner_if_foreign(UniqueFd const& file, fs::path const& path, std::optional<uid_t> owner) {
+    struct stat info {};
+    if (!owner) return Ok{};
+    if (::fstat(file.get(), &info) != 0) return os_error("read " + quoted(path), errno);
+    return check_foreign_owner(info, path, *owner);
+}
+
 }  // namespace
 
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
@@ -70,9 +95,12 @@ void UniqueFd::reset() {
 }
 
 Result<std::string> read_file(fs::path const& path, std::size_t limit_bytes) {
+    auto const owner = foreign_owner_of(path);
     // O_NONBLOCK: opening a FIFO must not block.
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (owner ? O_NOFOLLOW : 0)));
     if (!file) return os_error("open " + quoted(path), errno);
+    DET_TRY(check_owner_if_foreign(file, path, owner));
+    if (owner) limit_bytes = std::min(limit_bytes, foreign_file_limit_bytes);
     return read_descriptor(file.get(), path, limit_bytes);
 }
 
@@ -103,19 +131,37 @@ Result<std::string> read_descriptor(int descriptor, fs::path const& path, std::s
     return bytes;
 }
 
+bool shares_new_files(fs::path const& directory) {
+    struct stat info {};
+    constexpr mode_t group_bits = S_ISGID | S_IRGRP | S_IWGRP | S_IXGRP;
+    return ::stat(directory.c_str(), &info) == 0 && info.st_uid == ::geteuid() &&
+           (info.st_mode & group_bits) == (S_ISGID | S_IRGRP | S_IXGRP);
+}
+
+mode_t mode_of_new_file(fs::path const& path, mode_t mode) {
+    bool const is_private = mode == 0600 || mode == 0700;
+    if (!is_private || !shares_new_files(path.parent_path())) return mode;
+    return mode == 0600 ? 0640 : 0750;
+}
+
+void share_new_file(int descriptor, fs::path const& path) {
+    if (shares_new_files(path.parent_path())) (void)::fchmod(descriptor, 0640);
+}
+
 Status write_file(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
-    TemporaryFile temporary(temporary_beside(path));
-    DET_TRY(create_with(temporary.path(), bytes, mode, durability));
-    if (::rename(temporary.path().c_str(), path.c_str()) != 0)
-        return os_error("write " + quoted(path), errno);
-    temporary.keep();
-    return durability == Durability::power_loss ? sync_directory(path.parent_path()) : Status(Ok{});
+    return replace_file(path, bytes, mode_of_new_file(path, mode), durability);
+}
+
+Status write_secret_file(fs::path const& path, std::string_view bytes) {
+    return replace_file(path, bytes, 0600, Durability::process_crash);
 }
 
 Result<bool> write_new_file(fs::path const& path, std::string_view bytes, mode_t mode) {
-    TemporaryFile temporary(temporary_beside(path));
-    DET_TRY(create_with(temporary.path(), bytes, mode, Durability::process_crash));
-    return link_new_file(temporary.path(), path);
+    return link_bytes(path, bytes, mode_of_new_file(path, mode));
+}
+
+Result<bool> write_new_secret_file(fs::path const& path, std::string_view bytes) {
+    return link_bytes(path, bytes, 0600);
 }
 
 Result<bool> link_new_file(fs::path const& from, fs::path const& to) {
@@ -142,6 +188,7 @@ Status write_all(int fd, std::string_view bytes, std::string_view what) {
 
 Result<bool> make_directory(fs::path const& path, mode_t mode) {
     if (::mkdir(path.c_str(), mode) == 0) {
+        if (auto const shared = mode_of_new_file(path, mode); shared != mode) mode = shared | S_ISGID;
         if (::chmod(path.c_str(), mode) != 0) return os_error("set the mode of " + quoted(path), errno);
         return true;
     }
@@ -169,9 +216,12 @@ Status sync_directory(fs::path const& path) {
 }
 
 Result<std::vector<std::string>> list_directory(fs::path const& path) {
-    UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
+    auto const owner = foreign_owner_of(path);
+    UniqueFd directory(
+        ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (owner ? O_NOFOLLOW : 0)));
     if (!directory && errno == ENOENT) return std::vector<std::string>();
     if (!directory) return os_error("list " + quoted(path), errno);
+    DET_TRY(check_owner_if_foreign(directory, path, owner));
     return list_descriptor(std::move(directory), path);
 }
 
@@ -181,7 +231,11 @@ Result<std::vector<std::string>> list_descriptor(UniqueFd descriptor, fs::path c
     if (directory == nullptr) return os_error("list " + quoted(path), errno);
     (void)descriptor.release();
     std::vector<std::string> names;
+    bool const is_foreign = foreign_owner_of(path).has_value();
     for (;;) {
+        if (is_foreign && names.size() > foreign_names_max)
+            return Error{codes::document_too_large,
+                         fmt::format("{} has more than {} entries", quoted(path), foreign_names_max)};
         errno = 0;
         auto const* entry = ::readdir(directory.get());
         if (entry == nullptr) break;

@@ -1,4 +1,5 @@
 #include <det/foundation/descriptor_contents.hpp>
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/trusted_path.hpp>
 
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Status check_access(int descriptor, struct stat const& info, fs::path const& path) {
+    if (auto const owner = foreign_owner_of(path)) return check_foreign_owner(info, path, *owner);
     if (!has_trusted_owner(info)) {
         return Error{codes::unsafe_owner,
                      fmt::format("'{}' belongs to another user ({})", path.string(), describe_access(info)),
@@ -47,6 +49,7 @@ Result<UniqueFd> open_trusted_file(fs::path const& path) {
 
 Result<std::string> read_trusted_file(fs::path const& path, std::size_t limit_bytes) {
     DET_TRY_ASSIGN(auto const file, open_trusted_file(path));
+    if (foreign_owner_of(path)) limit_bytes = std::min(limit_bytes, foreign_file_limit_bytes);
     return read_descriptor(file.get(), path, limit_bytes);
 }
 

@@ -37,6 +37,10 @@ bool may_have_acl(int descriptor) {
            (errno != ENODATA && errno != EOPNOTSUPP);
 }
 
+bool is_listed_owner(struct stat const& info, TrustRules const& rules) {
+    return std::ranges::find(rules.owners, info.st_uid) != rules.owners.end();
+}
+
 /// Follows one path from / and checks each component.
 class PathWalk {
 public:
@@ -144,7 +148,11 @@ private:
         return Ok{};
     }
 
-    bool is_own(struct stat const& info) const { return info.st_uid == rules_.user || info.st_uid == 0; }
+    /// What is in a shared directory must belong to the user, to root, or to an owner who is trusted like
+    /// root.
+    bool is_own(struct stat const& info) const {
+        return info.st_uid == rules_.user || info.st_uid == 0 || is_listed_owner(info, rules_);
+    }
 
     /// Where the component is: nothing if it is the checked path.
     std::string on_the_way(fs::path const& component) const {
@@ -209,13 +217,15 @@ Status check(fs::path const& path, TrustRules const& rules, Last last) {
 }  // namespace
 
 bool has_trusted_owner(struct stat const& info, TrustRules const& rules) {
-    return info.st_uid == rules.user || info.st_uid == 0 || info.st_uid == rules.other_owner;
+    return info.st_uid == rules.user || info.st_uid == 0 || info.st_uid == rules.other_owner ||
+           is_listed_owner(info, rules);
 }
 
 bool can_others_write(int descriptor, struct stat const& info, TrustRules const& rules) {
     if ((info.st_mode & S_IWOTH) != 0) return true;
     if ((info.st_mode & S_IWGRP) == 0 || rules.accepts_groups) return false;
-    bool const is_private = rules.is_private_group(info.st_gid, rules.user) ||
+    bool const is_private = std::ranges::find(rules.groups, info.st_gid) != rules.groups.end() ||
+                            rules.is_private_group(info.st_gid, rules.user) ||
                             (rules.other_owner && rules.is_private_group(info.st_gid, *rules.other_owner));
     return !is_private || may_have_acl(descriptor);
 }

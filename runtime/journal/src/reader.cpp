@@ -1,3 +1,4 @@
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
@@ -110,11 +111,27 @@ Result<std::vector<RankPlacement>> load_rank_placements(RunLayout const& run) {
     return placements;
 }
 
+namespace {
+
+constexpr std::uint32_t foreign_trials_max = 100'000;
+
+/// Another user wrote the specification. Its root is the directory in which it was found, whatever it says,
+/// and a number of trials costs time and memory before any of them is read.
+Status limit_foreign_spec(ExperimentSpec& spec, ExperimentLayout const& experiment) {
+    spec.root = experiment.path().parent_path().parent_path().string();
+    if (spec.trial_count <= foreign_trials_max) return Ok{};
+    return Error{codes::damaged,
+                 fmt::format("'{}' claims {} trials", experiment.spec().string(), spec.trial_count)};
+}
+
+}  // namespace
+
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
     DET_TRY_ASSIGN(auto const text, read_trusted_file(experiment.spec()));
     auto spec = parse_spec(text);
     if (!spec)
         return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
+    if (foreign_owner_of(experiment.path())) DET_TRY(limit_foreign_spec(*spec, experiment));
     return spec;
 }
 

@@ -1,5 +1,6 @@
 #include <det/foundation/descriptor_contents.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
@@ -15,6 +16,7 @@ namespace det::journal {
 Result<JournalWriter> JournalWriter::create(std::filesystem::path const& path) {
     UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("create the journal '{}'", path.string()), errno);
+    share_new_file(file.get(), path);
     return begin(path, std::move(file));
 }
 
@@ -40,6 +42,7 @@ Result<JournalWriter> JournalWriter::open(std::filesystem::path const& path) {
     if (!parsed) return Error(parsed.error()).while_doing(fmt::format("reading '{}'", path.string()));
     auto const& contents = *parsed;
     if (contents.good_size_bytes == 0) {
+        share_new_file(file.get(), path);
         if (::ftruncate(file.get(), 0) != 0)
             return os_error(fmt::format("cut the journal '{}'", path.string()), errno);
         return begin(path, std::move(file));

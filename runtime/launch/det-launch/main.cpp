@@ -5,6 +5,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/line_queue.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/launchers/help_pages.hpp>
 #include <det/launch/launchers/launchers.hpp>
@@ -75,6 +76,7 @@ Result<JobOutput> leave_output_to_script(supervisor::BatchJob const& batch_job) 
     auto const path = batch_job.experiment.slurm_output(slurm::to_string(batch_job.job));
     UniqueFd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("open '{}'", path.string()), errno);
+    share_new_file(file.get(), path);
     JobOutput job{UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)),
                   UniqueFd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0))};
     if (!job.out || !job.err) return os_error("duplicate the job's output", errno);

@@ -3,6 +3,7 @@
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -49,7 +50,7 @@ Result<bool> write_credentials(ContainerCall const& call, ExperimentSpec const& 
     if (!file) return false;
     auto const folder = call.run_dir / node::registry_folder;
     DET_TRY(make_directory(folder));
-    DET_TRY(write_file(folder / file->name, file->text, 0600));
+    DET_TRY(write_secret_file(folder / file->name, file->text));
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
@@ -90,6 +91,7 @@ void keep_messages(std::string const& messages, fs::path const& experiment, Envi
     auto const job = array && task ? *array + "_" + *task : environment.find("SLURM_JOB_ID").value_or("");
     auto const path = ExperimentLayout(experiment).slurm_output(job);
     UniqueFd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) share_new_file(file.get(), path);
     if (file) (void)write_all(file.get(), messages, path.string());
 }
 

@@ -1,4 +1,5 @@
 #include <det/foundation/bytes.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/varint.hpp>
 #include <det/protocol/json.hpp>
@@ -85,6 +86,7 @@ Result<EventFile> EventFile::create(std::filesystem::path const& path, UtcTime t
                                     std::optional<std::uint64_t> resumed_from) {
     UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file) return os_error(fmt::format("create '{}'", path.string()), errno);
+    share_new_file(file.get(), path);
     EventFile events(path, std::move(file));
     auto version = begin_event(time, 0);
     append_bytes(version, event::file_version, "brain.Event:2");

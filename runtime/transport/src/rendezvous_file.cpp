@@ -1,5 +1,7 @@
 #include "rendezvous_file.hpp"
 
+#include <det/foundation/shared_directory.hpp>
+
 #include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -51,20 +53,20 @@ Result<RendezvousFile> load_rendezvous_file(fs::path const& path) {
 Result<std::unique_ptr<PublishedAddress>> PublishedAddress::add(fs::path path, RendezvousFile rendezvous) {
     auto content = render_rendezvous_file(rendezvous);
     rendezvous.chief.reset();
-    DET_TRY(write_file(path, content));
+    DET_TRY(write_secret_file(path, content));
     return std::unique_ptr<PublishedAddress>(
         new PublishedAddress(std::move(path), std::move(content), render_rendezvous_file(rendezvous)));
 }
 
 Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path, RendezvousFile rendezvous) {
     auto content = render_rendezvous_file(rendezvous);
-    DET_TRY_ASSIGN(bool const is_new, write_new_file(path, content));
+    DET_TRY_ASSIGN(bool const is_new, write_new_secret_file(path, content));
     if (!is_new) {
         if (is_chief_alive(path)) {
             return Error{codes::name_taken,
                          fmt::format("the ranks of another program use '{}'", path.string())};
         }
-        DET_TRY(write_file(path, content));
+        DET_TRY(write_secret_file(path, content));
     }
     return std::unique_ptr<PublishedAddress>(
         new PublishedAddress(std::move(path), std::move(content), std::nullopt));
@@ -72,7 +74,7 @@ Result<std::unique_ptr<PublishedAddress>> PublishedAddress::create(fs::path path
 
 PublishedAddress::~PublishedAddress() {
     if (without_) {
-        (void)write_file(path_, *without_);
+        (void)write_secret_file(path_, *without_);
     } else if (auto const now = read_file(path_, rendezvous_limit_bytes); now && *now == content_) {
         (void)remove_tree(path_);
     }

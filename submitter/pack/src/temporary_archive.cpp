@@ -1,6 +1,7 @@
 #include "temporary_archive.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 
 #include <cerrno>
 #include <cstdlib>
@@ -53,6 +54,7 @@ Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
         auto path = (contexts / (std::string(temporary_prefix) + "XXXXXX")).string();
         UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
         if (file) {
+            share_new_file(file.get(), path);
             remove_stale_files(contexts, file.get());
             return TemporaryArchive(std::move(path), std::move(file));
         }

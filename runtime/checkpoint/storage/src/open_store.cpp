@@ -2,6 +2,7 @@
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/checkpoint/storage/open_store.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/manifest_sums.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -59,6 +60,12 @@ Result<checkpoint::s3::Credentials> choose_credentials(Json const& secrets,
 
 Opened open_s3(ExperimentSpec const& spec, Environment const& environment) {
     auto const storage = storage_in(spec.config);
+    if (foreign_owner_of(spec.root)) {
+        return Error{
+            codes::not_yours,
+            "its checkpoints are in a bucket that another user names: your credentials are not sent there",
+            "open the bucket with a program for S3"};
+    }
     DET_TRY_ASSIGN(auto secrets, load_storage_secrets(spec));
     if (spec.root.empty()) secrets = storage;  // the program passed the section, credentials included
     DET_TRY_ASSIGN(auto const settings, checkpoint::s3::load_aws_settings(environment));

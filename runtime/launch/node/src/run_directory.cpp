@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/launch/node/job_command.hpp>
@@ -131,7 +132,7 @@ Result<std::string> find_local_suffix(Environment const& environment, std::strin
         (cache ? fs::path(*cache) : fs::path(*home) / ".cache") / "det-submit" / "local-names";
     if (!path_exists(directory / run_key)) {
         DET_TRY(make_directories(directory));
-        DET_TRY(write_new_file(directory / run_key, make_uuid() + "\n", 0600));
+        DET_TRY(write_new_secret_file(directory / run_key, make_uuid() + "\n"));
     }
     DET_TRY_ASSIGN(auto const text, read_file(directory / run_key));
     return std::string(trim(text));

@@ -1,6 +1,7 @@
 #include "health_check.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
@@ -84,8 +85,8 @@ public:
 
     Status prepare(std::string const& token) const {
         DET_TRY(make_directories(path_));
-        DET_TRY(write_file(path_ / health_secret_file, make_uuid() + make_uuid()));
-        return write_file(path_ / health_token_file, token);
+        DET_TRY(write_secret_file(path_ / health_secret_file, make_uuid() + make_uuid()));
+        return write_secret_file(path_ / health_token_file, token);
     }
     Reports load(std::size_t nodes) const {
         Reports reports(nodes);

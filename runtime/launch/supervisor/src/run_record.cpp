@@ -3,6 +3,7 @@
 #include <det/checkpoint/run_checkpoints.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/uuid.hpp>
@@ -41,7 +42,7 @@ Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumeP
                                    std::string const& hosts, UtcTime now) {
     auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
-    DET_TRY(write_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
+    DET_TRY(write_secret_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
     // An earlier attempt may have left a part of the journal. The run belongs to this process: it has made
     // its directory.
     DET_TRY(remove_tree(layout.supervisor_journal()));

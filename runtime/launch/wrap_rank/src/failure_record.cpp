@@ -1,6 +1,7 @@
 #include "failure_record.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -46,6 +47,7 @@ bool is_first_cause(RankFailure const& end) {
 void append_end(fs::path const& log, RankFailure const& end) {
     UniqueFd const file(
         ::open(RunLayout::failures_beside(log).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) share_new_file(file.get(), log);
     if (file) (void)write_all(file.get(), render_rank_failure(end), "how the rank failed");
 }
 

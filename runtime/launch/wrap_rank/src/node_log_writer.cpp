@@ -1,5 +1,6 @@
 #include "node_log_writer.hpp"
 
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -69,6 +70,7 @@ void NodeLogWriter::open() {
     file_ = UniqueFd(
         ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600));
     if (!file_) close_and_report(os_error("open " + quoted(path_), errno));
+    if (file_) share_new_file(file_.get(), path_);
 }
 
 void NodeLogWriter::check_still_linked() {

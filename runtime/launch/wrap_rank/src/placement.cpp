@@ -1,6 +1,7 @@
 #include "placement.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/node_topology.hpp>
 #include <det/launch/node/run_directory.hpp>
@@ -39,6 +40,7 @@ void record_placement(std::string const& rank, node::RankOnNode position, std::f
     if (index < gpu_nodes.size() && gpu_nodes[index] >= 0) placement.gpu_numa_node = gpu_nodes[index];
     UniqueFd const file(
         ::open(RunLayout::placements_beside(log).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file) share_new_file(file.get(), log);
     if (file) (void)write_all(file.get(), render_rank_placement(placement), "where the rank runs");
 }
 

@@ -42,7 +42,8 @@ enum class Durability {
 };
 
 /// Replaces the file atomically: writes a temporary file in the same directory and renames it. The file gets
-/// exactly the mode `mode`, whatever the umask is.
+/// the mode of mode_of_new_file(), which is `mode` unless its directory is shared with a group, whatever the
+/// umask is.
 Status write_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600,
                   Durability durability = Durability::process_crash);
 
@@ -57,8 +58,8 @@ Result<bool> link_new_file(std::filesystem::path const& from, std::filesystem::p
 /// the file as `what`.
 Status write_all(int fd, std::string_view bytes, std::string_view what);
 
-/// Makes a directory with exactly the mode `mode`. Returns false if the directory already exists; its mode
-/// stays as it is. The parent must exist. codes::not_a_directory if something else has the name.
+/// Makes a directory with the mode of mode_of_new_file(). Returns false if the directory already exists; its
+/// mode stays as it is. The parent must exist. codes::not_a_directory if something else has the name.
 Result<bool> make_directory(std::filesystem::path const& path, mode_t mode = 0700);
 /// Makes the directory and its missing parents, all with the mode `mode`.
 Status make_directories(std::filesystem::path const& path, mode_t mode = 0700);
