@@ -1,5 +1,7 @@
 #include "arguments.hpp"
 
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -51,7 +53,9 @@ std::string overview() {
         "det-submit: Determined-style experiments on a Slurm cluster\n\n"
         "usage: det-submit COMMAND ... [--json]\n\n{}\nShort commands:\n{}"
         "\n'det-submit COMMAND --help' is its manual. An experiment is named by its number, its name or "
-        "'last'.\n'det' is the same program, and 'det-tracker' is 'det-submit tracker'.\n",
+        "'last'.\n'det' is the same program, and 'det-tracker' is 'det-submit tracker'.\n--root DIR shows "
+        "the "
+        "experiments of another directory, also those that a colleague shares.\n",
         list_commands(""), list_short_commands());
 }
 
@@ -175,6 +179,7 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
     bool json = false;
     auto options = invocation.command->options();
     options.push_back({"--json", &json, "print JSON"});
+    options.push_back({"--root", &invocation.root, "the directory of the experiments, in place of DET_ROOT"});
     give_words_of_program(*invocation.command, options, arguments);
     // --help is answered also if the rest of the command line is invalid.
     // After "--" the words are those of another command.
@@ -268,11 +273,38 @@ Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
     return is_group(group) ? parse_in_group(group, rest) : unknown_command(first, "");
 }
 
+/// Makes a directory the root of the session. Commands find that of another user in Session::foreign_root.
+Status use_root(std::string const& directory, Session& session) {
+    std::error_code failure;
+    auto const path = std::filesystem::absolute(directory, failure);
+    if (failure) return os_error("find the current directory", failure.value());
+    session.environment.set("DET_ROOT", path.string());
+    session.has_named_root = true;
+    if (!experiment::find_foreign_owner(path)) return Ok{};
+    DET_TRY_ASSIGN(session.foreign_root, experiment::open_foreign_root(path));
+    session.say(fmt::format("the root '{}' is that of {}", escape_control(path.string()),
+                            escape_control(session.foreign_root->owner_name)));
+    return Ok{};
+}
+
+Status refuse_change_of_foreign_root(CommandEntry const& entry, Session const& session) {
+    auto const& foreign = session.foreign_root;
+    if (!foreign || entry.root_use == RootUse::shows) return Ok{};
+    return Error{codes::not_yours,
+                 fmt::format("'det-submit {}' is no command for the root '{}': it belongs to {}",
+                             full_name(entry), foreign->root.path().string(), foreign->owner_name),
+                 "commands that only read can show it"};
+}
+
 }  // namespace
 
 std::string_view program_version() { return DET_VERSION; }
 
 Outcome run_command(Invocation& invocation, Session& session) {
+    if (invocation.root) DET_TRY(use_root(*invocation.root, session));
+    DET_TRY(refuse_change_of_foreign_root(*invocation.entry, session));
+    std::optional<ForeignTree> tree;
+    if (auto const& foreign = session.foreign_root) tree.emplace(foreign->root.path(), foreign->owner);
     DET_TRY(replace_experiment_names(*invocation.entry, *invocation.command, session));
     auto const outcome = invocation.command->run(session);
     bool const is_done = outcome && *outcome == ExitCode::done;

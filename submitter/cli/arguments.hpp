@@ -9,7 +9,8 @@ struct Invocation {
     CommandEntry const* entry = nullptr;  // of the command
     Format format = Format::text;
     std::string text = {};
-    Diagnostics warnings = {};  // about options before the command
+    Diagnostics warnings = {};             // about options before the command
+    std::optional<std::string> root = {};  // the directory of --root
 };
 
 /// Parses the command line. A group without a command means its command `list`, if it has one. codes::usage
@@ -17,7 +18,9 @@ struct Invocation {
 Result<Invocation> parse_command_line(std::vector<std::string> const& arguments);
 
 /// Runs the command, after the names of experiments in its arguments have been replaced by their ids
-/// (experiment_names.hpp). An answer from a damaged journal has the exit code of the damage.
+/// (experiment_names.hpp). An answer from a damaged journal has the exit code of the damage. codes::not_yours
+/// if
+/// --root names the root of another user and the command does not only read.
 /// \pre the invocation has a command
 Outcome run_command(Invocation& invocation, Session& session);
 

@@ -35,6 +35,12 @@ public:
     virtual Outcome run(Session& session) = 0;
 };
 
+/// What a command does with the root of the experiments.
+enum class RootUse {
+    changes,  // or works without a root: another user's is refused
+    shows,    // another user's too
+};
+
 /// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md, with '_' in place
 /// of blanks and '-'.
 struct CommandEntry {
@@ -42,6 +48,7 @@ struct CommandEntry {
     std::string_view name;
     std::string_view summary;
     std::unique_ptr<Command> (*make)();
+    RootUse root_use = RootUse::changes;
 
     std::string page_name() const;
 };
@@ -82,6 +89,7 @@ std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_config_check();
 std::unique_ptr<Command> make_config_defaults();
 std::unique_ptr<Command> make_config_schema();
+std::unique_ptr<Command> make_config_set();
 std::unique_ptr<Command> make_config_show();
 std::unique_ptr<Command> make_dump();
 std::unique_ptr<Command> make_experiment_activate();

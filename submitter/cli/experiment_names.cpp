@@ -134,7 +134,7 @@ Status replace_experiment_names(CommandEntry const& entry, Command& command, Ses
             if (is_no_name(*word)) continue;
             if (std::ranges::find(own, *word) != own.end()) continue;
             if (!names) {
-                DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+                DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
                 names.emplace(root, session);
             }
             DET_TRY_ASSIGN(*word, replace_names(*word, kind, *names));

@@ -45,9 +45,10 @@ struct Session final : experiment::Context {
     std::ostream& err;
     RenderStyle style;
     Format format;
-    Destination destination;     // of the answer
-    std::istream* in = nullptr;  // standard input, if the command may read it
-    bool can_ask = false;        // the user sees `err` and types into `in`
+    Destination destination;      // of the answer
+    std::istream* in = nullptr;   // standard input, if the command may read it
+    bool has_named_root = false;  // by --root
+    bool can_ask = false;         // the user sees `err` and types into `in`
 
 private:
     mutable std::set<std::string> damage_;  // the messages that on_damage() has printed

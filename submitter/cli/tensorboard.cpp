@@ -45,7 +45,7 @@ public:
         if (words_.empty() && trials_.empty())
             return Error{codes::usage, "an experiment or a trial is missing",
                          "see 'det-submit tensorboard --help'"};
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         std::vector<LogDirectory> directories;
         for (auto const& word : words_) DET_TRY(add_experiment(root, word, directories, session));
         for (auto const& trial : trials_) DET_TRY(add_trial(root, trial, directories, session));

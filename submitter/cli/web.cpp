@@ -3,6 +3,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/find_program.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/client/find_or_start_tracker.hpp>
@@ -56,7 +57,7 @@ bool has_screen(Environment const& environment) {
 Status open_browser(PageAddress const& address, std::string const& url, Environment const& environment) {
     auto const text = fmt::format(
         "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={}\">\n", url);
-    DET_TRY(write_file(address.paths.entry_page(), text, 0600));
+    DET_TRY(write_secret_file(address.paths.entry_page(), text));
     UniqueFd const nothing(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     if (!nothing) return os_error("open '/dev/null'", errno);
     SpawnSettings settings;
@@ -106,7 +107,7 @@ public:
 
 private:
     Result<PageAddress> find_page(Session const& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         SystemProcessRunner runner;
         tracker::client::StartSettings settings{sibling_program("det-submit")};
         settings.port = static_cast<std::uint16_t>(port_);

@@ -34,7 +34,7 @@ Variables site_variables(ClusterPaths const& paths, SiteProfile const& profile, 
         {"OMPI_MCA_opal_common_ucx_devices", "any"},
         {"UCX_TLS", "tcp,self,posix,sysv"},
     };
-    // A DET_ROOT belongs to one user, here researcher; root may use it too. Others get the default, ~/det.
+    // A DET_ROOT belongs to one user, here researcher; root may use it too. Others get the default, below their home.
     if (user == researcher || user == "root") variables.emplace_back("DET_ROOT", paths.det_root().string());
     if (user == researcher) {
         variables.insert(variables.end(), profile.user_variables.begin(), profile.user_variables.end());

@@ -28,8 +28,11 @@ public:
     std::vector<Option> options() override { return {{"uuid", &uuid_, "the checkpoint", Need::required}}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const checkpoint, experiment::find_checkpoint(root, uuid_, session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
+        auto const& foreign = session.foreign_root;
+        DET_TRY_ASSIGN(auto const checkpoint,
+                       experiment::find_checkpoint(root, uuid_, session.environment,
+                                                   foreign ? std::optional(foreign->owner) : std::nullopt));
         session.answer(as_json(checkpoint), as_text(checkpoint));
         return ExitCode::done;
     }

@@ -31,7 +31,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const owner, experiment::find_trusted_owner(trusted_owner_));
         DET_TRY_ASSIGN(auto const found,
                        experiment::find_checkpoint(root, uuid_, session.environment, owner));

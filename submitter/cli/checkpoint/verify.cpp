@@ -21,8 +21,10 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
-        DET_TRY_ASSIGN(auto const owner, experiment::find_trusted_owner(trusted_owner_));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
+        DET_TRY_ASSIGN(auto owner, experiment::find_trusted_owner(trusted_owner_));
+        if (!owner && session.foreign_root)
+            owner = session.foreign_root->owner;  // it is read, and not loaded
         Diagnostics problems;
         auto answer = Json::array();
         for (auto const& uuid : uuids_) {

@@ -102,6 +102,7 @@ public:
     CommandCompletion(CommandEntry const& entry, ExistingNames& names)
         : entry_(entry), names_(names), command_(entry.make()), options_(command_->options()) {
         options_.push_back({"--json", &flag_, "print JSON"});
+        options_.push_back({"--root", &root_, "the directory of the experiments"});
         options_.push_back({"--help", &flag_, "print the manual"});
     }
 
@@ -171,6 +172,7 @@ private:
     std::unique_ptr<Command> command_;
     std::vector<Option> options_;
     bool flag_ = false;
+    std::string root_;
 };
 
 /// bash separates "--template=mpi" into three words, and replaces only the word after the "=".

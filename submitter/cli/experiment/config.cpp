@@ -21,7 +21,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, session.open_journals(root)->load_experiment_without_trials(id));
         auto const layout = ExperimentLayout(root, id).at_revision(record.revision());

@@ -4,6 +4,7 @@
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/trusted_owner.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -170,6 +171,8 @@ private:
         add(when_, "--when");
         add(dry_run_, "--dry-run");
         add(session.wants_json(), "--json");
+        if (session.has_named_root)
+            options.push_back("--root=" + session.environment.find(variables::root).value_or(""));
         return options;
     }
 

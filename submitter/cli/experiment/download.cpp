@@ -29,7 +29,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         auto const journals = session.open_journals(root);
         auto& history = *journals;

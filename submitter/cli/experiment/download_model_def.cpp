@@ -2,8 +2,10 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/trusted_file.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -29,7 +31,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, session.open_journals(root)->load_experiment_without_trials(id));
         if (!record.spec || !record.spec->context) {
@@ -42,7 +44,8 @@ public:
         auto const staging = target / fmt::format(".det-unpack-{}", ::getpid());
         auto const& sha256 = record.spec->context->sha256;
         DET_TRY(make_directory(staging));
-        auto placed = unpack(root.context(sha256), sha256, staging);
+        auto placed = session.foreign_root ? unpack_copy(root.context(sha256), sha256, staging)
+                                           : unpack(root.context(sha256), sha256, staging);
         if (placed) placed = move_entries(staging, target);
         (void)remove_tree(staging);
         if (!placed) {
@@ -93,6 +96,17 @@ private:
         if (output.exit_code == 0) return Ok{};
         return Error{codes::damaged, "the stored code cannot be unpacked"}.noting(
             std::string(trim(output.err)));
+    }
+
+    /// The same for the archive of another user: det-launch unpacks archives of its user only.
+    static Status unpack_copy(std::filesystem::path const& archive, std::string const& sha256,
+                              std::filesystem::path const& target) {
+        DET_TRY_ASSIGN(auto const bytes, read_trusted_file(archive, foreign_file_limit_bytes));
+        auto const copy = target.string() + ".tar.zst";
+        DET_TRY(write_file(copy, bytes));
+        auto unpacked = unpack(copy, sha256, target);
+        (void)remove_tree(copy);
+        return unpacked;
     }
 
     std::string id_;

@@ -87,7 +87,7 @@ public:
 private:
     /// Asks a tracker that runs on this host already, else answers in this process.
     static Result<Json> load(Session& session, ExperimentId id) {
-        DET_TRY_ASSIGN(auto const place, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const place, prepare_tracker_location(session));
         if (auto const client = tracker::client::find_tracker(place.paths)) {
             return collect(Answers([&](auto const& target) { return client->get(target); }), id,
                            session.clock.now());
@@ -95,8 +95,10 @@ private:
         DET_TRY_ASSIGN(auto const history, open_current_history(place, {id}));
         auto environment = session.environment;
         environment.set("DET_ROOT", place.root.path().string());
-        tracker::api::LocalApi local(
-            {*history, place.root, environment, session.clock, session.slurm, session.cache});
+        tracker::api::Sources sources{*history,      place.root,    environment,
+                                      session.clock, session.slurm, session.cache};
+        sources.foreign_root = session.foreign_root;
+        tracker::api::LocalApi local(std::move(sources));
         return collect(Answers([&](auto const& target) { return local.get(target); }), id,
                        session.clock.now());
     }

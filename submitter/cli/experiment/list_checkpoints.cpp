@@ -65,7 +65,7 @@ public:
 
 private:
     Result<Listing> load(Session const& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const record, session.open_history(root)->load_experiment(id));
         if (!record.spec) return Listing{id, {}};

@@ -2,8 +2,10 @@
 
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/open_experiment.hpp>
+#include <det/experiment/storage_space.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/foundation/count_text.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
@@ -78,6 +80,13 @@ void print_text(experiment::SubmissionRequest const& request, experiment::Create
         session.say(fmt::format("Slurm can't tell when it will start: {}", unknown_because));
 }
 
+void warn_about_storage(experiment::SubmissionRequest const& request, Session& session) {
+    SystemProcessRunner runner;
+    auto const places = experiment::inspect_storage(request, session.environment, runner);
+    auto const files = experiment::files_of(request.plan.trial_count, request.plan.shape.nodes);
+    for (auto const& warning : experiment::find_storage_warnings(places, files)) session.warn(warning);
+}
+
 Status archive(ExperimentId id, Session& session) {
     DET_TRY_ASSIGN(auto const experiment,
                    experiment::open_experiment(to_string(id), experiment::SlurmAnswer::optional, session));
@@ -120,6 +129,7 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
 
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session) {
     DET_TRY_ASSIGN(auto const request, experiment::make_submission_request(options, session));
+    warn_about_storage(request, session);
     if (flags.is_dry_run) return print_script(request, session);
     DET_TRY_ASSIGN(auto const created, experiment::create_experiment(request, session));
     if (session.wants_json()) {

@@ -33,7 +33,7 @@ public:
 
 private:
     Result<tracker::history::ExperimentView> wait(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         if (!(timeout_seconds_ >= 0)) {
             return Error{codes::usage, fmt::format("--timeout {}: a time is not negative", timeout_seconds_)};

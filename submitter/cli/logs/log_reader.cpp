@@ -1,6 +1,7 @@
 #include "logs/log_reader.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/foundation/foreign_tree.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,9 +22,17 @@ Error cannot_read(std::filesystem::path const& path) {
 
 /// Opens the log. Returns nothing if the file does not exist.
 Result<std::optional<UniqueFd>> open_log(std::filesystem::path const& path) {
-    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    auto const owner = foreign_owner_of(path);
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (owner ? O_NOFOLLOW : 0)));
     if (!file && errno == ENOENT) return std::optional<UniqueFd>();
     if (!file) return cannot_read(path);
+    if (owner) {
+        struct stat info {};
+        if (::fstat(file.get(), &info) != 0) return cannot_read(path);
+        DET_TRY(check_foreign_owner(info, path, *owner));
+        if (!S_ISREG(info.st_mode))
+            return Error{codes::not_a_file, fmt::format("'{}' is not a regular file", path.string())};
+    }
     return std::optional(std::move(file));
 }
 

@@ -165,7 +165,7 @@ std::vector<Option> LogsCommand::options() {
 }
 
 Outcome LogsCommand::run(Session& session) {
-    DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+    DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
     DET_TRY_ASSIGN(auto const id, require_id());
     DET_TRY_ASSIGN(auto choice, choose(session.clock.now()));
     DET_TRY_ASSIGN(auto const window, LogWindow::make(head_, tail_));

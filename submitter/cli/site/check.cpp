@@ -1,6 +1,7 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/plugin_facts.hpp>
+#include <det/experiment/purge.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
@@ -28,6 +29,8 @@ public:
         findings.insert(findings.end(), accounting.begin(), accounting.end());
         auto const directories = experiment::find_directory_findings(file, session.environment);
         findings.insert(findings.end(), directories.begin(), directories.end());
+        auto const purge = experiment::find_purge_findings(file, session);
+        findings.insert(findings.end(), purge.begin(), purge.end());
         auto const changes = count_changes(findings);
         auto const against = file.exists() ? escape_control(file.path) : std::string("no site file");
         session.answer(Json{{"ok", changes == 0},

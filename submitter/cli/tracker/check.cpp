@@ -53,7 +53,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         DET_TRY_ASSIGN(auto const lock, lock_index(tracker));
         DET_TRY_ASSIGN(auto const findings, check_index(tracker));
         session.answer(Json{{"experiments", findings.experiments},

@@ -54,7 +54,7 @@ public:
             return Error{codes::usage, "--format tensorboard needs --output DIRECTORY"};
         if (session.wants_json())
             return Error{codes::usage, "--json is not for export", "use '--format jsonl'"};
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         std::vector<ExperimentId> experiments;
         for (auto const& text : ids_) {
             DET_TRY_ASSIGN(auto const id, experiment_of(text));

@@ -23,9 +23,9 @@ Status refresh_index(Tracker const& tracker, std::vector<ExperimentId> const& id
 
 }  // namespace
 
-Result<Tracker> prepare_tracker_location(Environment const& environment) {
-    DET_TRY_ASSIGN(auto root, experiment::find_root(environment));
-    DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(environment, root));
+Result<Tracker> prepare_tracker_location(experiment::Context const& context) {
+    DET_TRY_ASSIGN(auto root, experiment::find_shown_root(context));
+    DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(context.environment, root));
     DET_TRY(tracker::index::require_local_disk(paths.index_directory,
                                                "set DET_INDEX_DIR to a directory on a disk of this host"));
     return Tracker{std::move(root), std::move(paths)};

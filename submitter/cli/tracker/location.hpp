@@ -14,7 +14,7 @@ struct Tracker {
     tracker::client::TrackerPaths paths;
 };
 /// Fails also if the index would not be on a disk of this host.
-Result<Tracker> prepare_tracker_location(Environment const& environment);
+Result<Tracker> prepare_tracker_location(experiment::Context const& context);
 
 /// Makes this process the only one that writes the index. Fails if a tracker runs.
 Result<tracker::client::TrackerLock> lock_index(Tracker const& tracker);

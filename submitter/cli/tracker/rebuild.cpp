@@ -18,7 +18,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         DET_TRY_ASSIGN(auto const lock, lock_index(tracker));
         auto const begin = session.clock.steady_now();
         DET_TRY(ingest::rebuild_index(tracker.paths.index(), tracker.root));

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/polling.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/json.hpp>
@@ -30,7 +31,7 @@ using SteadyClock = std::chrono::steady_clock;
 class StateFile {
 public:
     static Result<StateFile> write(client::TrackerPaths const& paths, client::TrackerState const& state) {
-        DET_TRY(write_file(paths.state(), client::render_state(state), 0600));
+        DET_TRY(write_secret_file(paths.state(), client::render_state(state)));
         return StateFile(paths.state());
     }
     StateFile(StateFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -100,7 +101,7 @@ private:
                          "write it like 90s, 15m or 1h"};
         }
         if (ready_fd_) ::setsid();  // a process of `start` outlives the terminal
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         DET_TRY_ASSIGN(auto const lock, client::TrackerLock::try_take(tracker.paths));
         if (!lock) return runs_already(tracker.paths);
         DET_TRY_ASSIGN(auto const signals, SignalReader::open(signal_set({SIGTERM, SIGINT, SIGHUP})));
@@ -115,6 +116,10 @@ private:
         std::atomic<std::uint16_t> port = 0;  // known once the server has started
         api::Sources sources{*history,      tracker.root,  environment,
                              session.clock, session.slurm, session.cache};
+        sources.foreign_root = session.foreign_root;
+        auto const owner = session.foreign_root ? session.foreign_root->owner_name
+                                                : experiment::user_name(session.environment);
+        bool const is_foreign = session.foreign_root.has_value();
         sources.change_number = [&] { return history->commit_number(); };
         sources.describe_tracker = [&] {
             auto const problem = history->last_error();
@@ -125,6 +130,8 @@ private:
                                   {"pid", state.pid},
                                   {"host", state.host},
                                   {"root", state.root},
+                                  {"owner", owner},
+                                  {"is_foreign", is_foreign},
                                   {"home", home},
                                   {"port", port == 0 ? Json(nullptr) : Json(port.load())},
                                   {"started", format_utc(started)}});

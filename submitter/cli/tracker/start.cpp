@@ -54,7 +54,7 @@ public:
     }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         auto client = client::find_tracker(tracker.paths);
         bool const ran_before = client != nullptr;
         if (!ran_before) {
@@ -84,8 +84,9 @@ private:
         settings.connect(log, STDOUT_FILENO);
         settings.connect(log, STDERR_FILENO);
         settings.connect(ready.write_end, ready_fd);
-        std::vector<std::string> argv{own_executable().string(), "tracker",      "serve",    "--ready-fd",
-                                      std::to_string(ready_fd),  "--idle-limit", idle_limit_};
+        std::vector<std::string> argv{own_executable().string(),   "tracker",      "serve",     "--ready-fd",
+                                      std::to_string(ready_fd),    "--idle-limit", idle_limit_, "--root",
+                                      tracker.root.path().string()};
         for (auto const& name : host_names_) argv.insert(argv.end(), {"--host-name", name});
         if (port_) argv.insert(argv.end(), {"--port", std::to_string(*port_)});
         DET_TRY(spawn(argv, session.environment, settings));

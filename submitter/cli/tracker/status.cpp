@@ -16,7 +16,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         auto const client = client::find_tracker(tracker.paths);
         if (!client) {
             session.answer(

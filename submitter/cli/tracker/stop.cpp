@@ -22,7 +22,7 @@ public:
     std::vector<Option> options() override { return {}; }
 
     Outcome run(Session& session) override {
-        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session.environment));
+        DET_TRY_ASSIGN(auto const tracker, prepare_tracker_location(session));
         DET_TRY_ASSIGN(auto const state, client::find_state(tracker.paths));
         auto const process = state ? open_pidfd(state->pid) : UniqueFd();
         // The pid in the state file is that of a running tracker only while the lock is held.

@@ -38,7 +38,7 @@ public:
             return Error{codes::usage, "--best, --latest and --uuid exclude each other"};
         if (order_.sort_by && (wants_latest_ || uuid_))
             return Error{codes::usage, "--sort-by belongs to --best"};
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         ExperimentLayout const layout(root, id.experiment);
         auto const journals = session.open_journals(root);

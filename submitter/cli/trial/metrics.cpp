@@ -80,7 +80,7 @@ public:
 
 private:
     Result<std::vector<ShownReport>> load(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         auto const history = session.open_journals(root);
         std::vector<ShownReport> shown;
         std::set<MetricKey> reported;

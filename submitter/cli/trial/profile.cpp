@@ -50,7 +50,7 @@ public:
 
 private:
     Result<std::vector<RunProfile>> load(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         DET_TRY_ASSIGN(auto const id, experiment::require_trial_id(id_));
         DET_TRY_ASSIGN(auto const reports, session.open_history(root)->load_reports(id));
         ExperimentLayout const experiment(root, id.experiment);

@@ -151,6 +151,29 @@ std::vector<Layer> site_invariants(SiteFile const& site, PoolEntry const* pool) 
     return layers;
 }
 
+std::string_view to_string(Sharing sharing) { return sharing == Sharing::group ? "group" : "private"; }
+
+std::optional<Sharing> parse_sharing(std::string_view text) {
+    for (auto const sharing : {Sharing::only_owner, Sharing::group}) {
+        if (text == to_string(sharing)) return sharing;
+    }
+    return std::nullopt;
+}
+
+std::optional<RootsOfUsers> roots_of_users(std::string_view storage_root) {
+    constexpr std::string_view user = "/%u";
+    auto const at = storage_root.find(user);
+    if (at == std::string_view::npos) return std::nullopt;
+    auto const rest = storage_root.substr(at + user.size());
+    bool const is_whole_name = rest.empty() || rest.front() == '/';
+    auto const directory = storage_root.substr(0, at);
+    if (!is_whole_name || rest.find("%u") != rest.npos || directory.find("%u") != directory.npos)
+        return std::nullopt;
+    auto below = expand_storage_root(rest, "");
+    below.erase(0, below.find_first_not_of('/'));
+    return RootsOfUsers{directory.empty() ? "/" : expand_storage_root(directory, ""), std::move(below)};
+}
+
 std::string expand_storage_root(std::string_view storage_root, std::string_view user) {
     std::string path;
     for (std::size_t i = 0; i < storage_root.size(); ++i) {

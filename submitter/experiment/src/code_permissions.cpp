@@ -1,9 +1,9 @@
 #include <det/experiment/code_permissions.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/error_codes.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <grp.h>
 #include <unistd.h>
 
 namespace det::experiment {
@@ -17,11 +17,6 @@ std::vector<gid_t> groups_of_this_process() {
     }
     groups.push_back(::getegid());
     return groups;
-}
-
-std::string name_of_group(gid_t group) {
-    auto const* entry = ::getgrgid(group);
-    return entry == nullptr ? std::to_string(group) : entry->gr_name;
 }
 
 void report(Error error, GroupWritePolicy group, Diagnostics& found) {

@@ -5,6 +5,7 @@
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/sync_file.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
@@ -169,13 +170,20 @@ Result<SubmittedContinuation> write_revision(Continuation const& continuation,
     return continued;
 }
 
+/// In a shared experiment, a configuration with secrets is not.
+bool is_group_readable(fs::path const& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && (info.st_mode & S_IRGRP) != 0;
+}
+
 /// Copies the revision's configuration into the experiment's directory, where users look for it, and releases
 /// the jobs. May be repeated. `layout` is the layout of the revision.
 Status finish_continuation(ExperimentLayout const& layout, std::vector<ArrayJob> const& arrays,
                            Context& context) {
     for (auto const& path : {layout.submitted(), layout.config()}) {
         DET_TRY_ASSIGN(auto const text, read_trusted_file(path));
-        DET_TRY(write_file(layout.path() / path.filename(), text));
+        auto const copy = layout.path() / path.filename();
+        DET_TRY(is_group_readable(path) ? write_file(copy, text) : write_secret_file(copy, text));
     }
     return update_jobs(plan_release(arrays), context.slurm);
 }

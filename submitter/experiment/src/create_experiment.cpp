@@ -1,9 +1,11 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/create_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/sharing.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/pack/packing_thread.hpp>
 #include <det/protocol/json.hpp>
@@ -43,7 +45,7 @@ Result<ExperimentId> take_id(RootLayout const& root) {
 class Cleanup {
 public:
     explicit Cleanup(RootLayout const& root) {
-        for (auto const& path : {root.experiments(), root.contexts(), root.path()}) {
+        for (auto const& path : {root.experiments(), root.contexts(), root.checkpoints(), root.path()}) {
             if (!path_exists(path)) shared_.push_back(path);
         }
     }
@@ -61,6 +63,20 @@ private:
     std::vector<fs::path> own_, shared_;
     bool is_kept_ = false;
 };
+
+/// Makes the directories of the root if it is shared, and warns if it is shared with nobody.
+Status prepare_root(SubmissionRequest const& request, Context& context) {
+    bool const is_shared = request.sharing == config::Sharing::group;
+    if (is_shared || shares_new_files(request.root.experiments()))
+        DET_TRY(apply_sharing(request.root, request.sharing));
+    auto const group = is_shared ? find_group_of_one(request.root) : std::nullopt;
+    if (group)
+        context.warn(
+            {codes::permission,
+             fmt::format("the experiment is shared with the group '{}', which has no other members", *group),
+             fmt::format("chgrp -R GROUP '{}'", request.root.path().string())});
+    return Ok{};
+}
 
 /// Writes all files of an experiment that exist before its jobs are submitted; spec.json comes last.
 Status fill_directory(SubmissionRequest const& request, RenderedExperiment const& experiment) {
@@ -193,12 +209,14 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     if (code) context.on_warnings(code->warnings);
     warn_about_limits(request.plan, context);
     Cleanup cleanup(request.root);
+    DET_TRY(prepare_root(request, context));
     std::optional<pack::PackingThread> packing;
     if (code) packing.emplace(*code, request.root.contexts());
     DET_TRY_ASSIGN(auto accepted, plan_accepted_arrays(request, context));
     DET_TRY_ASSIGN(auto const stored_code,
                    packing ? join_and_store(*packing, *code, request.root.contexts(), context)
                            : require_stored_code(request));
+    if (stored_code) DET_TRY(share_code(request.root, stored_code->sha256));
     DET_TRY_ASSIGN(auto const written,
                    write_experiment(request, stored_code, accepted.arrays, context, cleanup));
     DET_TRY_ASSIGN(auto const held, submit_held(request, written, context, cleanup));
@@ -210,6 +228,7 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
 Result<CreatedExperiment> create_for_running_job(SubmissionRequest const& request, ArrayJob const& array,
                                                  Context& context) {
     Cleanup cleanup(request.root);
+    DET_TRY(prepare_root(request, context));
     DET_TRY_ASSIGN(auto const written, write_experiment(request, std::nullopt, {array}, context, cleanup));
     DET_TRY(record_created(request, written, {array}, context));
     slurm::JobChange change;

@@ -1,5 +1,6 @@
 #include <det/experiment/load_site.hpp>
-#include <det/experiment/trusted_directories.hpp>
+#include <det/experiment/site_trust.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
 
@@ -16,12 +17,15 @@ constexpr std::size_t site_limit_bytes = std::size_t{1} << 20;
 constexpr char site_file_path[] = "/etc/det/site.yaml";
 constexpr char site_variable[] = "DET_SITE";
 
-/// Fails unless only root and this user can write the file.
-Status check_writers(fs::path const& path, std::string const& what) {
-    DET_TRY_ASSIGN(auto const access, load_access(path));
-    if (!has_trusted_owner(access.info)) {
-        return Error{codes::unsafe_owner, fmt::format("{} belongs to another user", what),
-                     "use one of root's or of yours"};
+/// Fails unless only root, this user and those of the rules can write the file.
+Status check_writers(fs::path const& path, std::string const& what, TrustRules const& rules) {
+    DET_TRY_ASSIGN(auto const access, load_access(path, rules));
+    if (!has_trusted_owner(access.info, rules)) {
+        return Error{codes::unsafe_owner,
+                     fmt::format("{} belongs to another user, {}", what, name_of_user(access.info.st_uid)),
+                     fmt::format("use one of root's, of yours or of the owner of det-submit; root can list "
+                                 "others in trusted_owners of '{}'",
+                                 site_file_path)};
     }
     if (access.can_others_write) {
         return Error{codes::unsafe_owner, fmt::format("others can write into {}", what),
@@ -38,7 +42,27 @@ Status check_trusted_file(fs::path const& path, std::string_view what, TrustRule
     if (failure) return os_error(fmt::format("open the {} '{}'", what, path.string()), failure.value());
     if (auto above = check_trusted_ancestors(path, rules); !above)
         return std::move(above).error().while_doing(fmt::format("checking the {} '{}'", what, path.string()));
-    return check_writers(real, fmt::format("the {} '{}'", what, real.string()));
+    return check_writers(real, fmt::format("the {} '{}'", what, real.string()), rules);
+}
+
+Result<config::SiteFile, Diagnostics> load_trusted(fs::path const& path, TrustRules const& rules) {
+    DET_TRY(check_trusted_file(path, "site file", rules));
+    auto const text = read_file(path, site_limit_bytes);
+    if (!text) return Error(text.error()).while_doing("reading the site file");
+    return config::parse_site_file(*text, path.string());
+}
+
+/// The rules for the site file that DET_SITE names. A file can't vouch for itself: the trusted_owners are
+/// those of the site file in /etc.
+TrustRules rules_for_named_file() {
+    if (path_exists(site_file_path)) {
+        if (auto const standard = load_trusted(site_file_path, installation_rules())) {
+            auto rules = site_rules(*standard);
+            rules.trusted_ancestors.clear();
+            return rules;
+        }
+    }
+    return installation_rules();
 }
 
 /// Whether the cluster's memory limit can be less than what trials of the pool would request.
@@ -61,18 +85,14 @@ Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environm
     auto const named = environment.find_non_empty(site_variable);
     fs::path const path = named.value_or(site_file_path);
     if (!named && !path_exists(path)) return config::SiteFile{};
-    // The list of trusted directories is in the file: none of them counts for its own path.
-    DET_TRY(check_trusted_file(path, "site file", {}));
-    auto const text = read_file(path, site_limit_bytes);
-    if (!text) return Error(text.error()).while_doing("reading the site file");
-    return config::parse_site_file(*text, path.string());
+    return load_trusted(path, named ? rules_for_named_file() : installation_rules());
 }
 
 Result<std::string> load_job_template(config::SiteFile const& file) {
     fs::path path = data_directory() / "templates" / "job" / "trial.sbatch";
     if (file.job_template) {
         path = *file.job_template;
-        if (auto trusted = check_trusted_file(path, "job template", trust_rules(file)); !trusted) {
+        if (auto trusted = check_trusted_file(path, "job template", site_rules(file)); !trusted) {
             auto error = std::move(trusted).error();
             error.where = file.where("job_template");
             return error;

@@ -78,18 +78,6 @@ std::vector<std::string> persistent_directories(config::Slurm const& slurm, Work
     return outermost;
 }
 
-std::string checkpoint_path(config::ExperimentConfig const& config) {
-    auto const& location = config.checkpoint_storage.location;
-    if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
-        return fs::path(directory->container_path).lexically_normal().string();
-    auto const* shared = std::get_if<config::SharedFsStorage>(&location);
-    if (shared == nullptr) return "";  // s3 storage has no directory
-    fs::path path(shared->host_path);
-    // If storage_path is absolute, operator/= replaces host_path: storage_path is already below it.
-    if (shared->storage_path) path /= *shared->storage_path;
-    return path.lexically_normal().string();
-}
-
 /// Lets the experiment run its copy of the user's batch script.
 void set_batch_script(ExperimentSpec& spec, SubmissionRequest const& request,
                       ExperimentLayout const& layout) {
@@ -102,6 +90,18 @@ void set_batch_script(ExperimentSpec& spec, SubmissionRequest const& request,
 }
 
 }  // namespace
+
+std::string checkpoint_path(config::ExperimentConfig const& config) {
+    auto const& location = config.checkpoint_storage.location;
+    if (auto const* directory = std::get_if<config::DirectoryStorage>(&location))
+        return fs::path(directory->container_path).lexically_normal().string();
+    auto const* shared = std::get_if<config::SharedFsStorage>(&location);
+    if (shared == nullptr) return "";  // s3 storage has no directory
+    fs::path path(shared->host_path);
+    // If storage_path is absolute, operator/= replaces host_path: storage_path is already below it.
+    if (shared->storage_path) path /= *shared->storage_path;
+    return path.lexically_normal().string();
+}
 
 ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
                          std::optional<ContextSpec> const& context, Authorship const& created,

@@ -10,6 +10,9 @@ struct Authorship {
     UtcTime time;
 };
 
+/// The directory of the checkpoints on the nodes; empty for a bucket.
+std::string checkpoint_path(config::ExperimentConfig const& config);
+
 /// Makes the ExperimentSpec, which describes the experiment to the programs in its jobs. Leaves its revisions
 /// empty. Pure.
 /// \param arrays in which its trials run

@@ -25,7 +25,7 @@ Error still_registered(std::string_view what, RegisteredVersion const& version) 
 }  // namespace
 
 Result<Registry> load_models(Context const& context) {
-    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto const root, find_shown_root(context));
     return model_registry::load_registry(root);
 }
 

@@ -1,3 +1,4 @@
+#include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/journal/event_log.hpp>
@@ -96,19 +97,36 @@ bool has_newly_settled(std::vector<bool> const& before, std::vector<bool> const&
     return false;
 }
 
+constexpr std::size_t foreign_jobs_max = 10'000;
+
+bool hides_jobs_of_others(Context& context) {
+    auto const config = query_cluster_config(context, Freshness::recent);
+    return config && config->has_option("PrivateData", "jobs");
+}
+
 }  // namespace
 
 tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
-                                            Context& context) {
+                                            Context& context, RecordsOf whose) {
     slurm::QueueFilter filter{{}, {}, true};
     for (auto const& record : records) {
         for (auto const& array : record.arrays()) filter.jobs.push_back(array.job);
     }
     if (filter.jobs.empty()) return {};
+    if (whose == RecordsOf::another_user && hides_jobs_of_others(context)) return {false, {}};
+    // Another user has written these numbers, and squeue takes them as an argument.
+    if (whose == RecordsOf::another_user && filter.jobs.size() > foreign_jobs_max)
+        filter.jobs.resize(foreign_jobs_max);
     auto jobs = context.slurm.query_queue(filter);
     if (jobs) return {true, *std::move(jobs)};
     context.warn(std::move(jobs).error().noting("the states come from the journals only"));
     return {false, {}};
+}
+
+tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+                                            Context& context) {
+    return query_queue(records, context,
+                       context.foreign_root ? RecordsOf::another_user : RecordsOf::this_user);
 }
 
 Result<ExperimentId> require_experiment_id(std::string const& text) {
@@ -133,7 +151,8 @@ Result<tracker::history::TrialView> require_trial(tracker::history::ExperimentVi
 }
 
 Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_answer, Context& context) {
-    DET_TRY_ASSIGN(auto const root, find_root(context.environment));
+    DET_TRY_ASSIGN(auto const root, slurm_answer == SlurmAnswer::required ? find_root(context.environment)
+                                                                          : find_shown_root(context));
     DET_TRY_ASSIGN(auto const number, require_experiment_id(id));
     auto history = slurm_answer == SlurmAnswer::required
                        ? std::make_shared<tracker::history::JournalHistory>(root)

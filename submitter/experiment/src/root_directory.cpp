@@ -1,13 +1,16 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/trusted_path.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +30,13 @@ Status check_owner(std::filesystem::path const& path) {
     if (!S_ISDIR(info.st_mode)) {
         return Error{codes::not_a_directory, fmt::format("the root '{}' is not a directory", path.string()),
                      root_hint};
+    }
+    if (info.st_uid != ::geteuid()) {
+        auto const owner = name_of_user(info.st_uid);
+        return Error{
+            codes::unsafe_owner,
+            fmt::format("the root '{}' belongs to another user, {}", path.string(), owner),
+            fmt::format("{}; commands that only read show it with --root '{}'", root_hint, path.string())};
     }
     return require_private(path, fmt::format("the root '{}'", path.string()), root_hint);
 }
@@ -57,6 +67,28 @@ Result<std::string> root_of_site(Environment const& environment) {
     return config::expand_storage_root(*site->storage_root, user);
 }
 
+/// Whether a directory holds experiments. A user may have installed det-submit in ~/det.
+bool is_root(std::filesystem::path const& path) {
+    RootLayout const root(path);
+    return path_exists(format_file(root)) || path_exists(root.experiments());
+}
+
+/// The root of a user for whom neither DET_ROOT nor the site names one; empty if he has no home.
+std::filesystem::path default_root(Environment const& environment) {
+    auto const home = environment.find_non_empty("HOME");
+    if (home && is_root(std::filesystem::path(*home) / "det")) return std::filesystem::path(*home) / "det";
+    constexpr char name[] = "det-submit";
+    auto const data = environment.find_non_empty("XDG_DATA_HOME");
+    // Relative paths count as unset, as XDG says.
+    if (data && data->starts_with('/')) return std::filesystem::path(*data) / name;
+    return home ? std::filesystem::path(*home) / ".local" / "share" / name : std::filesystem::path();
+}
+
+std::filesystem::path without_slash(std::filesystem::path path) {
+    path = path.lexically_normal();
+    return path.has_filename() ? path : path.parent_path();
+}
+
 }  // namespace
 
 Status require_private(std::filesystem::path const& path, std::string const& what,
@@ -80,21 +112,51 @@ Result<RootLayout> find_root(Environment const& environment) {
         return std::move(of_site).error();
     } else if (!of_site->empty()) {
         path = *of_site;
-    } else if (auto const home = environment.find_non_empty("HOME")) {
-        path = std::filesystem::path(*home) / "det";
-    } else {
+    } else if (path = default_root(environment); path.empty()) {
         return Error{codes::usage, "neither DET_ROOT nor HOME is set", root_hint};
     }
     if (!path.is_absolute()) {
         return Error{codes::usage, fmt::format("the root '{}' is not an absolute path", path.string()),
                      root_hint};
     }
-    path = path.lexically_normal();
-    if (!path.has_filename()) path = path.parent_path();  // a slash at the end
+    path = without_slash(path);
     DET_TRY(check_owner(path));
     RootLayout const root(path);
     DET_TRY(check_format(root));
     return root;
+}
+
+Result<RootLayout> find_shown_root(Context const& context) {
+    if (context.foreign_root) return context.foreign_root->root;
+    return find_root(context.environment);
+}
+
+std::optional<uid_t> find_foreign_owner(std::filesystem::path const& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0 || info.st_uid == ::geteuid()) return std::nullopt;
+    return info.st_uid;
+}
+
+Result<ForeignRoot> open_foreign_root(std::filesystem::path const& named) {
+    auto const path = without_slash(named);
+    auto const what = fmt::format("the root '{}'", path.string());
+    UniqueFd const directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info {};
+    if (!directory || ::fstat(directory.get(), &info) != 0) {
+        if (errno != EACCES) return os_error(fmt::format("open {}", what), errno);
+        return Error{codes::permission, fmt::format("you may not read {}", what),
+                     "its owner can share it with his group: 'det-submit config set sharing group'"};
+    }
+    TrustRules rules;
+    rules.user = info.st_uid;
+    if (can_others_write(directory.get(), info, rules))
+        return Error{codes::unsafe_owner,
+                     fmt::format("others than its owner can write into {} ({})", what, describe_access(info)),
+                     "tell its owner"};
+    ForeignRoot foreign{RootLayout(path), info.st_uid, name_of_user(info.st_uid)};
+    ForeignTree const tree(path, foreign.owner);
+    DET_TRY(check_format(foreign.root));
+    return foreign;
 }
 
 Status record_root_format(RootLayout const& root) {

@@ -3,6 +3,7 @@
 #include <det/foundation/executable.hpp>
 #include <det/foundation/file_facts.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/protocol/container.hpp>
@@ -105,8 +106,8 @@ Result<PreflightJob> submit(site::Pool const& pool, RootLayout const& root, fs::
     PreflightJob job{{describe(pool, root), 0, {}, {}}, all / std::to_string(number)};
     DET_TRY(make_directory(job.directory));
     auto const token = make_uuid();
-    DET_TRY(write_file(job.directory / preflight_token_file, token));
-    DET_TRY(write_file(job.directory / preflight_secret_file, make_uuid() + make_uuid()));
+    DET_TRY(write_secret_file(job.directory / preflight_token_file, token));
+    DET_TRY(write_secret_file(job.directory / preflight_secret_file, make_uuid() + make_uuid()));
     auto const script = job.directory / "script.sbatch";
     DET_TRY(write_file(script, render_script(job.tried.pool, job.directory, token)));
     auto const submitted = context.slurm.submit(

@@ -2,6 +2,7 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/nested_launchers.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/sharing.hpp>
 #include <det/experiment/source_checkpoint.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/template_store.hpp>
@@ -89,6 +90,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(auto const file, load_site_file(context.environment));
     auto rules = trust_rules(file);
     DET_TRY(require_trusted_root(root, rules));
+    DET_TRY_ASSIGN(auto const sharing, find_sharing(root, file));
     if (options.sources.secrets)
         DET_TRY(check_trusted_directory(options.sources.secrets->parent_path(), rules));
     options.sources.site = &file;
@@ -135,7 +137,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
                              file.refuses_group_code ? GroupWritePolicy::refused : GroupWritePolicy::warned,
                              std::move(rules),
                              std::move(dependency),
-                             std::move(script)};
+                             std::move(script),
+                             sharing};
 }
 
 }  // namespace det::experiment

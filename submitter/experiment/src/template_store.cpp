@@ -1,5 +1,6 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/site_trust.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/template_text.hpp>
 #include <det/experiment/trusted_directories.hpp>
@@ -86,7 +87,7 @@ Result<TemplateStore, Diagnostics> TemplateStore::open(Environment const& enviro
     DET_TRY_ASSIGN(auto root, find_root(environment));
     DET_TRY_ASSIGN(auto const site, load_site_file(environment));
     DET_TRY_ASSIGN(auto shared, find_shared_template_directories(environment, site));
-    return TemplateStore(std::move(root), std::move(shared), trust_rules(site));
+    return TemplateStore(std::move(root), std::move(shared), site_rules(site));
 }
 
 fs::path TemplateStore::own_path(std::string const& name) const {

@@ -1,5 +1,6 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/site_trust.hpp>
 #include <det/experiment/trusted_directories.hpp>
 
 #include <fmt/format.h>
@@ -64,6 +65,10 @@ std::vector<site::Finding> find_directory_findings(config::SiteFile const& site,
     std::vector<site::Finding> findings;
     auto const rules = trust_rules(site);
     for (auto const& path : site.trusted_ancestors) check_listed(findings, path, rules);
+    for (auto const& name : find_unknown_owners(site))
+        findings.push_back({site::Finding::Severity::note, fmt::format("trusted_owners '{}'", name),
+                            "there is no such user or group here", "it is ignored on this host",
+                            "the site file", "correct the name, or remove it"});
     for (auto const* part : {&site.task_defaults, &site.invariants})
         add_refusal(findings, "checkpoint_storage", require_trusted_storage(storage_in(*part), rules));
     auto const root = find_root(environment);

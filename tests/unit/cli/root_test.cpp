@@ -27,11 +27,27 @@ ErrorCode refusal(std::filesystem::path const& root) {
 
 BOOST_AUTO_TEST_SUITE(root_test)
 
-BOOST_AUTO_TEST_CASE(the_root_is_det_root_else_det_at_home) {
+BOOST_AUTO_TEST_CASE(the_root_is_det_root_else_in_the_data_directory_of_xdg) {
     BOOST_TEST(must(find_root(with({{"DET_ROOT", "/a"}, {"HOME", "/h"}}))).path() == "/a");
-    BOOST_TEST(must(find_root(with({{"HOME", "/nowhere"}}))).path() == "/nowhere/det");
-    BOOST_TEST(must(find_root(with({{"DET_ROOT", ""}, {"HOME", "/nowhere"}}))).path() == "/nowhere/det");
+    std::string const usual = "/nowhere/.local/share/det-submit";
+    BOOST_TEST(must(find_root(with({{"HOME", "/nowhere"}}))).path() == usual);
+    BOOST_TEST(must(find_root(with({{"DET_ROOT", ""}, {"HOME", "/nowhere"}}))).path() == usual);
+    BOOST_TEST(must(find_root(with({{"HOME", "/nowhere"}, {"XDG_DATA_HOME", "relative"}}))).path() == usual);
+    BOOST_TEST(must(find_root(with({{"HOME", "/nowhere"}, {"XDG_DATA_HOME", "/data"}}))).path() ==
+               "/data/det-submit");
+    BOOST_TEST(must(find_root(with({{"XDG_DATA_HOME", "/data"}}))).path() == "/data/det-submit");
     BOOST_TEST((must_fail(find_root({})).code == codes::usage));
+}
+
+BOOST_AUTO_TEST_CASE(a_root_that_is_in_det_at_home_already_stays_the_root) {
+    TemporaryDirectory home;
+    auto const find = [&] {
+        return must(find_root(with({{"HOME", home.path().string()}, {"XDG_DATA_HOME", "/data"}}))).path();
+    };
+    std::filesystem::create_directories(home / "det/bin");  // an installation of det-submit
+    BOOST_TEST(find() == "/data/det-submit");
+    std::filesystem::create_directories(home / "det/experiments");
+    BOOST_TEST(find() == home / "det");
 }
 
 BOOST_AUTO_TEST_CASE(different_spellings_of_a_root_give_one_path) {

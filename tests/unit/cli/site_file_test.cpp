@@ -1,6 +1,7 @@
 // Tests how commands use the site file: its allowed owners, its defaults and limits, what site check reports.
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/experiment/site_trust.hpp>
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -57,6 +58,47 @@ BOOST_AUTO_TEST_CASE(a_site_file_that_others_can_write_is_refused) {
         environment.set("DET_SITE", (mine / "link.yaml").string());
         BOOST_TEST((refusal() == codes::unsafe_owner));
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_owner_of_the_installation_and_trusted_owners_may_own_what_the_site_provides) {
+    constexpr uid_t service = 50'010, stranger = 50'011;
+    constexpr gid_t admins = 50'012;
+    auto const give = [&](uid_t user, gid_t group, mode_t mode) {
+        BOOST_REQUIRE(::chown(file.c_str(), user, group) == 0 && ::chmod(file.c_str(), mode) == 0);
+    };
+    if (::geteuid() != 0) return;
+    write("");
+    TrustRules rules = installation_rules();
+    BOOST_TEST(rules.owners == std::vector<uid_t>{::geteuid()});  // root has built the program of this test
+    rules.owners.push_back(service);
+    rules.groups.push_back(admins);
+    auto const is_trusted = [&] { return check_trusted_path(file, rules).has_value(); };
+    give(service, service, 0644);
+    BOOST_TEST(is_trusted());
+    give(stranger, service, 0644);
+    BOOST_TEST(!is_trusted());
+    give(service, admins, 0664);
+    BOOST_TEST(is_trusted());
+    give(service, stranger, 0664);
+    BOOST_TEST(!is_trusted());
+    give(service, admins, 0666);
+    BOOST_TEST(!is_trusted());
+    // A site file can't vouch for itself, but for the files that it names.
+    write("trusted_owners: [nobody, 'group:nogroup', no-such-user]\njob_template: " + file.string() + "\n");
+    give(65534, 65534, 0644);
+    BOOST_TEST((refusal() == codes::unsafe_owner));
+    give(0, 0, 0644);
+    auto const site = must(load_site_file(environment));
+    BOOST_TEST(site_rules(site).owners.back() == 65534u);
+    BOOST_TEST(site_rules(site).groups == std::vector<gid_t>{65534});
+    BOOST_TEST(find_unknown_owners(site) == std::vector<std::string>{"no-such-user"});
+    must(write_file(directory / "job", "x", 0644));
+    BOOST_REQUIRE(::chown((directory / "job").c_str(), 65534, 65534) == 0);
+    auto of_service = site;
+    of_service.job_template = (directory / "job").string();
+    BOOST_TEST(must(load_job_template(of_service)) == "x");
+    of_service.trusted_owners.clear();
+    BOOST_TEST((must_fail(load_job_template(of_service)).code == codes::unsafe_owner));
 }
 
 BOOST_AUTO_TEST_CASE(a_named_site_file_must_exist) {

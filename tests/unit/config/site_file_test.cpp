@@ -88,6 +88,17 @@ BOOST_AUTO_TEST_CASE(a_root_of_the_site_belongs_to_one_user) {
     BOOST_TEST(has(complaints("version: 1\nstorage_root: /shared/%h\n"), "only %u is known"));
     BOOST_TEST(has(complaints("version: 1\nstorage_root: /shared/%u/%\n"), "only %u is known"));
     BOOST_TEST(expand_storage_root("/a%%b/%u/det", "kim") == "/a%b/kim/det");
+    auto const roots = roots_of_users("/a%%b/%u/det/x");
+    BOOST_REQUIRE(roots.has_value());
+    BOOST_TEST(roots->directory == "/a%b");
+    BOOST_TEST(roots->below == "det/x");
+    BOOST_TEST(roots_of_users("/scratch/%u")->below == "");
+    BOOST_TEST(!roots_of_users("/scratch/det-%u"));
+    BOOST_TEST(!roots_of_users("/scratch/%u-det"));
+    BOOST_TEST(!roots_of_users("/scratch/%u/%u"));
+    BOOST_TEST(has(complaints("version: 1\nsharing: everybody\n"), "private"));
+    BOOST_TEST(has(complaints("version: 1\npurge_days: 0\n"), "purge_days"));
+    BOOST_TEST(has(complaints("version: 1\ntrusted_owners: ['group:']\n"), "must be a user, or group:NAME"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_site_file_is_refused) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/experiment/context.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/environment.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -21,8 +22,8 @@ struct Sources {
     RootLayout root;
     Environment environment;  // of det-submit's commands, with DET_ROOT
     Clock& clock;
-    slurm::SlurmClient& slurm;         // used by one thread at a time
-    std::filesystem::path cache = {};  // as in experiment::Context
+    slurm::SlurmClient& slurm;                                 // used by one thread at a time
+    std::filesystem::path cache = {};                          // as in experiment::Context
     /// A number that changes whenever something is recorded. Empty: the number is always 0.
     std::function<std::int64_t()> change_number = {};
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
@@ -33,6 +34,8 @@ struct Sources {
     std::chrono::milliseconds answer_age_max{1000};
     /// How old an answer of Slurm may be.
     std::chrono::milliseconds slurm_age_max{3000};
+    /// As in experiment::Context: `root`, if another user has it.
+    std::optional<experiment::ForeignRoot> foreign_root = {};
 };
 
 /// The routes of the tracker's HTTP interface: all read, none changes anything. API.md describes them.

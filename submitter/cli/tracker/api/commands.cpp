@@ -87,6 +87,7 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
     std::ostringstream answer, messages;
     cli::Session session(sources.environment, answer, messages, {}, sources.clock, sources.slurm,
                          cli::Format::json, sources.cache);
+    session.foreign_root = sources.foreign_root;
     // The argument is not needed: DET_ROOT names the root that sources.history reads.
     session.make_history = [&sources](RootLayout const&) {
         return std::shared_ptr<history::History>(std::shared_ptr<void>(), &sources.history);

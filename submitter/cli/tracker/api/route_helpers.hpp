@@ -23,7 +23,8 @@ inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm) {
             from.describe_tracker,
             from.check_interval,
             from.answer_age_max,
-            from.slurm_age_max};
+            from.slurm_age_max,
+            from.foreign_root};
 }
 
 /// The objects that the handlers of all routes share.

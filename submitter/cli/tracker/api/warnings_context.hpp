@@ -11,7 +11,9 @@ namespace det::tracker::api {
 class WarningsContext final : public experiment::Context {
 public:
     explicit WarningsContext(Sources const& sources)
-        : Context(sources.environment, sources.clock, sources.slurm, sources.cache) {}
+        : Context(sources.environment, sources.clock, sources.slurm, sources.cache) {
+        foreign_root = sources.foreign_root;
+    }
     void on_warnings(Diagnostics const& found) const override {
         std::ostringstream text;
         print(text, found, {});

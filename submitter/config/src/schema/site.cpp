@@ -89,6 +89,19 @@ void require_trusted_ancestor(yaml::Node const& value, Path const& path, Checker
                          fmt::format("{}: a path can't contain a colon, found '{}'", path.text(), text));
 }
 
+void require_trusted_owner(yaml::Node const& value, Path const& path, Checker& checker) {
+    std::string_view name = *value.text();
+    constexpr std::string_view of_group = "group:";
+    if (name.starts_with(of_group)) name.remove_prefix(of_group.size());
+    bool const is_name =
+        !name.empty() && name.front() != '-' && name.find(':') == name.npos &&
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+    if (is_name) return;
+    checker.refuse_value(
+        value, fmt::format("{} must be a user, or group:NAME, found '{}'", path.text(), *value.text()),
+        "for example swadm, or group:hpcadmin");
+}
+
 void require_project_source(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& text = *value.text();
     if (text == "project" || text == "workspace" || text == "label" || text.starts_with("label:")) return;
@@ -148,6 +161,10 @@ constinit Type const job_name{.shape = Shape::text, .rule = require_job_name};
 constinit Type const host_suffix{.shape = Shape::text, .rule = require_host_suffix};
 constinit Type const storage_root{.shape = Shape::text, .rule = require_storage_root};
 constinit Type const project_source{.shape = Shape::text, .rule = require_project_source};
+constexpr std::string_view sharing_choices[] = {"private", "group"};
+constinit Type const sharing = choice_of(sharing_choices);
+constinit Type const trusted_owner{.shape = Shape::text, .rule = require_trusted_owner};
+constinit Type const trusted_owners = list_of(trusted_owner);
 constinit Type const trusted_ancestor{.shape = Shape::text, .rule = require_trusted_ancestor};
 constinit Type const trusted_ancestors = list_of(trusted_ancestor);
 constexpr Type const* time_alternatives[] = {&positive_integer, &text};
@@ -210,6 +227,10 @@ constexpr Key site_keys[] = {
     {"name", text, "", "the name of the cluster", into<&SiteFile::name>},
     {"storage_root", storage_root, "", "directory of experiments; %u: the user's name",
      into<&SiteFile::storage_root>},
+    {"purge_days", positive_integer, "", "the site deletes files of storage_root after so many days",
+     into<&SiteFile::purge_days>},
+    {"sharing", sharing, "private", "group: the group of a root can read its new experiments",
+     into<&SiteFile::sharing>},
     {"templates", absolute_path, "", "directory of configuration templates for all users",
      into<&SiteFile::templates>},
     {"default_compute_pool", pool_name, "", "pool for trials that name none",
@@ -221,6 +242,8 @@ constexpr Key site_keys[] = {
      into<&SiteFile::refuses_group_code>},
     {"trusted_ancestors", trusted_ancestors, "", "directories above roots and code that a group may write",
      into<&SiteFile::trusted_ancestors>},
+    {"trusted_owners", trusted_owners, "",
+     "users, and groups as group:NAME, who may own what the site provides", into<&SiteFile::trusted_owners>},
     {"job_template", absolute_path, "", "path of a job template that replaces the built-in one",
      into<&SiteFile::job_template>},
     {"job_name", job_name, "exp-%i", "names of jobs: %n is the experiment's name, %i its number",

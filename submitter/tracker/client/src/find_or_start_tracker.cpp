@@ -16,12 +16,10 @@ Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& e
                                                             ProcessRunner& runner) {
     DET_TRY_ASSIGN(auto const paths, make_tracker_paths(environment, root));
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
-    auto its_environment = environment;
-    its_environment.set("DET_ROOT", root.path().string());
-    std::vector<std::string> argv{settings.program.string(), "tracker", "start"};
+    std::vector<std::string> argv{settings.program.string(), "tracker", "start", "--root",
+                                  root.path().string()};
     if (settings.port) argv.insert(argv.end(), {"--port", std::to_string(*settings.port)});
-    DET_TRY_ASSIGN(auto const output,
-                   runner.run({std::move(argv), std::move(its_environment), settings.timeout}));
+    DET_TRY_ASSIGN(auto const output, runner.run({std::move(argv), environment, settings.timeout}));
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     return Error{codes::process,
                  fmt::format("the tracker did not start: {}", escape_control(trim(output.err))),

@@ -14,6 +14,14 @@ enum class Scheduler { priority, fair_share };
 using det::ContainerRuntime;
 
 std::string_view to_string(Scheduler scheduler);
+
+/// Who can read the files of new experiments.
+enum class Sharing {
+    only_owner,
+    group,  // the group of the root too; secrets stay with their owner
+};
+std::string_view to_string(Sharing sharing);
+std::optional<Sharing> parse_sharing(std::string_view text);
 using det::to_string;
 
 /// Limits of one trial in a pool.
@@ -55,7 +63,9 @@ struct SiteFile {
     std::int64_t version = 1;
     std::string name;
     std::optional<std::string> storage_root;  // absolute; %u is the user's name
-    std::optional<std::string> templates;     // absolute: a directory of templates for all users
+    std::optional<std::int64_t> purge_days;   // the site deletes files of storage_root that are older
+    Sharing sharing = Sharing::only_owner;
+    std::optional<std::string> templates;  // absolute: a directory of templates for all users
     std::optional<std::string> default_compute_pool, default_aux_pool;
     bool has_pool_per_partition = true;
     std::optional<std::string> job_template;        // absolute
@@ -63,6 +73,7 @@ struct SiteFile {
     std::optional<std::string> job_project_source;  // project, workspace, label, label:PREFIX
     bool refuses_group_code = false;                // refuses code that a group can write; false: warns
     std::vector<std::string> trusted_ancestors;     // absolute: directories that a group may write
+    std::vector<std::string> trusted_owners;        // users, and groups as group:NAME
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
     yaml::Node network_interface;
@@ -93,6 +104,14 @@ std::vector<Layer> site_invariants(SiteFile const& site, PoolEntry const* pool);
 
 /// Replaces %u in storage_root by the user's name, and %% by a percent sign.
 std::string expand_storage_root(std::string_view storage_root, std::string_view user);
+
+/// The roots of all users: the directory that has an entry for each user, and the path of a root below the
+/// entry, which may be empty.
+struct RootsOfUsers {
+    std::string directory, below;
+};
+/// nullopt if %u is only a part of a name (`/scratch/det-%u`), or is there more than once.
+std::optional<RootsOfUsers> roots_of_users(std::string_view storage_root);
 
 /// Parses Slurm's time limits: "90" (minutes), "90:30", "12:00:00", "2-12", "2-12:30", "2-12:30:00".
 /// \return Seconds; nothing for UNLIMITED, INFINITE, and for an invalid time.

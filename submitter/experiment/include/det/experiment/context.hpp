@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 namespace det::tracker::history {
 class History;
@@ -16,6 +18,13 @@ class JournalHistory;
 }  // namespace det::tracker::history
 
 namespace det::experiment {
+
+/// The root of another user, which commands only read.
+struct ForeignRoot {
+    RootLayout root;
+    uid_t owner;
+    std::string owner_name;
+};
 
 /// Holds what every use case needs. Each program derives a class from it that receives the warnings and
 /// messages of the use cases; det-submit prints them.
@@ -50,6 +59,7 @@ public:
     Clock& clock;
     slurm::SlurmClient& slurm;
     std::function<std::shared_ptr<tracker::history::History>(RootLayout const&)> make_history = {};
+    std::optional<ForeignRoot> foreign_root = {};  // set: reading commands show it in place of the user's own
     std::filesystem::path cache;  // directory of this user's cache on this host; empty: nothing is cached
 };
 

@@ -10,8 +10,9 @@
 namespace det::experiment {
 
 /// Loads the site file: DET_SITE, else /etc/det/site.yaml, else an empty one. codes::unsafe_owner if users
-/// other than root and the user of this process can change it, because it names directories to write and
-/// programs to run.
+/// other than root, the user of this process and those of installation_rules() can change it, because it
+/// names directories to write and programs to run. The file of DET_SITE may also belong to the trusted_owners
+/// of /etc/det/site.yaml.
 Result<config::SiteFile, Diagnostics> load_site_file(Environment const& environment);
 
 /// Loads the template of the batch script: the site's template if the site file names one, else the shipped

@@ -20,8 +20,15 @@ struct OpenExperiment {
     ExperimentId id() const { return view.record.id; }
 };
 
+/// Whose experiments a command shows.
+enum class RecordsOf { this_user, another_user };
+
 /// Asks Slurm for the jobs of these experiments. If Slurm does not answer, warns and returns a snapshot
-/// without jobs: the states are then computed from the journals only.
+/// without jobs: the states are then computed from the journals only. The same, without a warning, for the
+/// experiments of another user if Slurm hides jobs from all but their owner (PrivateData).
+tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
+                                            Context& context, RecordsOf whose);
+/// The same for the experiments of the root that find_shown_root() returns.
 tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,
                                             Context& context);
 

@@ -43,6 +43,7 @@ struct SubmissionRequest {
     TrustRules trust = {};        // for the directories of the root, the code and the checkpoints
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
     std::optional<SubmittedScript> script = {};  // the batch script that runs in place of an entrypoint
+    config::Sharing sharing = config::Sharing::only_owner;
 };
 
 /// Loads and checks the configuration and plans the jobs, before any file of the experiment is written. Asks
