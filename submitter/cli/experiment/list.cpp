@@ -39,7 +39,7 @@ public:
         } else {
             roots.add_own(root);
         }
-        if (all_ && !session.has_named_root) DET_TRY(add_site_roots(roots, session));
+        if (all_ && !session.has_named_root) add_site_roots(roots, session);
         DET_TRY_ASSIGN(auto const listed, roots.load_views(page_, all_));
         auto const site = experiment::load_site_file(session.environment);
         auto const purge = site ? experiment::find_purge(*site) : std::nullopt;
@@ -59,15 +59,16 @@ public:
     }
 
 private:
-    static Status add_site_roots(ListedRoots& roots, Session& session) {
-        DET_TRY_ASSIGN(auto const found, experiment::find_site_roots(session));
-        for (auto const& refused : found.refused) session.warn(refused);
-        for (auto const& foreign : found.readable) roots.add(foreign);
-        if (found.private_count > 0)
-            session.say(fmt::format(
-                "{} of other users not shared with you",
-                count_text(found.private_count, "root") + (found.private_count == 1 ? " is" : " are")));
-        return Ok{};
+    static void add_site_roots(ListedRoots& roots, Session& session) {
+        auto const found = experiment::find_site_roots(session);
+        if (!found)
+            return session.warn(Error(found.error()).while_doing("looking for the roots of other users"));
+        for (auto const& refused : found->refused) session.warn(refused);
+        for (auto const& foreign : found->readable) roots.add(foreign);
+        auto const count = found->private_count;
+        if (count > 0)
+            session.say(fmt::format("{} of other users {} not shared with you", count_text(count, "root"),
+                                    count == 1 ? "is" : "are"));
     }
 
     Json row_json(ListedExperiment const& listed, std::optional<experiment::Purge> const& purge,

@@ -161,6 +161,9 @@ BOOST_FIXTURE_TEST_CASE(all_roots_of_the_site_are_one_list, Colleague,
     BOOST_TEST(state() == "INTERRUPTED");
     slurm.config = slurm::ClusterConfig(slurm::ClusterConfig::Settings{{"PrivateData", "jobs,usage"}});
     BOOST_TEST(state() != "INTERRUPTED");
+    must(write_file(directory / "site.yaml", "version: 1\nstorage_root: /nowhere/%u\n"));
+    BOOST_TEST(ask("experiment list --all").size() == 4u);
+    must(write_file(directory / "site.yaml", "version: 1\nstorage_root: " + roots.string() + "/%u/det\n"));
     // A root that is not that of its name, and one that others can write, are left out with a warning.
     fs::create_directories(roots / "ada/det");
     give(roots / "ada", colleague);
