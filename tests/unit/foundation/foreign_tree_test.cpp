@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "check_result.hpp"
@@ -52,6 +53,16 @@ mode_t mode_of(fs::path const& path) {
     BOOST_REQUIRE(::lstat(path.c_str(), &info) == 0);
     return info.st_mode & 07777;
 }
+
+/// The value of an ACL as an extended attribute: acl(5).
+struct Acl {
+    struct Entry {
+        std::uint16_t tag, permissions;
+        std::uint32_t id;
+    };
+    std::uint32_t version;
+    Entry entries[5];
+};
 
 }  // namespace foreign_tree_test
 
@@ -143,6 +154,32 @@ BOOST_AUTO_TEST_CASE(what_is_made_in_a_shared_directory_is_shared_and_secrets_ar
         BOOST_REQUIRE(::chmod(shared.c_str(), other) == 0);
         must(write_file(shared / "more", ""));
         BOOST_TEST(mode_of(shared / "more") == 0600u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(entries_of_the_default_acl_of_a_shared_directory_are_kept, Tree,
+                        *boost::unit_test::precondition(is_root_here)) {
+    auto const shared = base / "shared";
+    must(make_directory(shared));
+    BOOST_REQUIRE(::chmod(shared.c_str(), 02750) == 0);
+    Acl const wanted{2, {{1, 7, ~0u}, {2, 5, bob}, {4, 5, ~0u}, {16, 5, ~0u}, {32, 0, ~0u}}};
+    if (::setxattr(shared.c_str(), "system.posix_acl_default", &wanted, sizeof wanted, 0) != 0) {
+        BOOST_TEST_MESSAGE("SKIPPED: the file system of " << shared << " has no ACLs");
+        return;
+    }
+    must(make_directories(shared / "a"));
+    must(write_file(shared / "a/file", ""));
+    must(write_secret_file(shared / "a/secret", ""));
+    struct Row {
+        fs::path path;
+        std::uint16_t mask;  // what it leaves of the permissions of bob
+    };
+    for (auto const& [path, mask] :
+         {Row{shared / "a", 5}, Row{shared / "a/file", 4}, Row{shared / "a/secret", 0}}) {
+        Acl acl{};
+        BOOST_REQUIRE(::getxattr(path.c_str(), "system.posix_acl_access", &acl, sizeof acl) == sizeof acl);
+        BOOST_TEST(acl.entries[1].id == bob);
+        BOOST_TEST(acl.entries[3].permissions == mask, path.string());
     }
 }
 
