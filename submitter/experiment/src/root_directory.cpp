@@ -67,10 +67,11 @@ Result<std::string> root_of_site(Environment const& environment) {
     return config::expand_storage_root(*site->storage_root, user);
 }
 
-/// Whether a directory holds experiments. A user may have installed det-submit in ~/det.
+/// Whether a directory is a root: a user may also have installed det-submit in ~/det.
 bool is_root(std::filesystem::path const& path) {
     RootLayout const root(path);
-    return path_exists(format_file(root)) || path_exists(root.experiments());
+    return path_exists(format_file(root)) || path_exists(root.experiments()) ||
+           path_exists(root.templates()) || path_exists(root.models());
 }
 
 /// The root of a user for whom neither DET_ROOT nor the site names one; empty if he has no home.

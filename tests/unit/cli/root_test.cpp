@@ -46,8 +46,11 @@ BOOST_AUTO_TEST_CASE(a_root_that_is_in_det_at_home_already_stays_the_root) {
     };
     std::filesystem::create_directories(home / "det/bin");  // an installation of det-submit
     BOOST_TEST(find() == "/data/det-submit");
-    std::filesystem::create_directories(home / "det/experiments");
-    BOOST_TEST(find() == home / "det");
+    for (auto const* part : {"det/experiments", "det/templates"}) {
+        std::filesystem::create_directories(home / part);
+        BOOST_TEST(find() == home / "det");
+        std::filesystem::remove(home / part);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(different_spellings_of_a_root_give_one_path) {
