@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <set>
+#include <vector>
 
 #include "output/no_such_name.hpp"
 #include "value_kind.hpp"
@@ -54,7 +55,14 @@ public:
             return {codes::no_such_experiment,
                     fmt::format("there is no experiment in {}", root_.path().string()),
                     "see 'det-submit experiment create --help'"};
-        return no_such_name(codes::no_such_experiment, "experiment", name, root_.path().string(), names);
+        auto error =
+            no_such_name(codes::no_such_experiment, "experiment", name, root_.path().string(), names);
+        // `last` is no name of an experiment, but can be misspelt like one.
+        std::vector<std::string_view> words(names.begin(), names.end());
+        words.push_back(newest);
+        if (nearest_word(name, words) == newest)
+            error.hint = fmt::format("use '{}', the newest one; {}", newest, error.hint);
+        return error;
     }
 
 private:

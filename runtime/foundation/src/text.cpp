@@ -49,15 +49,20 @@ bool is_bidi_control(std::string_view character) {
            (second == 0x81 && third >= 0xa6 && third <= 0xa9);
 }
 
+/// The number of letters to insert, remove or replace, and of neighbours to swap (the optimal string
+/// alignment distance).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        auto diagonal = row[0]++;
+        std::swap(before_last, last);
+        std::swap(last, row);
+        row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            auto const substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+            auto const replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+            bool const is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (is_swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
         }
     }
     return row.back();

@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_does_not_exist_is_answered_with_those_that_do) 
     BOOST_TEST(run("experiment describe firts") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "there is no experiment 'firts'"), err);
     BOOST_TEST(contains(err, "use 'first'; there are first, second.model, third"), err);
+    BOOST_TEST(run("status lst") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "use 'last', the newest one; there are first, second.model, third"), err);
     BOOST_TEST(run("experiment describe first,firts") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "there is no experiment 'firts'"), err);
 }

@@ -94,6 +94,11 @@ BOOST_AUTO_TEST_CASE(the_nearest_word_is_offered_only_when_it_is_near) {
     BOOST_TEST(nearest_word("slot_per_trial", keys).value() == "slots_per_trial");
     BOOST_TEST(nearest_word("Slots_Per_Trial", keys).value() == "slots_per_trial");
     BOOST_TEST(!nearest_word("colour", keys));
+    constexpr std::string_view commands[] = {"ls", "run", "logs"};
+    BOOST_TEST(nearest_word("rnu", commands).value() == "run");
+    BOOST_TEST(nearest_word("sl", commands).value() == "ls");
+    BOOST_TEST(nearest_word("lgos", commands).value() == "logs");
+    BOOST_TEST(!nearest_word("urn2", commands));
     BOOST_TEST(!nearest_word("", keys));
 }
 

@@ -47,8 +47,8 @@ bool is_valid_utf8(std::string_view text);
 std::string to_lower(std::string_view text);
 
 /// The candidate that is nearest to `typed`, without regard to case: at most 2 edits away, and at most half
-/// as many edits as the candidate has letters. nullopt if there is none, or if `typed` has more than 64
-/// letters.
+/// as many edits as the candidate has letters. Two neighbours that are swapped are one edit. nullopt if there
+/// is none, or if `typed` has more than 64 letters.
 std::optional<std::string_view> nearest_word(std::string_view typed,
                                              std::span<std::string_view const> candidates);
 
