@@ -48,7 +48,7 @@ std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& sour
         auto const byte = static_cast<unsigned char>(*control);
         return Error{
             codes::syntax,
-            byte == 0 ? "a NUL byte: this is no UTF-8 text"
+            byte == 0 ? "a NUL byte: this is not a text file"
                       : fmt::format("the control byte \\x{:02x} can't stand in YAML", byte),
             byte == 0 ? "save the file as UTF-8" : fmt::format("write \"\\x{:02x}\" in double quotes", byte),
             location_of_byte(source, static_cast<std::size_t>(control - text.begin())).span()};
@@ -56,7 +56,7 @@ std::optional<Error> find_invalid_text(std::shared_ptr<Source const> const& sour
     if (!is_valid_utf8(text)) {
         auto const offset = find_invalid_byte(text);
         return Error{codes::syntax,
-                     fmt::format("the byte \\x{:02x} is no UTF-8", static_cast<unsigned char>(text[offset])),
+                     fmt::format("the byte \\x{:02x} is not UTF-8", static_cast<unsigned char>(text[offset])),
                      "save the file as UTF-8", location_of_byte(source, offset).span()};
     }
     return std::nullopt;

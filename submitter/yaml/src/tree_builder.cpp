@@ -260,7 +260,7 @@ Node TreeBuilder::close_map(OpenCollection ended) {
 }
 
 void TreeBuilder::report_duplicate(Node::Entry const& first, Node::Entry const& again) {
-    report_problem(Error{codes::duplicate_key, fmt::format("the key '{}' stands here twice", again.key),
+    report_problem(Error{codes::duplicate_key, fmt::format("the key '{}' is set twice", again.key),
                          "remove one of the two", again.key_location.span()}
                        .noting("the first is at " + first.key_location.text()));
 }

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(all_duplicate_keys_of_a_file_are_found_in_one_run) {
 BOOST_AUTO_TEST_CASE(bytes_that_are_not_text_are_refused_with_their_location) {
     using namespace std::string_literals;
     BOOST_TEST(says("a: 1\nb: x\0y\n"s, "exp.yaml:2:5: error: a NUL byte"));
-    BOOST_TEST(says("a: 1\nb: \xff\n", "exp.yaml:2:4: error: the byte \\xff is no UTF-8"));
+    BOOST_TEST(says("a: 1\nb: \xff\n", "exp.yaml:2:4: error: the byte \\xff is not UTF-8"));
     BOOST_TEST(says("b: ü\xc3\n", "exp.yaml:1:5"));
     BOOST_TEST(says("b: \x1b[31m\n", "control byte \\x1b"));
     BOOST_TEST(says("a: \"x\\0y\"\n", "can't hold a NUL byte"));
