@@ -20,10 +20,15 @@ Session::Session(Environment environment_of_user, std::ostream& answers, std::os
       format(answer_format),
       destination(answer_destination) {}
 
-void Session::on_warnings(Diagnostics const& warnings) const { print(err, warnings, style); }
+void Session::on_warnings(Diagnostics const& warnings) const {
+    if (before_message) before_message();
+    print(err, warnings, style);
+}
 
 void Session::on_damage(Error error) const {
-    if (damage_.insert(error.message).second) print(err, error, style);
+    if (!damage_.insert(error.message).second) return;
+    if (before_message) before_message();
+    print(err, error, style);
 }
 
 void Session::answer(Json const& json) const { out << json_text(json, 1) << '\n'; }
@@ -56,6 +61,9 @@ Result<bool> Session::confirm_removal(bool is_sure, std::string const& what) con
     return false;
 }
 
-void Session::say(std::string const& line) const { err << line << std::endl; }
+void Session::say(std::string const& line) const {
+    if (before_message) before_message();
+    err << line << std::endl;
+}
 
 }  // namespace det::cli

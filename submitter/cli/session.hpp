@@ -2,6 +2,7 @@
 #include <det/experiment/context.hpp>
 #include <det/protocol/document.hpp>
 
+#include <functional>
 #include <iosfwd>
 #include <set>
 #include <string>
@@ -49,6 +50,8 @@ struct Session final : experiment::Context {
     std::istream* in = nullptr;   // standard input, if the command may read it
     bool has_named_root = false;  // by --root
     bool can_ask = false;         // the user sees `err` and types into `in`
+    /// Runs before a message is printed to `err`: removes a line that is redrawn. May be empty.
+    std::function<void()> before_message = {};
 
 private:
     mutable std::set<std::string> damage_;  // the messages that on_damage() has printed

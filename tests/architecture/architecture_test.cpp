@@ -73,6 +73,8 @@ std::vector<OnlyThere> const rules{
       "runtime/liveness/",
       "runtime/telemetry/",
       "runtime/transport/",
+      "submitter/cli/experiment/interrupt_notice.hpp",
+      "submitter/cli/experiment/interrupt_notice.cpp",
       "runtime/collectives/",
       "runtime/checkpoint/src/",
       "runtime/tracker/http/",

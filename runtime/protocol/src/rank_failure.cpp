@@ -63,7 +63,7 @@ std::optional<RankFailure> first_to_fail(std::span<RankFailure const> ends) {
 std::string describe(RankFailure const& end) {
     if (!end.setup_failure.empty())
         return fmt::format("on {}, {}", escape_control(end.host), escape_control(end.setup_failure));
-    auto const who = end.rank ? fmt::format("rank {}", *end.rank) : "the launcher";
+    auto const who = end.rank ? fmt::format("rank {}", *end.rank) : "the entrypoint";
     auto const how = describe_end(end);
     auto const host = escape_control(end.host);
     if (end.lost_peer.empty()) return fmt::format("{} on {} failed first: {}", who, host, how);

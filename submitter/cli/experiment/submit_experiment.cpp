@@ -13,7 +13,8 @@
 #include <fmt/format.h>
 #include <ostream>
 
-#include "experiment/progress_line.hpp"
+#include "experiment/interrupt_notice.hpp"
+#include "experiment/live_status.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
 
@@ -21,7 +22,8 @@ namespace det::cli {
 namespace {
 
 Outcome print_script(experiment::SubmissionRequest const& request, Session& session) {
-    DET_TRY_ASSIGN(auto const script, experiment::render_first_script(request));
+    DET_TRY_ASSIGN(auto const accepted, experiment::check_creation(request, session));
+    DET_TRY_ASSIGN(auto const script, experiment::render_script_of(request, accepted.arrays.front()));
     auto const options = experiment::first_sbatch_options(request);
     // The header of a batch script is on sbatch's command line.
     auto text = script;
@@ -98,27 +100,31 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
                ExperimentId id, Session& session) {
     // With --json only the answer goes to stdout.
     auto& out = session.wants_json() ? session.err : session.out;
-    ProgressLine progress(request.root, id, session);
+    LiveStatus status(request.root, id, LiveStatus::Answer::log_lines, session);
+    InterruptNotice const notice(id, fmt::format("logs --follow {}", id.value), session);
     auto const print = [&](LogLine const& line) {
-        progress.clear();
+        status.clear();
         out << escape_control_except_tabs(line.whole) << '\n';
         return SinkResult::go_on;
     };
     LogFollower follower(ExperimentLayout(request.root, id).trial(0), {});
-    auto const flush = [&] {
+    auto const after_reading = [&](tracker::history::ExperimentView const& view) {
         out.flush();
-        progress.update();
+        status.update(view);
     };
-    auto const state = follow_trial(request.root, {id, 0}, follower, print, flush, session);
-    progress.clear();
-    if (!state) return state.error();
-    bool const has_completed = *state == lifecycle::State::completed;
-    if (!has_completed) {
+    DET_TRY_ASSIGN(auto const view,
+                   follow_trial(request.root, {id, 0}, follower, print, after_reading, session));
+    auto const state = view.trials[0].state;
+    if (view.trials.size() == 1) {
+        status.print_result(view);
+    } else {
+        session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(state)));
+    }
+    if (state != lifecycle::State::completed) {
         return Error{codes::experiment_failed,
-                     fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(*state)),
+                     fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(state)),
                      fmt::format("see 'det-submit experiment describe {}'", id.value)};
     }
-    session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(*state)));
     if (!options.sources.is_test) return ExitCode::done;
     DET_TRY(archive(id, session));
     session.say("the test completed");

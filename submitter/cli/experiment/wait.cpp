@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "experiment/progress_line.hpp"
+#include "experiment/interrupt_notice.hpp"
+#include "experiment/live_status.hpp"
 #include "output/load_interruptions.hpp"
 
 namespace det::cli {
@@ -43,22 +44,20 @@ private:
                          fmt::format("--polling-interval {}: it is positive", interval_seconds_)};
         experiment::ExperimentPoller poller(root, id, session);
         auto const begin = session.clock.steady_now();
-        std::optional<State> told;
-        ProgressLine progress(root, id, session);
+        LiveStatus status(root, id, LiveStatus::Answer::none, session);
+        InterruptNotice const notice(id, fmt::format("experiment wait {}", id.value), session);
         for (;;) {
             auto const now = session.clock.steady_now();
             DET_TRY_ASSIGN(auto view, poller.poll());
-            if (view.state != told) {
-                progress.clear();
-                session.say(fmt::format("experiment {}: {}", id.value, to_string(view.state)));
+            status.update(view);
+            if (experiment::is_settled(view.state)) {
+                status.print_result(view);
+                return view;
             }
-            told = view.state;
-            if (experiment::is_settled(view.state)) return view;
             if (timeout_seconds_ > 0 && now - begin >= std::chrono::duration<double>(timeout_seconds_)) {
                 return Error{codes::timed_out, fmt::format("experiment {} is still {} after {} s", id.value,
                                                            to_string(view.state), timeout_seconds_)};
             }
-            progress.update();
             session.clock.sleep_for(time_to_next_poll(now - begin));
         }
     }

@@ -140,19 +140,19 @@ Result<SinkResult> LogFollower::read_new_lines(TornLine torn, LogSink const& sin
     return SinkResult::go_on;
 }
 
-Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
-                                      LogSink const& sink, std::function<void()> const& flush,
-                                      Session& session) {
+Result<tracker::history::ExperimentView> follow_trial(RootLayout const& root, TrialId id,
+                                                      LogFollower& follower, LogSink const& sink,
+                                                      AfterReading const& after_reading, Session& session) {
     experiment::ExperimentPoller poller(root, id.experiment, session);
     for (;;) {
-        DET_TRY_ASSIGN(auto const view, poller.poll());
+        DET_TRY_ASSIGN(auto view, poller.poll());
         DET_TRY_ASSIGN(auto const trial, experiment::require_trial(view, id));
         bool const is_over = experiment::is_settled(trial.state);
         // The state was read before the logs: if the trial has ended, this reading finds its last lines.
         DET_TRY_ASSIGN(auto const go,
                        follower.read_new_lines(is_over ? TornLine::show : TornLine::leave, sink));
-        flush();
-        if (is_over || go == SinkResult::stop) return trial.state;
+        after_reading(view);
+        if (is_over || go == SinkResult::stop) return view;
         poller.sleep_until_next_poll();
     }
 }

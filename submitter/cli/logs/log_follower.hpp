@@ -1,7 +1,9 @@
 #pragma once
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/tracker/history/experiment_view.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -75,9 +77,11 @@ private:
 };
 
 /// Passes the log lines of a trial to `sink` until the trial has ended or is interrupted, or the sink stops.
-/// Calls `flush` after each reading. Returns the trial's last state.
-Result<lifecycle::State> follow_trial(RootLayout const& root, TrialId id, LogFollower& follower,
-                                      LogSink const& sink, std::function<void()> const& flush,
-                                      Session& session);
+/// Calls `after_reading` after each reading, with the experiment as it was before. Returns the experiment as
+/// it was at the end.
+using AfterReading = std::function<void(tracker::history::ExperimentView const&)>;
+Result<tracker::history::ExperimentView> follow_trial(RootLayout const& root, TrialId id,
+                                                      LogFollower& follower, LogSink const& sink,
+                                                      AfterReading const& after_reading, Session& session);
 
 }  // namespace det::cli

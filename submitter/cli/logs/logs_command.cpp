@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "command.hpp"
+#include "experiment/interrupt_notice.hpp"
+#include "experiment/live_status.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
 #include "output/load_interruptions.hpp"
@@ -92,16 +94,24 @@ Status show(LogFollower& follower, LogWindow window, LogPrinter& printer) {
 
 Status follow(RootLayout const& root, TrialId id, LogFollower& follower, LogWindow window,
               LogPrinter& printer, Session& session) {
-    auto const print = [&](LogLine const& line) { printer.print(line); };
+    LiveStatus status(root, id.experiment, LiveStatus::Answer::log_lines, session);
+    InterruptNotice const notice(id.experiment, "logs --follow " + to_string(id), session);
+    auto const print = [&](LogLine const& line) {
+        status.clear();
+        printer.print(line);
+    };
     auto const sink = [&](LogLine const& line) { return window.take(line, print); };
     // Reads all existing lines first, because the tail is known only then. Then follows new lines.
     DET_TRY_ASSIGN(auto const go, follower.read_new_lines(TornLine::leave, sink));
     window.finish(print);
     printer.flush();
     if (go == SinkResult::stop) return Ok{};
-    DET_TRY_ASSIGN(auto const state, follow_trial(
-                                         root, id, follower, sink, [&] { printer.flush(); }, session));
-    session.say(fmt::format("trial {}: {}", to_string(id), to_string(state)));
+    auto const after_reading = [&](tracker::history::ExperimentView const& view) {
+        printer.flush();
+        status.update(view);
+    };
+    DET_TRY_ASSIGN(auto const view, follow_trial(root, id, follower, sink, after_reading, session));
+    session.say(fmt::format("trial {}: {}", to_string(id), to_string(view.trials[id.index].state)));
     return Ok{};
 }
 

@@ -103,12 +103,25 @@ std::string ends_text(tracker::history::TrialView const& trial) {
     return parts.empty() ? "" : fmt::format("Ends: {}\n", join(parts, ", "));
 }
 
-std::string failure_text(RunId run, RankFailure const& failure) {
-    constexpr std::size_t lines_max = 20;
+std::vector<std::string> end_of_output(std::string const& output, std::size_t lines_max) {
+    std::vector<std::string> lines;
+    for (auto const line : split_lines(output)) lines.emplace_back(line);
+    auto const last = std::find_if(lines.rbegin(), lines.rend(), [](auto const& line) {
+        return line.find("Traceback (most recent call last)") != std::string::npos;
+    });
+    bool const has_traceback = last != lines.rend();
+    if (has_traceback) lines.erase(lines.begin(), last.base() - 1);
+    if (lines.size() <= lines_max) return lines;
+    std::vector<std::string> end;
+    if (has_traceback && lines_max > 2) end = {lines.front(), "..."};
+    end.insert(end.end(), lines.end() - static_cast<std::ptrdiff_t>(lines_max - end.size()), lines.end());
+    return end;
+}
+
+std::string failure_text(RunId run, RankFailure const& failure, std::size_t lines_max) {
     auto text = fmt::format("\nRun {}: {}\n", run.number, det::describe(failure));
-    auto const lines = split_lines(failure.last_output);
-    for (auto i = lines.size() - std::min(lines.size(), lines_max); i < lines.size(); ++i)
-        text += fmt::format("    {}\n", escape_control_except_tabs(lines[i]));
+    for (auto const& line : end_of_output(failure.last_output, lines_max))
+        text += fmt::format("    {}\n", escape_control_except_tabs(line));
     auto const rank = failure.rank ? fmt::format(" --rank {}", *failure.rank) : "";
     return text + fmt::format("The whole log: det-submit trial logs {} --run {}{}\n", to_string(run.trial),
                               run.number, rank);

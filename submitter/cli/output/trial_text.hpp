@@ -3,9 +3,11 @@
 #include <det/protocol/rank_failure.hpp>
 #include <det/tracker/history/experiment_view.hpp>
 
+#include <cstddef>
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "output/table.hpp"
 
@@ -29,9 +31,13 @@ std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& tria
 /// Returns the line "Ends: 2 failed, 1 preempted"; an empty text if no run has ended.
 std::string ends_text(tracker::history::TrialView const& trial);
 
-/// Describes the first rank that failed in a run: how it ended, its last output, and the command that prints
-/// its whole log.
-std::string failure_text(RunId run, RankFailure const& failure);
+/// The last lines of a program's output: the last traceback of Python if there is one, else the end. Of a
+/// longer traceback its first line and its end. Pure.
+std::vector<std::string> end_of_output(std::string const& output, std::size_t lines_max);
+
+/// Describes the first rank that failed in a run: how it ended, the end of its output (end_of_output), and
+/// the command that prints its whole log.
+std::string failure_text(RunId run, RankFailure const& failure, std::size_t lines_max = 20);
 
 /// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);

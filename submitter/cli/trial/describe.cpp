@@ -11,6 +11,7 @@
 #include <span>
 
 #include "command.hpp"
+#include "output/first_failure.hpp"
 #include "output/load_interruptions.hpp"
 #include "output/metric_reports.hpp"
 #include "output/table.hpp"
@@ -124,17 +125,17 @@ public:
             if (metrics_) answer["metrics"] = reports_json(shown);
             if (summary_) answer["summary_metrics"] = summary_json(shown);
             for (auto& run : answer["runs"]) {
-                run["first_failure"] = to_json(first_failure(experiment.layout, id, run["run"], session));
+                run["first_failure"] = to_json(first_failure(experiment.layout, {id, run["run"]}, session));
                 run["ranks"] = to_json(placements(experiment.layout, id, run["run"], session));
             }
             session.answer(answer);
         } else {
-            session.out << fmt::format("{}Hyperparameters: {}\n{}{}{}{}{}{}{}{}", trial_headline(trial),
-                                       escape_control(describe_hyperparameters(drawn)), report_text(report),
-                                       straggler_text(waits), ends_text(trial), runs_table(trial),
-                                       placements_text(experiment.layout, trial, session),
-                                       interruptions_table(interruptions),
-                                       last_failure(experiment.layout, trial, session), metrics_text(shown));
+            session.out << fmt::format(
+                "{}Hyperparameters: {}\n{}{}{}{}{}{}{}{}", trial_headline(trial),
+                escape_control(describe_hyperparameters(drawn)), report_text(report), straggler_text(waits),
+                ends_text(trial), runs_table(trial), placements_text(experiment.layout, trial, session),
+                interruptions_table(interruptions), last_failure_text(experiment.layout, trial, 20, session),
+                metrics_text(shown));
         }
         return ExitCode::done;
     }
@@ -166,27 +167,6 @@ private:
         auto summary = load_rank_wait_summary(layout, trial, session.clock.now());
         if (summary) return *std::move(summary);
         session.warn(std::move(summary).error().while_doing("looking for the rank that others wait for"));
-        return std::nullopt;
-    }
-
-    /// Describes the first rank that failed in the last run. Empty if none has failed, or if the run ended
-    /// for another cause than a failure.
-    static std::string last_failure(ExperimentLayout const& experiment,
-                                    tracker::history::TrialView const& trial, Session const& session) {
-        auto const& runs = trial.record.runs;
-        if (runs.empty()) return "";
-        auto const& ended = runs.back().ended;
-        if (ended && ended->cause != Cause::failed) return "";
-        auto const number = static_cast<std::uint32_t>(runs.size() - 1);
-        auto const failure = first_failure(experiment, trial.record.id, number, session);
-        return failure ? failure_text({trial.record.id, number}, *failure) : "";
-    }
-
-    static std::optional<RankFailure> first_failure(ExperimentLayout const& experiment, TrialId id,
-                                                    std::uint32_t run, Session const& session) {
-        auto ends = journal::load_rank_failures(experiment.trial(id.index).run(run));
-        if (ends) return first_to_fail(*ends);
-        session.warn(std::move(ends).error().while_doing("looking for the rank that failed first"));
         return std::nullopt;
     }
 

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "entrypoint_file.hpp"
 #include "make_spec.hpp"
 #include "run_event_hook.hpp"
 #include "write_submission_files.hpp"
@@ -174,6 +175,17 @@ Result<std::optional<pack::ContextTree>, Diagnostics> list_code(pack::ContextSou
     return std::optional(std::move(tree));
 }
 
+/// Lists the code of a request and checks that it has the file that the entrypoint starts. Tells what is
+/// packed.
+Result<std::optional<pack::ContextTree>, Diagnostics> require_code(SubmissionRequest const& request,
+                                                                   Context& context) {
+    DET_TRY_ASSIGN(auto code, list_code(request.code, request.group_access, request.trust, context));
+    if (code) context.on_warnings(code->warnings);
+    DET_TRY(check_entrypoint_file(request, code ? &*code : nullptr));
+    if (code) context.on_message("code: " + describe_code(*code));
+    return code;
+}
+
 Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, pack::PackedTree archive,
                                               fs::path const& contexts, Context& context) {
     DET_TRY_ASSIGN(auto const packed, archive.store());
@@ -198,15 +210,25 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
     DET_TRY_ASSIGN(auto const code, list_code(sources, GroupWritePolicy::warned, {}, context));
     if (!code) return std::optional<ContextSpec>();
     context.on_warnings(code->warnings);
+    context.on_message("code: " + describe_code(*code));
     DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, contexts));
     DET_TRY_ASSIGN(auto stored, store_code(*code, std::move(packed), contexts, context));
     return stored;
 }
 
+Result<AcceptedArrays, Diagnostics> check_creation(SubmissionRequest const& request, Context& context) {
+    DET_TRY_ASSIGN(auto const code, require_code(request, context));
+    warn_about_limits(request.plan, context);
+    DET_TRY_ASSIGN(auto accepted, plan_accepted_arrays(request, context));
+    if (!code) DET_TRY(require_stored_code(request));
+    auto const spec = make_spec(request, {}, std::nullopt, {}, accepted.arrays);
+    DET_TRY(require_trusted_storage(spec.checkpoint_path, request.trust));
+    return accepted;
+}
+
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context) {
     // Reports problems of the code before it asks Slurm.
-    DET_TRY_ASSIGN(auto const code, list_code(request.code, request.group_access, request.trust, context));
-    if (code) context.on_warnings(code->warnings);
+    DET_TRY_ASSIGN(auto const code, require_code(request, context));
     warn_about_limits(request.plan, context);
     Cleanup cleanup(request.root);
     DET_TRY(prepare_root(request, context));

@@ -81,6 +81,13 @@ using namespace std::chrono_literals;
 // The poller reads the journals often, which does not load slurmctld, and asks slurmctld rarely.
 constexpr auto poll_interval = 500ms;
 constexpr auto queue_interval = 10s;
+constexpr auto queue_interval_for_runs = 2s;
+
+std::size_t count_runs(tracker::history::ExperimentRecord const& record) {
+    std::size_t count = 0;
+    for (auto const& trial : record.trials) count += trial.runs.size();
+    return count;
+}
 
 /// Whether the experiment and each of its trials is settled, in this order.
 std::vector<bool> find_settled(tracker::history::ExperimentView const& view) {
@@ -189,10 +196,13 @@ Result<tracker::history::ExperimentView> ExperimentPoller::poll() {
     for (;;) {
         DET_TRY_ASSIGN(auto record, history_.load_experiment(id_));
         auto const now = context_.clock.steady_now();
-        bool const fresh = now - asked_ >= queue_interval;
+        // The queue of before shows the job of a run that has begun since as waiting.
+        auto const runs = count_runs(record);
+        bool const fresh = now - asked_ >= (runs > known_runs_ ? queue_interval_for_runs : queue_interval);
         if (fresh) {
             queue_ = query_queue({record}, context_);
             asked_ = now;
+            known_runs_ = runs;
         }
         DET_TRY_ASSIGN(auto view, combine(std::move(record), queue_, history_));
         auto settled = find_settled(view);

@@ -154,8 +154,8 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentSpec c
 
 }  // namespace
 
-Result<std::string> render_first_script(SubmissionRequest const& request) {
-    return render_script(request, {}, plan_arrays(request, request.tasks_max).front());
+Result<std::string> render_script_of(SubmissionRequest const& request, ArrayJob const& array) {
+    return render_script(request, {}, array);
 }
 
 std::vector<std::string> first_sbatch_options(SubmissionRequest const& request) {

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view default_patterns =
     "__pycache__/\n*.py[co]\n*$py.class\n.git/\n.idea\n.vscode/\nterraform\nterraform_data\n"
-    "terraform.tfstate*\n.terraform*\nshared_fs\n.DS_Store\n";
+    "terraform.tfstate*\n.terraform*\nshared_fs\n.DS_Store\n"
+    ".venv\nwandb/\nmlruns/\n.ipynb_checkpoints\nnode_modules\n";
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 constexpr std::string_view special_characters = "*?[\\";
 

@@ -11,7 +11,8 @@ enum class EntryKind { file, directory };
 /// decides. Pure.
 class IgnoreRules {
 public:
-    /// The default patterns: Determined's list, and files of editors and desktops.
+    /// The default patterns: Determined's list, files of editors and desktops, and what Python, notebooks and
+    /// trackers of experiments leave beside code.
     static IgnoreRules defaults();
     /// Adds the lines of a .detignore.
     void add(std::string_view text);

@@ -117,7 +117,10 @@ Status Walk::visit(int parent, std::string const& name, std::string path) {
         return Ok{};
     }
     bool const is_directory = S_ISDIR(info.st_mode);
-    if (!is_source && is_ignored(path, is_directory ? EntryKind::directory : EntryKind::file)) return Ok{};
+    if (!is_source && is_ignored(path, is_directory ? EntryKind::directory : EntryKind::file)) {
+        leave_out(path);
+        return Ok{};
+    }
     if (tree_.sources[source_].followed_from && info.st_uid != user_) {
         findings_.report(Error{
             codes::unsafe_link,
@@ -159,6 +162,13 @@ void Walk::add(std::string path, struct stat const& info) {
     if (source.is_directory && !source.name.empty()) path.insert(0, source.name + "/");
     tree_.members.push_back({kind, std::move(path), is_file ? static_cast<std::uint64_t>(info.st_size) : 0,
                              is_file && (info.st_mode & S_IXUSR) != 0, std::string(), source_});
+}
+
+void Walk::leave_out(std::string const& path) {
+    auto const& source = tree_.sources[source_];
+    auto& left_out = tree_.left_out;
+    if (left_out.count++ >= LeftOut::paths_max) return;
+    left_out.paths.push_back(source.is_directory && !source.name.empty() ? source.name + "/" + path : path);
 }
 
 void Walk::add_link(int parent, std::string const& name, std::string path) {

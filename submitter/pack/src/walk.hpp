@@ -44,6 +44,7 @@ private:
     Status list(std::string const& directory);
     Status visit(int parent, std::string const& name, std::string path);
     void add(std::string path, struct stat const& info);
+    void leave_out(std::string const& path);
     void add_link(int parent, std::string const& name, std::string path);
     void check_readable(int parent, std::string const& name, std::string const& path,
                         struct stat const& info);

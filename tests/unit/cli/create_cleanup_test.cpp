@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_submission_that_slurm_would_refuse_writes_no_files) {
 
 BOOST_AUTO_TEST_CASE(a_failed_submission_leaves_no_experiment) {
     slurm.refused = {"submit"};
-    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string() + " --config entrypoint=train") ==
                to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(out == "");
     BOOST_TEST(!path_exists(root.path()));  // the directories made for it are gone too
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(existing_files_stay_after_a_failure) {
 BOOST_AUTO_TEST_CASE(empty_directories_of_the_user_stay) {
     must(make_directories(root.contexts()));
     slurm.refused = {"submit"};
-    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) ==
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string() + " --config entrypoint=train") ==
                to_int(ExitCode::refused_by_slurm));
     BOOST_TEST(paths() == std::vector<std::string>{root.contexts().string()},
                boost::test_tools::per_element());

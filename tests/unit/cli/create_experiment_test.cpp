@@ -231,7 +231,10 @@ BOOST_AUTO_TEST_CASE(the_same_code_is_stored_once) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_context_nothing_is_packed) {
-    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) == 0, err);
+    BOOST_TEST(
+        run("experiment create " + (directory / "exp.yaml").string() + " --config entrypoint=train") == 0,
+        err);
+    BOOST_TEST(!contains(err, "code:"), err);
     BOOST_TEST(!path_exists(root.contexts()));
     BOOST_TEST(!must(parse_spec(must(read_file(experiment(1).spec())))).context.has_value());
 }
@@ -258,10 +261,160 @@ BOOST_AUTO_TEST_CASE(secrets_stay_in_the_file_that_the_user_wrote) {
 BOOST_AUTO_TEST_CASE(a_dry_run_prints_the_script_and_submits_nothing) {
     BOOST_TEST(create(" --dry-run") == 0, err);
     BOOST_TEST(out.starts_with("#!"));
-    BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "test"}),
+               boost::test_tools::per_element());
     BOOST_TEST(!path_exists(root.path()));
     BOOST_TEST(create(" --dry-run --json") == 0, err);
     BOOST_TEST(parse_json(out)["script"].get<std::string>().starts_with("#!"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dry_run_refuses_what_creation_refuses) {
+    struct Row {
+        std::string options;
+        ExitCode code;
+    };
+    must(write_file(directory / "code/large", ""));
+    std::filesystem::resize_file(directory / "code/large", 96 << 20);
+    must(make_directory(directory / "open"));
+    std::filesystem::permissions(directory / "open", std::filesystem::perms(0777));
+    for (auto const& [options, code] :
+         {Row{"", ExitCode::bad_file}, Row{" --config entrypoint=./tarin", ExitCode::bad_file},
+          Row{" -i " + (directory / "absent").string(), ExitCode::absent}}) {
+        BOOST_TEST(create(options) == to_int(code), options << err);
+        auto const said = err;
+        BOOST_TEST(create(options + " --dry-run") == to_int(code), options << err);
+        BOOST_TEST(err == said);
+    }
+    must(write_file(directory / "code/.detignore", "large\n"));
+    auto const storage =
+        " --config checkpoint_storage.host_path=" + (directory / "open/checkpoints").string();
+    auto const absent = " --config entrypoint=./tarin";
+    slurm.refused = {"test"};
+    for (auto const& options : {std::string(), storage, std::string(absent)}) {
+        auto const code = create(options);
+        auto const said = err;
+        BOOST_TEST(code != 0, options);
+        BOOST_TEST(create(options + " --dry-run") == code, options);
+        BOOST_TEST(err == said);
+    }
+    slurm.refused.clear();
+    auto const code = create(storage);
+    BOOST_TEST(code != 0);
+    BOOST_TEST(create(storage + " --dry-run") == code, err);
+}
+
+BOOST_AUTO_TEST_CASE(an_entrypoint_whose_file_is_certainly_not_there_is_refused) {
+    must(make_directory(directory / "code/src"));
+    must(make_directory(directory / "code/node_modules"));
+    for (auto const* file : {"train.py", "src/model.py", "prog", "node_modules/x.py"})
+        must(write_file(directory / "code" / file, ""));
+    std::filesystem::create_directory_symlink("src", directory / "code/link");
+    auto const create_with = [&](std::string const& entrypoint, std::vector<std::string> more = {}) {
+        std::vector<std::string> words{"experiment", "create", (directory / "exp.yaml").string(),
+                                       (directory / "code").string(), "--config=entrypoint=" + entrypoint};
+        for (auto& each : more) words.push_back("--config=" + each);
+        return run(words);
+    };
+    for (auto const* refused :
+         {"python3 tarin.py", "python3 -u tarin.py --lr 0.1", "./tarin.py", "src/nodel.py", "bash ./run.sh",
+          "FLAG=1 exec /usr/bin/python3.11 tarin.py", "det-launch python3 tarin.py", "det-launch ./prgo",
+          "det-launch torch_distributed --nnodes=1 -- python3 tarin.py $LR",
+          "torchrun --nproc_per_node 4 tarin.py", "python3 -m torch.distributed.run --nnodes 1 tarin.py",
+          "python3 tarin.py && echo done", "[python3, -X, dev, tarin.py]", "[bash, -c, 'python3 tarin.py']",
+          "sh -c 'python3 tarin.py'", "'\"./my prog\"'"})
+        BOOST_TEST(create_with(refused) == to_int(ExitCode::absent), refused << "\n" << err);
+    for (auto const* accepted : {"python3 train.py",
+                                 "python3 ./src/model.py",
+                                 "./prog",
+                                 "python3 link/model.py",
+                                 "python3 link/any.py",
+                                 "python3 -m tarin",
+                                 "python3 -c pass tarin.py",
+                                 "python3 $SCRIPT",
+                                 "python3 ${DIR}/tarin.py",
+                                 "python3 /opt/tarin.py",
+                                 "tarin.py",
+                                 "cd src && python3 model.py",
+                                 "python3 tarin.py || python3 train.py",
+                                 "source env.sh; python3 tarin.py",
+                                 "cp train.py tarin.py && python3 tarin.py",
+                                 "python3 ../tarin.py",
+                                 "torchrun -m tarin",
+                                 "det-launch tarin",
+                                 "det-launch python3 -m tarin",
+                                 "python3 --unknown tarin.py",
+                                 "bash -l tarin.sh",
+                                 "if true; then python3 tarin.py; fi",
+                                 "python3 t*.py",
+                                 "python3 .",
+                                 "(cd src && python3 nodel.py)",
+                                 "model_def:Trial",
+                                 "srun python3 tarin.py",
+                                 "accelerate launch train.py"})
+        BOOST_TEST(create_with(accepted) == 0, accepted << "\n" << err);
+    BOOST_TEST(
+        create_with("python3 tarin.py", {"slurm.setup=[module load cuda, source ~/venv/bin/activate, 'export "
+                                         "PATH=$HOME/bin:$PATH']"}) == to_int(ExitCode::absent));
+    for (auto const* setup : {"cd src", "source env.sh", "make tarin.py", "export A=1; cd src", "pushd src"})
+        BOOST_TEST(create_with("python3 tarin.py", {"slurm.setup=['" + std::string(setup) + "']"}) == 0,
+                   setup);
+    must(write_file(directory / "code/startup-hook.sh", "touch tarin.py"));
+    BOOST_TEST(create_with("python3 tarin.py") == 0, err);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_entrypoint_has_a_place_and_the_nearest_name) {
+    must(make_directory(directory / "code/src"));
+    must(make_directory(directory / "code/wandb"));
+    for (auto const* file : {"train.py", "src/model.py", "wandb/run.py"})
+        must(write_file(directory / "code" / file, ""));
+    auto const refused = [&](std::string const& entrypoint) {
+        must(write_file(directory / "exp.yaml", config_text() + "description: x\n"));
+        auto text = must(read_file(directory / "exp.yaml"));
+        text.replace(text.find("./train\n"), 7, entrypoint);
+        must(write_file(directory / "exp.yaml", text));
+        BOOST_TEST(create() == to_int(ExitCode::absent), err);
+        return err;
+    };
+    auto const said = refused("python3 trian.py");
+    BOOST_TEST(contains(said,
+                        "exp.yaml:2:13: error: the entrypoint starts 'trian.py', which is not in the code "
+                        "[no-such-file]"),
+               said);
+    BOOST_TEST(contains(said, "hint: use 'train.py'"), said);
+    BOOST_TEST(contains(refused("python3 model.py"), "hint: use 'src/model.py'"), err);
+    BOOST_TEST(contains(refused("python3 wandb/run.py"),
+                        "'wandb' is left out of the code: the line '!wandb' in .detignore brings it back"),
+               err);
+    must(write_file(directory / "code/.detignore", "!wandb\n"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "the entrypoint starts 'wandb/run.py', and no code is given"), err);
+    BOOST_TEST(contains(err, "hint: give the directory of the code after the configuration"), err);
+    must(write_file(directory / "train", ""));
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string() +
+                   " --config entrypoint=./train") == to_int(ExitCode::absent));
+    must(write_file(directory / "exp.yaml", config_text()));
+    BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "'" + directory.path().string() + "' has 'train'"), err);
+}
+
+BOOST_AUTO_TEST_CASE(packing_says_how_much_and_what_was_left_out) {
+    for (auto const* each : {"a/__pycache__", "b/__pycache__", ".venv", "wandb", "mlruns", "node_modules",
+                             ".ipynb_checkpoints", "data"}) {
+        std::filesystem::create_directories(directory / "code" / each);
+        must(write_file(directory / "code" / each / "file", "123"));
+    }
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err,
+                        "code: 2 files, 16 B; left out: .ipynb_checkpoints, .venv, 2 __pycache__, mlruns, "
+                        "node_modules, wandb\n"),
+               err);
+    must(write_file(directory / "code/.detignore", "!.venv\n!wandb\ndata\n"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "left out: .ipynb_checkpoints, 2 __pycache__, data, mlruns, node_modules\n"),
+               err);
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).context.value().size_bytes ==
+               13u + 19u + 3u + 3u);
 }
 
 BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
@@ -382,7 +535,7 @@ BOOST_AUTO_TEST_CASE(included_files_are_packed_with_the_context_or_without) {
         err);
     BOOST_TEST(must(parse_spec(must(read_file(experiment(1).spec())))).context.value().size_bytes == 17u);
     BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string() + " -i " +
-                   (directory / "words").string()) == 0,
+                   (directory / "words").string() + " --config entrypoint=./words") == 0,
                err);
     BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).context.value().size_bytes == 3u);
     must(write_file(directory / "code/words", "other"));

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(an_end_is_described_in_a_sentence) {
     end.rank.reset();
     end.signal = 0;
     end.host = "n\x1b[2J";
-    BOOST_TEST(describe(end) == "the launcher on n\\x1b[2J failed first: exit code 137");
+    BOOST_TEST(describe(end) == "the entrypoint on n\\x1b[2J failed first: exit code 137");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

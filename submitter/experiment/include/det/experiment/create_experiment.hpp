@@ -28,6 +28,10 @@ struct CreatedExperiment {
 /// experiment may refer to it, and the next attempt uses it.
 Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const& request, Context& context);
 
+/// Makes the checks of create_experiment() and writes nothing: lists the code, asks Slurm whether it would
+/// accept the jobs, and checks who can write the directory of the checkpoints.
+Result<AcceptedArrays, Diagnostics> check_creation(SubmissionRequest const& request, Context& context);
+
 /// Creates an experiment whose job runs already: this process is in it. The job gets the comment of the
 /// experiment's jobs, and may be queued again by Slurm, whatever it was submitted with.
 Result<CreatedExperiment> create_for_running_job(SubmissionRequest const& request, ArrayJob const& array,

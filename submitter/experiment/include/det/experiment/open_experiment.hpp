@@ -53,8 +53,8 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
 /// Appends an event with its author and time to the experiment's events.
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
 
-/// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s, and at once
-/// when a trial seems to have ended.
+/// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s, at once when
+/// a trial seems to have ended, and every 2 s at most when a run has begun.
 class ExperimentPoller {
 public:
     ExperimentPoller(RootLayout root, ExperimentId id, Context& context);
@@ -71,7 +71,8 @@ private:
     Context& context_;
     tracker::history::QueueSnapshot queue_;
     std::chrono::steady_clock::time_point asked_;
-    std::vector<bool> settled_;  // at the last poll: the experiment, then each trial
+    std::vector<bool> settled_;   // at the last poll: the experiment, then each trial
+    std::size_t known_runs_ = 0;  // of all trials, when the queue was read
 };
 
 /// Returns true if the state is terminal or `interrupted`: neither changes without a command of the user.

@@ -11,9 +11,8 @@ struct ExpectedStart {
     std::string unknown_because;  // why Slurm can't tell; empty: it can, or it gives no estimate
 };
 
-/// Returns the batch script of the first array that the plan asks for, as it would be submitted. The
-/// experiment's id is not known yet.
-Result<std::string> render_first_script(SubmissionRequest const& request);
+/// Returns the batch script of an array as it would be submitted. The experiment's id is not known yet.
+Result<std::string> render_script_of(SubmissionRequest const& request, ArrayJob const& array);
 
 /// The options of sbatch's command line with which that script would be submitted, without --hold.
 std::vector<std::string> first_sbatch_options(SubmissionRequest const& request);

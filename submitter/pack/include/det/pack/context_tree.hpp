@@ -48,11 +48,20 @@ struct SharedMembers {
     std::string first = {};  // path on disk
 };
 
+/// The files and directories that .detignore and the default patterns exclude. What is in such a directory
+/// does not count.
+struct LeftOut {
+    static constexpr std::size_t paths_max = 1000;
+    std::size_t count = 0;
+    std::vector<std::string> paths = {};  // in the context; at most paths_max, in directory order
+};
+
 /// The files to pack.
 struct ContextTree {
     std::vector<Source> sources;
     std::vector<Member> members;  // sorted by path
     std::uint64_t size_bytes = 0;
+    LeftOut left_out = {};
     SharedMembers shared = {};  // members that the user did not name himself
     Diagnostics warnings;
 
