@@ -1,12 +1,13 @@
 // README.md and the guides of docs/, followed line by line on a cluster of two nodes: files are written,
 // commands run, and what the guide says that they print is compared with what they print. DET_TEST_GUIDE=NAME
-// follows one guide only.
+// follows one guide only, DET_TEST_GUIDE=path the pages of the path.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <regex>
 
 #include "check_result.hpp"
 #include "guide.hpp"
@@ -40,22 +41,25 @@ struct Site : LoopbackCluster {
     }
 };
 
-/// Follows one guide: keeps directory and variables from block to block, as a reader's shell does.
+/// Follows one guide, or several in order: keeps directory, root and variables from block to block, as a
+/// reader's shell does.
 class Reader {
 public:
-    Reader(Site const& site, std::string const& file)
-        : site_(site), file_(file), name_(fs::path(file).stem()) {
+    Reader(Site const& site, std::string name) : site_(site), name_(std::move(name)) {
         site_.shell(
             fmt::format("mkdir {0} && cd {0} && export DET_ROOT=$PWD/root PATH=$HOME/det/bin:$PATH && "
                         "export -p >../{0}.env && echo \"cd $PWD\" >>../{0}.env",
                         name_));
     }
 
-    /// \return What the last block printed.
-    std::string const& output() const { return output_; }
+    void follow(std::string const& file) {
+        for (auto const& block : test::parse_guide(must(read_file(test::source_path(file)))))
+            follow(file, block);
+    }
 
-    void follow(GuideBlock const& block) {
-        auto const where = fmt::format("{}:{}", file_, block.line);
+private:
+    void follow(std::string const& file, GuideBlock const& block) {
+        auto const where = fmt::format("{}:{}", file, block.line);
         BOOST_TEST_CONTEXT(where) {
             switch (block.kind) {
                 case Kind::file:
@@ -76,7 +80,6 @@ public:
         }
     }
 
-private:
     void write(GuideBlock const& block) const {
         auto const temporary = site_.shared() / (name_ + ".file");
         must(write_file(temporary, block.text, 0644));
@@ -105,19 +108,40 @@ private:
     }
 
     Site const& site_;
-    std::string file_;
-    std::string name_;  // of its directory
-    std::string output_;
+    std::string name_;    // of its directory
+    std::string output_;  // of the last block of commands
 };
 
-/// README.md and the guides, by their paths below the source tree.
+/// The pages that a new user reads in this order, by their paths below the source tree: the numbered list of
+/// docs/README.md.
+std::vector<std::string> path_pages() {
+    std::vector<std::string> pages;
+    static std::regex const item(R"(\d+\. \[.*\]\((.*)\))");
+    auto const text = must(read_file(test::source_path("docs/README.md")));
+    for (auto const line : split_lines(text)) {
+        std::match_results<std::string_view::const_iterator> match;
+        if (std::regex_match(line.begin(), line.end(), match, item))
+            pages.push_back("docs/" + match[1].str());
+    }
+    return pages;
+}
+
+bool is_wanted(std::string const& name) {
+    auto const* const only = std::getenv("DET_TEST_GUIDE");
+    return only == nullptr || only == name;
+}
+
+/// README.md and the guides that are not on the path.
 std::vector<std::string> guide_files() {
     std::vector<std::string> files{"README.md"};
-    for (auto const& file : must(list_directory(test::source_path("docs"))))
-        if (file.ends_with(".md") && file != "README.md") files.push_back("docs/" + file);
+    auto const path = path_pages();
+    for (auto const& name : must(list_directory(test::source_path("docs")))) {
+        auto const file = "docs/" + name;
+        bool const is_on_path = std::ranges::find(path, file) != path.end();
+        if (name.ends_with(".md") && name != "README.md" && !is_on_path) files.push_back(file);
+    }
     std::ranges::sort(files);
-    auto const* const only = std::getenv("DET_TEST_GUIDE");
-    if (only != nullptr) std::erase_if(files, [&](fs::path const& file) { return file.stem() != only; });
+    std::erase_if(files, [](fs::path const& file) { return !is_wanted(file.stem()); });
     return files;
 }
 
@@ -141,16 +165,36 @@ BOOST_AUTO_TEST_CASE(what_a_guide_wants_is_read_from_its_blocks) {
     BOOST_CHECK_THROW(test::parse_guide("```yaml\nx: 1\n```\n"), std::runtime_error);
 }
 
+BOOST_AUTO_TEST_CASE(each_page_of_the_path_says_its_time_and_leads_to_the_next_one) {
+    auto const pages = path_pages();
+    BOOST_TEST(pages.size() == 6u);
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        auto const text = must(read_file(test::source_path(pages[i])));
+        auto const lines = split_lines(text);
+        BOOST_TEST(lines.at(0).starts_with(fmt::format("# {}. ", i + 1)), pages[i]);
+        BOOST_TEST(
+            (lines.at(2).starts_with("**") && lines.at(2).find(" minutes.**") != std::string_view::npos),
+            pages[i]);
+        auto const next = i + 1 < pages.size() ? pages[i + 1].substr(5) : "README.md";
+        BOOST_TEST((lines.back().find("Next: [") != std::string_view::npos &&
+                    lines.back().ends_with("(" + next + ")")),
+                   pages[i]);
+        // An experiment is named: its number depends on what the reader has done before.
+        static std::regex const number(R"(det-submit (status|logs|stop|experiment \w+|trial \w+) \d)");
+        BOOST_TEST(!std::regex_search(text, number), pages[i]);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(each_guide_does_what_it_says) {
     Site const site;
-    BOOST_REQUIRE(!guide_files().empty());
-    for (auto const& file : guide_files()) {
-        auto const blocks = test::parse_guide(must(read_file(test::source_path(file))));
-        bool const has_commands = std::ranges::count(blocks, Kind::commands, &GuideBlock::kind) > 0;
-        BOOST_TEST((has_commands || file != "README.md"), "README.md has no command to follow");
-        Reader reader(site, file);
-        for (auto const& block : blocks) reader.follow(block);
+    if (is_wanted("path")) {
+        Reader reader(site, "path");
+        for (auto const& page : path_pages()) reader.follow(page);
     }
+    for (auto const& file : guide_files()) Reader(site, fs::path(file).stem()).follow(file);
+    auto const readme = test::parse_guide(must(read_file(test::source_path("README.md"))));
+    BOOST_TEST(std::ranges::count(readme, Kind::commands, &GuideBlock::kind) > 0,
+               "README.md has no command to follow");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
