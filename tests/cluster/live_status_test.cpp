@@ -21,7 +21,7 @@ constexpr char removes_line[] = "\r\x1b[K";
 /// A cluster of one node, which a job holds until the file "free" exists.
 struct BusySite : LoopbackCluster {
     BusySite() : LoopbackCluster(options()) {
-        for (auto const* name : {"in_terminal.py", "waits_for_file.py"}) {
+        for (auto const* name : {"in_terminal.py", "waits_for_file.py", "one_rank_fails.py"}) {
             auto const source = det::test::source_path(std::string("tests/cluster/programs/") + name);
             must(write_file(shared() / name, must(read_file(source)), 0644));
         }
@@ -158,6 +158,17 @@ BOOST_AUTO_TEST_CASE(a_failure_ends_with_the_traceback_of_the_rank_that_failed_f
     BOOST_TEST(has(failed.err, ": exit code 1\n    Traceback (most recent call last):\n"), failed.err);
     BOOST_TEST(has(failed.err, "    ValueError: this step can't be trained\n"), failed.err);
     BOOST_TEST(has(failed.err, "The whole log: det-submit trial logs 1.0"), failed.err);
+    shell("cp " + (shared() / "one_rank_fails.py").string() + " code");
+    auto const of_ranks =
+        login("researcher",
+              {"bash", "-c",
+               "cd; det-submit experiment create job.yaml code -f --config entrypoint='det-launch python3 "
+               "one_rank_fails.py' --config resources.slots_per_trial=4"},
+              120s);
+    BOOST_TEST(of_ranks.exit_code == 1, of_ranks.err);
+    BOOST_TEST(has(of_ranks.err, "Run 0: rank 2 on n0 failed first: exit code 1\n    Traceback"),
+               of_ranks.err);
+    BOOST_TEST(has(of_ranks.err, "    ValueError: rank 2 has no data\n"), of_ranks.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

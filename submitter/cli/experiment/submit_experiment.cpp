@@ -67,15 +67,18 @@ Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedEx
             {"path", created.path.string()}};
 }
 
+/// \param is_followed whether this command shows what follows
 void print_text(experiment::SubmissionRequest const& request, experiment::CreatedExperiment const& created,
-                Session& session) {
+                bool is_followed, Session& session) {
     bool const is_paused = request.desired == DesiredState::pause;
     session.out << fmt::format("Created experiment {}\n", created.id.value);
     session.out.flush();
-    session.say(fmt::format("job {} in pool '{}': {}; {} it with 'det-submit experiment {} {}'",
-                            fmt::join(created.jobs, ", "), request.plan.pool.name,
-                            describe_trials(request.plan), is_paused ? "start" : "follow",
-                            is_paused ? "activate" : "wait", created.id.value));
+    auto text = fmt::format("job {} in pool '{}': {}", fmt::join(created.jobs, ", "), request.plan.pool.name,
+                            describe_trials(request.plan));
+    if (!is_followed)
+        text += fmt::format("; {} it with 'det-submit experiment {} {}'", is_paused ? "start" : "follow",
+                            is_paused ? "activate" : "wait", created.id.value);
+    session.say(text);
     auto const& [start, unknown_because] = created.expected_start;
     if (!start.empty()) session.say(fmt::format("Slurm expects it to start at {}", escape_control(start)));
     if (!unknown_because.empty())
@@ -138,13 +141,13 @@ Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFl
     warn_about_storage(request, session);
     if (flags.is_dry_run) return print_script(request, session);
     DET_TRY_ASSIGN(auto const created, experiment::create_experiment(request, session));
+    bool const is_followed =
+        (flags.follows_first_trial || options.sources.is_test) && options.desired == DesiredState::run;
     if (session.wants_json()) {
         session.answer(as_json(request, created));
     } else {
-        print_text(request, created, session);
+        print_text(request, created, is_followed, session);
     }
-    bool const is_followed =
-        (flags.follows_first_trial || options.sources.is_test) && options.desired == DesiredState::run;
     return is_followed ? follow(options, request, created.id, session) : Outcome(ExitCode::done);
 }
 
