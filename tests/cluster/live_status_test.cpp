@@ -171,4 +171,22 @@ BOOST_AUTO_TEST_CASE(a_failure_ends_with_the_traceback_of_the_rank_that_failed_f
     BOOST_TEST(has(of_ranks.err, "    ValueError: rank 2 has no data\n"), of_ranks.err);
 }
 
+BOOST_AUTO_TEST_CASE(following_a_search_ends_with_its_first_trial_and_says_that_the_others_go_on) {
+    shell("touch free go-0");
+    auto const output = login(
+        "researcher",
+        {"bash", "-c",
+         "cd; det-submit experiment create job.yaml code -f --config 'searcher={name: grid, metric: loss}' "
+         "--config 'hyperparameters={any: {type: categorical, vals: [1, 2]}, fails: true, waits_for: " +
+             in_home("go-TRIAL") + "}'"},
+        120s);
+    BOOST_TEST(output.exit_code == 1, output.err);
+    BOOST_TEST(has(output.err, "\ntrial 1.0: ERROR\n"), output.err);
+    BOOST_TEST(has(output.err, "    ValueError: this step can't be trained\n"), output.err);
+    BOOST_TEST(
+        has(output.err, "\nthe other trials go on; wait for them with 'det-submit experiment wait 1'\n"),
+        output.err);
+    shell("det-submit stop last");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -132,12 +132,16 @@ void LiveStatus::print_result(ExperimentView const& view) {
     session_.say(result_line(
         facts_, started && ended ? std::optional(seconds_between(*started, *ended)) : std::nullopt));
     auto const* const failed = view.state == State::error ? find_failed_trial(view) : nullptr;
-    if (failed == nullptr) return;
-    auto const& run = failed->record.runs.back();
+    if (failed != nullptr) print_failure(*failed);
+}
+
+void LiveStatus::print_failure(TrialView const& trial) {
+    if (trial.record.runs.empty()) return;
+    auto const& run = trial.record.runs.back();
     if (run.ended)
-        session_.say(fmt::format("trial {}: {} ({})", to_string(failed->record.id),
+        session_.say(fmt::format("trial {}: {} ({})", to_string(trial.record.id),
                                  escape_control(run.ended->message), run.ended->cause_name()));
-    auto text = last_failure_text(ExperimentLayout(root_, facts_.id), *failed, failure_lines_max, session_);
+    auto text = last_failure_text(ExperimentLayout(root_, facts_.id), trial, failure_lines_max, session_);
     if (!text.empty() && text.back() == '\n') text.pop_back();
     if (!text.empty()) session_.say(text);
 }

@@ -33,9 +33,12 @@ public:
     void update(tracker::history::ExperimentView const& view);
     /// Removes the line, so that other text can be printed. The next update() draws it again.
     void clear();
-    /// Prints the result of an experiment that has ended; of a failed one, also the end of the output of the
-    /// rank that failed first.
+    /// Prints the result of an experiment that has ended; of a failed one, also the failure of the trial that
+    /// failed first.
     void print_result(tracker::history::ExperimentView const& view);
+    /// Prints how the last run of a failed trial ended, and the end of the output of the rank that failed
+    /// first.
+    void print_failure(tracker::history::TrialView const& trial);
 
 private:
     void read_place(tracker::history::ExperimentView const& view);

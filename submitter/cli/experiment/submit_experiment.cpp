@@ -122,6 +122,10 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
         status.print_result(view);
     } else {
         session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(state)));
+        if (state == lifecycle::State::error) status.print_failure(view.trials[0]);
+        if (!experiment::is_settled(view.state))
+            session.say(fmt::format(
+                "the other trials go on; wait for them with 'det-submit experiment wait {}'", id.value));
     }
     if (state != lifecycle::State::completed) {
         return Error{codes::experiment_failed,
