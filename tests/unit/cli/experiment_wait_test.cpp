@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(each_change_of_state_is_printed_once) {
                "experiment 1: COMPLETED in 0:01:00\n");
     BOOST_TEST(out == "");
     BOOST_TEST((clock.steady_now().time_since_epoch() == 14s));  // journals are read twice a second
-    // At 0 s, at 10 s, when the run has begun, and to confirm the end; and the whole queue for the place in it.
+    // At 0 s, at 10 s, when the run has begun, and to confirm the end; and once the whole queue.
     BOOST_TEST(std::ranges::count(slurm.calls, "queue") == 5);
 }
 
@@ -92,6 +92,11 @@ BOOST_AUTO_TEST_CASE(a_reason_to_wait_is_printed_once_with_the_place_in_the_queu
     BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
     BOOST_TEST(contains(err, "\r\x1b[Kexperiment 1 is queued: position 2 of 3 in compute; next in turn"),
                err);
+    // Where Slurm hides the jobs of others, a position says nothing.
+    slurm.config = slurm::ClusterConfig(slurm::ClusterConfig::Settings{{"PrivateData", "accounts,jobs"}});
+    BOOST_TEST(run("experiment wait 1 --timeout 60") == to_int(ExitCode::timed_out));
+    BOOST_TEST(contains(err, "experiment 1 is queued: next in turn"), err);
+    BOOST_TEST(!contains(err, "position"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_shows_the_traceback_of_the_rank_that_failed_first) {
