@@ -45,7 +45,7 @@ Status sample_node(NodeSampling const& request, int input, Clock const& clock) {
     auto journal = journal::MetricJournal::open(request.journal);
     if (!journal && journal.error().code == codes::misuse) return Ok{};
     if (!journal) return journal.error();
-    telemetry::SystemSampler sampler("/", telemetry::GpuReader::open());
+    telemetry::SystemSampler sampler("/", telemetry::open_gpus());
     auto next = clock.steady_now();
     bool goes_on = true;
     while (goes_on) {

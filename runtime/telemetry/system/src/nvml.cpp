@@ -43,24 +43,20 @@ bool find_all(void* library, Functions& nvml) {
            find(library, "nvmlDeviceGetMemoryInfo", nvml.memory);
 }
 
-}  // namespace nvml
-
-using namespace nvml;
-
-class GpuReader::Nvml {
+class Reader final : public GpuReader {
 public:
-    explicit Nvml(Functions const& nvml) : nvml_(nvml) {
+    explicit Reader(Functions const& nvml) : nvml_(nvml) {
         unsigned count = 0;
         if (nvml_.count(&count) != success) return;
         for (unsigned i = 0; i < count; ++i) add(i);
     }
-    ~Nvml() { nvml_.shutdown(); }
-    Nvml(Nvml const&) = delete;
-    Nvml& operator=(Nvml const&) = delete;
+    ~Reader() override { nvml_.shutdown(); }
+    Reader(Reader const&) = delete;
+    Reader& operator=(Reader const&) = delete;
 
     bool empty() const { return gpus_.empty(); }
 
-    std::vector<GpuReading> read() {
+    std::vector<GpuReading> read() override {
         std::vector<GpuReading> readings;
         for (auto const& gpu : gpus_) {
             Utilisation utilisation{};
@@ -91,20 +87,22 @@ private:
     std::vector<Gpu> gpus_;
 };
 
-GpuReader::GpuReader(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}
-GpuReader::GpuReader(GpuReader&&) noexcept = default;
-GpuReader::~GpuReader() = default;
-std::vector<GpuReading> GpuReader::read() { return nvml_->read(); }
+}  // namespace nvml
 
-std::optional<GpuReader> GpuReader::open(std::string const& library) {
+std::unique_ptr<GpuReader> open_nvml(std::string const& library) {
     // The library stays open until the process ends: it may leave threads behind.
     void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) return std::nullopt;
-    Functions functions{};
-    if (!find_all(opened, functions) || functions.init() != success) return std::nullopt;
-    auto opened_nvml = std::make_unique<Nvml>(functions);
-    if (opened_nvml->empty()) return std::nullopt;
-    return GpuReader(std::move(opened_nvml));
+    if (opened == nullptr) return nullptr;
+    nvml::Functions functions{};
+    if (!nvml::find_all(opened, functions) || functions.init() != nvml::success) return nullptr;
+    auto reader = std::make_unique<nvml::Reader>(functions);
+    if (reader->empty()) return nullptr;
+    return reader;
+}
+
+std::unique_ptr<GpuReader> open_gpus() {
+    if (auto reader = open_nvml()) return reader;
+    return open_amdgpu();
 }
 
 }  // namespace det::telemetry

@@ -1,4 +1,5 @@
 // System metrics of a node with faked /proc, /sys and NVML.
+#include <det/foundation/files.hpp>
 #include <det/telemetry/system/sampler.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -6,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "check_result.hpp"
 #include "temporary_directory.hpp"
 #include "test_paths.hpp"
 
@@ -64,7 +66,7 @@ BOOST_AUTO_TEST_SUITE(system_metrics)
 
 BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
     FakeNode node;
-    SystemSampler sampler(node.root(), std::nullopt);
+    SystemSampler sampler(node.root(), nullptr);
     SystemSampler::TimePoint const start{};
     for (unsigned second = 0; second <= 10; ++second) {
         node.set(second);
@@ -86,7 +88,7 @@ BOOST_AUTO_TEST_CASE(rates_are_averaged_over_the_samples) {
 
 BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
     FakeNode node;
-    SystemSampler sampler(node.root(), std::nullopt);
+    SystemSampler sampler(node.root(), nullptr);
     node.set(5);
     sampler.add_sample({});
     node.set(1);
@@ -98,14 +100,14 @@ BOOST_AUTO_TEST_CASE(a_counter_that_starts_again_is_no_rate) {
 
 BOOST_AUTO_TEST_CASE(what_a_node_does_not_show_is_left_out) {
     TemporaryDirectory const empty;
-    SystemSampler sampler(empty.path(), std::nullopt);
+    SystemSampler sampler(empty.path(), nullptr);
     sampler.add_sample({});
     sampler.add_sample(SystemSampler::TimePoint(1s));
     BOOST_TEST(sampler.take_averages().empty());
 }
 
 BOOST_AUTO_TEST_CASE(this_machine_has_metrics) {
-    SystemSampler sampler("/", std::nullopt);
+    SystemSampler sampler("/", nullptr);
     auto const now = std::chrono::steady_clock::now();
     sampler.add_sample(now);
     sampler.add_sample(now + 1s);
@@ -127,7 +129,7 @@ BOOST_AUTO_TEST_CASE(text_of_another_form_is_ignored) {
 
 BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
     TemporaryDirectory const empty;
-    SystemSampler sampler(empty.path(), GpuReader::open(test::built_path("tests/fake_libnvml.so")));
+    SystemSampler sampler(empty.path(), open_nvml(test::built_path("tests/fake_libnvml.so")));
     sampler.add_sample({});
     auto const reports = sampler.take_averages();
     BOOST_REQUIRE(reports.size() == 1U);
@@ -139,9 +141,44 @@ BOOST_AUTO_TEST_CASE(gpus_of_this_job_are_read) {
     BOOST_TEST((flat(reports) == expected));
 }
 
+BOOST_AUTO_TEST_CASE(amds_gpus_are_read_from_the_files_of_their_driver) {
+    TemporaryDirectory const root;
+    // As on a node with two MI250X, of which a cgroup hides one, and the console's graphics of another
+    // vendor.
+    struct Device {
+        std::string name, vendor, id, busy, used;
+        bool is_ours;
+    };
+    for (auto const& device : {Device{"renderD128", "0x1a03", "", "", "", true},
+                               Device{"renderD129", "0x1002", "8e2d50b44d6ff6a8", "73", "1073741824", true},
+                               Device{"renderD130", "0x1002", "0x5c88007f4af0aa11", "5", "0", false},
+                               Device{"renderD131", "0x1002", "", "99", "68702699520", true}}) {
+        auto const files = root.path() / "sys/class/drm" / device.name / "device";
+        must(make_directories(files));
+        must(write_file(files / "vendor", device.vendor + "\n"));
+        must(write_file(files / "gpu_busy_percent", device.busy + "\n"));
+        must(write_file(files / "mem_info_vram_total", "68702699520\n"));
+        must(write_file(files / "mem_info_vram_used", device.used + "\n"));
+        if (!device.id.empty()) must(write_file(files / "unique_id", device.id + "\n"));
+        must(make_directories(root.path() / "dev/dri"));
+        if (device.is_ours) must(write_file(root.path() / "dev/dri" / device.name, ""));
+    }
+    must(make_directories(root.path() / "sys/class/drm/card0"));
+    auto const gpus = open_amdgpu(root.path());
+    BOOST_REQUIRE(gpus);
+    auto const readings = gpus->read();
+    BOOST_REQUIRE(readings.size() == 2U);
+    BOOST_TEST(readings[0].uuid == "GPU-8e2d50b44d6ff6a8");
+    BOOST_TEST(readings[0].utilisation_percent == 73);
+    BOOST_TEST(readings[0].free_memory_bytes == 68702699520U - 1073741824U);
+    BOOST_TEST(readings[1].uuid == "device");  // in sysfs it is a link to the PCI address
+    BOOST_TEST(readings[1].free_memory_bytes == 0U);
+    BOOST_TEST(!open_amdgpu(root.path() / "sys"));
+}
+
 BOOST_AUTO_TEST_CASE(without_the_library_there_are_no_gpus) {
-    BOOST_TEST(!GpuReader::open("libdoes-not-exist.so"));
-    BOOST_TEST(!GpuReader::open("libm.so.6"));
+    BOOST_TEST(!open_nvml("libdoes-not-exist.so"));
+    BOOST_TEST(!open_nvml("libm.so.6"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,7 +37,7 @@ public:
 
     /// \param root the directory that contains proc and sys
     /// \param gpus nullopt: none
-    SystemSampler(std::filesystem::path root, std::optional<GpuReader> gpus)
+    SystemSampler(std::filesystem::path root, std::unique_ptr<GpuReader> gpus)
         : root_(std::move(root)), gpus_(std::move(gpus)) {}
 
     /// Reads all files and GPUs once and adds the values to the averages; what can't be read is left out.
@@ -64,7 +64,7 @@ private:
     void add(std::string_view group, std::string const& name, double value);
 
     std::filesystem::path root_;
-    std::optional<GpuReader> gpus_;
+    std::unique_ptr<GpuReader> gpus_;
     std::optional<Counters> before_;
     std::map<std::string, std::vector<Sum>, std::less<>> sums_;  // by group
 };
