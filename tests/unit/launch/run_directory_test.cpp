@@ -1,6 +1,7 @@
 #include <det/foundation/files.hpp>
 #include <det/launch/node/network.hpp>
 #include <det/launch/node/network_variables.hpp>
+#include <det/launch/node/node_topology.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <thread>
+#include <tuple>
 
 #include "check_result.hpp"
 #include "determined_link.hpp"
@@ -338,6 +340,34 @@ BOOST_AUTO_TEST_CASE(gpu_uuids_are_read_from_the_driver) {
     BOOST_TEST(list_gpu_uuids("7", directory.path()) == (Uuids{"GPU-0", "GPU-1"}),
                boost::test_tools::per_element());
     BOOST_TEST(list_gpu_uuids("0", directory / "absent").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_uuids_of_amds_gpus_are_read_from_sysfs) {
+    for (auto const& [name, vendor, id] :
+         {std::tuple("renderD128", "0x1a03", ""), std::tuple("renderD129", "0x1002", "8e2d50b44d6ff6a8"),
+          std::tuple("renderD130", "0x1002", "0x5c88007f4af0aa11")}) {
+        auto const device = directory / "class/drm" / name / "device";
+        must(make_directories(device));
+        must(write_file(device / "vendor", std::string(vendor) + "\n"));
+        must(write_file(device / "unique_id", std::string(id) + "\n"));
+    }
+    using Uuids = std::vector<std::string>;
+    BOOST_TEST(
+        list_amd_gpu_uuids("", directory.path()) == (Uuids{"GPU-8e2d50b44d6ff6a8", "GPU-5c88007f4af0aa11"}),
+        boost::test_tools::per_element());
+    BOOST_TEST(list_amd_gpu_uuids("1", directory.path()) == (Uuids{"GPU-5c88007f4af0aa11"}),
+               boost::test_tools::per_element());
+    // Where the names of GPUs in Slurm do not tell their vendor, the node does.
+    must(write_file(directory / "kfd", ""));
+    HardwareFiles const amd{directory.path(), directory / "absent", directory / "kfd"};
+    HardwareFiles const none{directory.path(), directory / "absent", directory / "absent"};
+    BOOST_TEST((find_slot_type(SlotType::cuda, amd) == SlotType::rocm));
+    BOOST_TEST((find_slot_type(SlotType::cpu, amd) == SlotType::cpu));
+    BOOST_TEST((find_slot_type(SlotType::cuda, none) == SlotType::cuda));
+    must(make_directories(directory / "nvidia/0000:01:00.0"));
+    must(write_file(directory / "nvidia/0000:01:00.0/information", "Device Minor: \t 0\n"));
+    HardwareFiles const nvidia{directory.path(), directory / "nvidia", directory / "absent"};
+    BOOST_TEST((find_slot_type(SlotType::rocm, nvidia) == SlotType::cuda));
 }
 
 BOOST_AUTO_TEST_CASE(run_determined_links_to_the_run_if_it_is_private) {

@@ -11,6 +11,11 @@ namespace det::launch::node {
 std::vector<std::string> list_gpu_uuids(std::string_view wanted,
                                         std::filesystem::path const& driver = "/proc/driver/nvidia/gpus");
 
+/// The same for GPUs of AMD: the unique ids that the driver amdgpu shows, as ROCm writes them. `wanted`
+/// counts them from 0.
+std::vector<std::string> list_amd_gpu_uuids(std::string_view wanted,
+                                            std::filesystem::path const& sysfs = "/sys");
+
 /// The PCI addresses of NVIDIA GPUs as sysfs names them, in the order of their minor numbers.
 std::vector<std::string> list_gpu_bus_ids(std::filesystem::path const& driver);
 

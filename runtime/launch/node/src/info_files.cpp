@@ -61,8 +61,9 @@ Result<Variables> write_info_files(std::filesystem::path const& info, int node,
     auto const counts = slot_counts(environment, cluster.slot_ids.size(), hosts.size());
     DET_TRY_ASSIGN(auto const rendezvous, render_rendezvous_info({compressed, counts, node, network}));
     DET_TRY(write_file(info / info_files::rendezvous, rendezvous));
-    DET_TRY(write_file(info / info_files::resources,
-                       render_resources_info({list_gpu_uuids(own_gpus(environment))})));
+    auto gpus = list_gpu_uuids(own_gpus(environment));
+    if (gpus.empty()) gpus = list_amd_gpu_uuids(own_gpus(environment));
+    DET_TRY(write_file(info / info_files::resources, render_resources_info({std::move(gpus)})));
     if (network.interface.empty()) return Variables{};
     Variables found{{variables::inter_node_network_interface, network.interface}};
     // Scripts of users have the variables of their job only.

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int cpus_max = 8192;  // the greatest number for which Linux can be built
-constexpr std::string_view gpu_vendors[] = {"0x10de", "0x1002"};  // NVIDIA, AMD
+constexpr std::string_view nvidia = "0x10de", amd = "0x1002", intel = "0x8086";
 constexpr std::string_view visible_variables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-                                                  "HIP_VISIBLE_DEVICES"};
+                                                  "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
 
 /// A set of CPUs for sched_setaffinity(2). A cpu_set_t alone has 1024 CPUs.
 class CpuSet {
@@ -57,6 +57,15 @@ std::map<int, int> read_numa_nodes(HardwareFiles const& files) {
         for (auto const cpu : parse_cpu_list(read_text(path / "cpulist"))) node_of_cpu[cpu] = number;
     }
     return node_of_cpu;
+}
+
+/// The devices of a vendor's GPUs, in the order of their numbers.
+std::vector<fs::path> list_drm_devices(HardwareFiles const& files, std::string_view vendor) {
+    std::vector<fs::path> devices;
+    for (auto const& [number, path] : list_numbered(files.sysfs / "class/drm", "renderD")) {
+        if (read_text(path / "device/vendor") == vendor) devices.push_back(path / "device");
+    }
+    return devices;
 }
 
 int numa_node_of_device(fs::path const& device) {
@@ -135,12 +144,19 @@ std::vector<int> read_gpu_numa_nodes(HardwareFiles const& files) {
     for (auto const& bus_id : list_gpu_bus_ids(files.nvidia_gpus))
         nodes.push_back(numa_node_of_device(files.sysfs / "bus/pci/devices" / bus_id));
     if (!nodes.empty()) return nodes;
-    for (auto const& [number, path] : list_numbered(files.sysfs / "class/drm", "renderD")) {
-        auto const vendor = read_text(path / "device/vendor");
-        if (std::ranges::find(gpu_vendors, vendor) != std::end(gpu_vendors))
-            nodes.push_back(numa_node_of_device(path / "device"));
+    for (auto const vendor : {nvidia, amd, intel}) {
+        for (auto const& device : list_drm_devices(files, vendor))
+            nodes.push_back(numa_node_of_device(device));
+        if (!nodes.empty()) break;
     }
     return nodes;
+}
+
+SlotType find_slot_type(SlotType planned, HardwareFiles const& files) {
+    bool const has_nvidia = !list_gpu_bus_ids(files.nvidia_gpus).empty();
+    bool const has_amd = path_exists(files.kfd) && !list_drm_devices(files, amd).empty();
+    if (planned == SlotType::cpu || has_nvidia == has_amd) return planned;
+    return has_amd ? SlotType::rocm : SlotType::cuda;
 }
 
 std::vector<int> numa_nodes_of_ranks(std::vector<int> const& all, int local_size,

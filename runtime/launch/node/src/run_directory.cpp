@@ -4,6 +4,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/launch/node/job_command.hpp>
+#include <det/launch/node/node_topology.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/preemption/notice_page.hpp>
@@ -59,6 +60,8 @@ void set_task_environment(Environment& environment, TaskIdentity const& task, La
     auto assigned = own_run ? step_run_variables(task, launch, lookup) : Variables{};
     if (has_ranks) assigned = rank_variables_in_run(task, lookup);
     for (auto& [variable, value] : assigned) environment.set(std::move(variable), std::move(value));
+    if (auto const type = parse_slot_type(lookup(variables::slot_type).value_or("")))
+        environment.set(variables::slot_type, std::string(to_string(find_slot_type(*type))));
     environment.set(variables::placed, task_key(task));
     environment.set(variables::agent_id, name);
     if (auto user = lookup("SLURM_JOB_USER")) environment.set(variables::user, *std::move(user));

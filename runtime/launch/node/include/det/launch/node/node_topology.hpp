@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 #include <det/launch/node/cpu_binding.hpp>
+#include <det/protocol/launch_options.hpp>
 
 #include <filesystem>
 #include <vector>
@@ -11,7 +12,12 @@ namespace det::launch::node {
 struct HardwareFiles {
     std::filesystem::path sysfs = "/sys";
     std::filesystem::path nvidia_gpus = "/proc/driver/nvidia/gpus";
+    std::filesystem::path kfd = "/dev/kfd";
 };
+
+/// \return The slot type of this node's GPUs where the planned one is of another vendor: the names of GPUs in
+/// Slurm do not always tell it. Without GPUs of either vendor, and for CPU slots, the planned one.
+SlotType find_slot_type(SlotType planned, HardwareFiles const& files = {});
 
 /// The CPUs that this process may use, in ascending order.
 std::vector<int> own_cpus();
@@ -26,13 +32,14 @@ std::vector<Core> read_cores(std::vector<int> const& cpus, HardwareFiles const& 
 /// The NUMA nodes of the CPUs, in ascending order; empty: not known.
 std::vector<int> numa_nodes_of(std::vector<int> const& cpus, HardwareFiles const& files = {});
 
-/// The NUMA node of each GPU of NVIDIA or AMD, in the order of Slurm's numbers; -1: not known.
+/// The NUMA node of each GPU of NVIDIA, else of AMD, else of Intel, in the order of Slurm's numbers; -1: not
+/// known.
 std::vector<int> read_gpu_numa_nodes(HardwareFiles const& files = {});
 
 /// The NUMA nodes of the GPUs of a node's ranks, of which rank i uses the i-th GPU that it sees.
 /// \param all as read_gpu_numa_nodes() returns them
-/// \param environment of a rank: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES, and
-///     Slurm's SLURM_STEP_GPUS or SLURM_JOB_GPUS
+/// \param environment of a rank: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or
+///     ZE_AFFINITY_MASK, and Slurm's SLURM_STEP_GPUS or SLURM_JOB_GPUS
 /// \return Empty if the ranks have no GPU each. Pure.
 std::vector<int> numa_nodes_of_ranks(std::vector<int> const& all, int local_size,
                                      Environment const& environment);
