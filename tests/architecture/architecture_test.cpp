@@ -70,6 +70,7 @@ std::vector<OnlyThere> const rules{
       "runtime/foundation/src/spawn.cpp",
       "runtime/foundation/src/line_queue.cpp",
       "runtime/foundation/include/det/foundation/line_queue.hpp",
+      "runtime/launch/node/src/import_image.cpp",
       "runtime/liveness/",
       "runtime/telemetry/",
       "runtime/transport/",

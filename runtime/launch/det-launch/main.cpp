@@ -179,8 +179,10 @@ Result<int> worker(Arguments const& arguments) {
 
 Result<int> contain(Arguments const& arguments) {
     if (arguments.empty()) return Error{codes::usage, "det-launch contain needs a command"};
-    DET_TRY_ASSIGN(auto const process, prepare_container(arguments, Environment::of_this_process(),
-                                                         own_executable().parent_path()));
+    auto const log = [](std::string_view line) { std::cerr << "det-launch: " << line << std::endl; };
+    auto const programs = own_executable().parent_path();
+    DET_TRY_ASSIGN(auto const process,
+                   prepare_container(arguments, Environment::of_this_process(), programs, log));
     return replace_process(process.argv, process.environment);
 }
 

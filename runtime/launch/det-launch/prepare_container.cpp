@@ -5,6 +5,8 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/shared_directory.hpp>
 #include <det/foundation/trusted_file.hpp>
+#include <det/launch/node/import_image.hpp>
+#include <det/launch/node/node_topology.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
@@ -60,10 +62,29 @@ std::vector<std::string> names_of(std::vector<std::string> const& variables) {
     return names;
 }
 
+using Log = std::function<void(std::string_view)>;
+
+/// The file of the image, which the first process of all nodes and jobs that needs it makes.
+Result<std::string> import_once(ContainerSpec const& container, fs::path const& run_dir,
+                                Environment const& environment, Log log) {
+    auto const command = [&](fs::path const& file) { return node::render_import(container, file); };
+    node::ImageImport import;
+    import.file = container.image_file;
+    import.command = command;
+    import.environment = environment;
+    import.log = std::move(log);
+    // With force_pull_image a file counts that was made for this run.
+    if (container.pulls_always) import.not_before = fs::last_write_time(run_dir / info_files::directory);
+    SystemProcessRunner runner;
+    DET_TRY_ASSIGN(auto const file, node::import_image(import, runner));
+    return file.string();
+}
+
 }  // namespace
 
 Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
-                                                 Environment const& environment, fs::path const& programs) {
+                                                 Environment const& environment, fs::path const& programs,
+                                                 std::function<void(std::string_view)> log) {
     auto const run_dir = environment.find_non_empty(variables::run_dir);
     if (!run_dir)
         return Error{codes::not_in_slurm, "DET_RUN_DIR is not set: this is no run of an experiment"};
@@ -73,7 +94,11 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
 
     ContainerCall call;
     call.container = *spec.container;
-    call.slot_type = spec.shape.slot_type;
+    if (!call.container.image_file.empty()) {
+        DET_TRY_ASSIGN(call.container.image,
+                       import_once(call.container, *run_dir, environment, std::move(log)));
+    }
+    call.slot_type = node::find_slot_type(spec.shape.slot_type);
     call.run_dir = *run_dir;
     call.directories = {spec.root};
     if (!spec.checkpoint_path.empty() && !spec.checkpoint_path.starts_with(spec.root + "/")) {

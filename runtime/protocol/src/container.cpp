@@ -5,7 +5,8 @@
 namespace det {
 namespace {
 
-constexpr EnumNames<6> runtime_names{"none", "apptainer", "singularity", "podman", "enroot", "pyxis"};
+constexpr EnumNames<7> runtime_names{"none",   "apptainer", "singularity", "podman",
+                                     "enroot", "pyxis",     "custom"};
 
 }  // namespace
 

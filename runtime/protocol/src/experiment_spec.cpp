@@ -60,6 +60,15 @@ inline constexpr JsonField json_fields<ContainerDevice>[] = {
 };
 
 template <>
+inline constexpr JsonField json_fields<ContainerTemplate>[] = {
+    field<&ContainerTemplate::name>("name"),
+    field<&ContainerTemplate::command>("command"),
+    field<&ContainerTemplate::srun_args>("srun_args"),
+    field<&ContainerTemplate::gpu_options>("gpu_options"),
+    field<&ContainerTemplate::import_command>("import_command"),
+};
+
+template <>
 inline constexpr JsonField json_fields<ContainerSpec>[] = {
     named_field<&ContainerSpec::runtime, parse_container_runtime>("runtime"),
     field<&ContainerSpec::image>("image"),
@@ -69,6 +78,8 @@ inline constexpr JsonField json_fields<ContainerSpec>[] = {
     field<&ContainerSpec::pulls_always>("pulls_always"),
     field<&ContainerSpec::add_capabilities>("add_capabilities"),
     field<&ContainerSpec::drop_capabilities>("drop_capabilities"),
+    optional_field<&ContainerSpec::custom>("custom"),
+    optional_field<&ContainerSpec::image_file>("image_file"),
 };
 
 template <>

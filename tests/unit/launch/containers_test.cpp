@@ -47,6 +47,13 @@ ContainerCall call_of(ContainerRuntime runtime, std::string const& image) {
     return call;
 }
 
+ContainerSpec spec_of(ContainerRuntime runtime, std::string image) {
+    ContainerSpec container;
+    container.runtime = runtime;
+    container.image = std::move(image);
+    return container;
+}
+
 std::string words(std::vector<std::string> const& argv) { return join(argv, "\n") + "\n"; }
 
 }  // namespace containers_test
@@ -62,6 +69,60 @@ BOOST_AUTO_TEST_CASE(each_runtime_gets_all_options_that_it_supports) {
                  words(render_container(call_of(ContainerRuntime::enroot, "nvcr.io/x/pytorch:24.01")).argv));
     check_golden("launch/pyxis.txt",
                  words(render_pyxis_options(call_of(ContainerRuntime::pyxis, "ubuntu"), "/tmp")));
+}
+
+BOOST_AUTO_TEST_CASE(a_template_of_the_site_starts_a_runtime_that_is_not_known) {
+    auto call = call_of(ContainerRuntime::custom, "ubuntu:22.04");
+    call.container.custom = {
+        "hpc",
+        {"hpc run --rm", "{gpu}", "--bind {source}:{target}:{mode}", "--env={variable}", "--image={image}"},
+        {"--hpc-image={image}"},
+        {"--gpu --mpi"},
+        {"hpc pull {image} {file}"}};
+    call.container.mounts[0].host_path = "/data/with blank";
+    check_golden("launch/template.txt", words(render_container(call).argv));
+    BOOST_TEST(words(render_template_options(call, "/tmp")) == "--hpc-image=ubuntu:22.04\n");
+    BOOST_TEST(words(render_import(call.container, "/images/x y")) ==
+               "hpc\npull\nubuntu:22.04\n/images/x y\n");
+    // Without a command srun starts the container, with the mounts of pyxis.
+    BOOST_TEST(image_file_name(call.container, "ubuntu:22.04").ends_with(".image"));
+    call.container.custom->command.clear();
+    BOOST_TEST(image_file_name(call.container, "ubuntu:22.04") == "");
+    call.container.custom->srun_args = {"--environment={image}", "--mounts={mounts}"};
+    BOOST_TEST(render_container(call).argv == call.command);
+    auto const options = words(render_template_options(call, "/tmp"));
+    BOOST_TEST(
+        options.starts_with("--environment=ubuntu:22.04\n--mounts=/tmp:/tmp,/opt/det/bin:/opt/det/bin:ro,"),
+        options);
+}
+
+BOOST_AUTO_TEST_CASE(an_imported_image_is_named_by_its_digest_or_by_a_hash_of_its_name) {
+    auto const apptainer = spec_of(ContainerRuntime::apptainer, "docker://ubuntu:22.04");
+    std::string const digest(64, 'a');
+    BOOST_TEST(image_file_name(apptainer, "ubuntu@sha256:" + digest) == digest + ".sif");
+    auto const by_name = image_file_name(apptainer, "ubuntu:22.04");
+    BOOST_TEST(by_name.size() == 64 + 4u);
+    BOOST_TEST(image_file_name(apptainer, "ubuntu:24.04") != by_name);
+    BOOST_TEST(image_file_name(apptainer, "ubuntu@sha256:../../x") != "../../x.sif");
+    BOOST_TEST(image_file_name(apptainer, "/images/a.sif") == "");
+    BOOST_TEST(words(render_import(apptainer, "/i/x.sif")) ==
+               "apptainer\npull\n--force\n/i/x.sif\ndocker://ubuntu:22.04\n");
+    auto enroot = spec_of(ContainerRuntime::enroot, "nvcr.io/nvidia/pytorch:24.01-py3");
+    BOOST_TEST(image_file_name(enroot, enroot.image).ends_with(".sqsh"));
+    BOOST_TEST(words(render_import(enroot, "/i/x.sqsh")) ==
+               "enroot\nimport\n--output\n/i/x.sqsh\ndocker://nvcr.io#nvidia/pytorch:24.01-py3\n");
+    enroot.image = "library/ubuntu";
+    BOOST_TEST(render_import(enroot, "/i/x").back() == "docker://library/ubuntu");
+    BOOST_TEST(image_file_name(spec_of(ContainerRuntime::podman, "x"), "x") == "");
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_libraries_and_proxies_are_passed_into_containers) {
+    for (auto const* name : {"FI_PROVIDER", "CXI_FORK_SAFE", "MPICH_GPU_SUPPORT_ENABLED", "CUDA_CACHE_PATH",
+                             "PYTORCH_CUDA_ALLOC_CONF", "TORCH_HOME", "HSA_XNACK", "ROCR_VISIBLE_DEVICES",
+                             "MIOPEN_USER_DB_PATH", "HF_HOME", "https_proxy", "NO_PROXY", "ZE_AFFINITY_MASK"})
+        BOOST_TEST(is_passed_to_containers(name), name);
+    for (auto const* name : {"HOME", "PATH", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK", "PROXY"})
+        BOOST_TEST(!is_passed_to_containers(name), name);
 }
 
 BOOST_AUTO_TEST_CASE(no_value_of_a_variable_is_in_a_command_line) {

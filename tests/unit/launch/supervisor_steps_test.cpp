@@ -359,6 +359,18 @@ BOOST_AUTO_TEST_CASE(the_address_of_the_chief_has_the_suffix_of_the_site) {
     BOOST_TEST(make_run_environment(a, run, {}).find("MASTER_ADDR").value() == "n0i");
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_without_a_value_keeps_the_jobs_value) {
+    auto a = batch_job();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    a.spec.environment_variables = {"INHERITED=", "ALSO", "ABSENT=", "OWN=x"};
+    auto const environment =
+        make_run_environment(a, run, Environment({{"INHERITED", "a"}, {"ALSO", "b"}, {"OWN", "c"}}));
+    BOOST_TEST(environment.find("INHERITED").value() == "a");
+    BOOST_TEST(environment.find("ALSO").value() == "b");
+    BOOST_TEST(!environment.find("ABSENT").has_value());
+    BOOST_TEST(environment.find("OWN").value() == "x");
+}
+
 BOOST_AUTO_TEST_CASE(a_startup_hook_is_sourced_before_the_entrypoint_and_its_failure_fails_the_run) {
     must(make_directories(root / "work"));
     auto a = batch_job();

@@ -174,6 +174,10 @@ BOOST_AUTO_TEST_CASE(a_spec_may_have_a_container) {
                                    {"SYS_PTRACE"},
                                    {"CHOWN"}};
     BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
+    spec.container->runtime = ContainerRuntime::custom;
+    spec.container->custom = {"sarus", {"sarus run {image}"}, {"--x"}, {"--gpu"}, {"sarus pull {image}"}};
+    spec.container->image_file = "/images/x.sif";
+    BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
 }
 
 BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {

@@ -71,6 +71,79 @@ Arguments command_inside(ContainerCall const& call) {
     return argv;
 }
 
+/// The names of the placeholders of ContainerTemplate that stand for the parts of a mount.
+constexpr string_view mount_places[] = {"{source}", "{target}", "{mode}"};
+
+bool has_place(string_view item, string_view place) { return item.find(place) != string_view::npos; }
+
+std::string replaced(std::string text, string_view place, string_view value) {
+    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size()))
+        text.replace(at, place.size(), value);
+    return text;
+}
+
+/// The mounts as pyxis takes them: "/a:/b:ro,/c:/c".
+std::string joined(std::vector<ContainerMount> const& mounts) {
+    Arguments texts;
+    for (auto const& mount : mounts)
+        texts.push_back(
+            fmt::format("{}:{}{}", mount.host_path, mount.container_path, mount.read_only ? ":ro" : ""));
+    return join(texts, ",");
+}
+
+/// Adds the words of the items of a template. Blanks separate words before values are put in: a value stays
+/// within its word.
+class TemplateWords {
+public:
+    TemplateWords(ContainerCall const& call, std::vector<ContainerMount> mounts)
+        : call_(call), mounts_(std::move(mounts)) {}
+
+    Arguments of(Arguments const& items) {
+        for (auto const& item : items) {
+            bool const is_for_mounts =
+                std::ranges::any_of(mount_places, [&](auto const place) { return has_place(item, place); });
+            if (item == "{gpu}") {
+                add_item_of_all(call_.container.custom->gpu_options);
+            } else if (is_for_mounts) {
+                for (auto const& mount : mounts_)
+                    add_item(item, {{mount_places[0], mount.host_path},
+                                    {mount_places[1], mount.container_path},
+                                    {mount_places[2], mount.read_only ? "ro" : "rw"}});
+            } else if (has_place(item, "{variable}")) {
+                for (auto const& name : names_to_pass(call_)) add_item(item, {{"{variable}", name}});
+            } else {
+                add_item(item, {{"{image}", call_.container.image}, {"{mounts}", joined(mounts_)}});
+            }
+        }
+        return std::move(words_);
+    }
+
+private:
+    using Values = std::vector<std::pair<string_view, std::string>>;
+
+    void add_item_of_all(Arguments const& items) {
+        for (auto const& item : items) add_item(item, {});
+    }
+    void add_item(string_view item, Values const& values) {
+        for (auto const word : split(item, ' ')) {
+            if (word.empty()) continue;
+            std::string text(word);
+            for (auto const& [place, value] : values) text = replaced(std::move(text), place, value);
+            words_.push_back(std::move(text));
+        }
+    }
+
+    ContainerCall const& call_;
+    std::vector<ContainerMount> mounts_;
+    Arguments words_;
+};
+
+ContainerProcess render_custom(ContainerCall const& call) {
+    auto argv = TemplateWords(call, all_mounts(call)).of(call.container.custom->command);
+    add(argv, command_inside(call));
+    return {argv, call.environment};
+}
+
 ContainerProcess render_podman(ContainerCall const& call) {
     auto const& container = call.container;
     Arguments argv{"podman", "run", "--rm", "--network=host", "--security-opt=label=disable"};
@@ -143,6 +216,19 @@ ContainerProcess render_enroot(ContainerCall const& call) {
     return {argv, environment};
 }
 
+/// The mounts of a container that srun starts: DET_RUN_DIR and the programs have their own paths in it.
+std::vector<ContainerMount> mounts_of_srun(ContainerCall const& call, fs::path const& local_directory) {
+    std::vector<ContainerMount> mounts{{local_directory, local_directory},
+                                       {call.programs, call.programs, true}};
+    auto const libraries = call.programs.parent_path() / "lib" / "det-host";
+    for (auto const& library : call.libraries)
+        mounts.push_back({library, libraries / library.filename(), true});
+    if (!call.python.empty()) mounts.push_back({call.python, call.python, true});
+    for (auto const& directory : call.directories) mounts.push_back({directory, directory});
+    mounts.insert(mounts.end(), call.container.mounts.begin(), call.container.mounts.end());
+    return mounts;
+}
+
 }  // namespace
 
 ContainerProcess render_container(ContainerCall const& given) {
@@ -156,6 +242,9 @@ ContainerProcess render_container(ContainerCall const& given) {
             return render_apptainer(call);
         case ContainerRuntime::enroot:
             return render_enroot(call);
+        case ContainerRuntime::custom:
+            if (!call.container.is_started_by_srun()) return render_custom(call);
+            break;
         case ContainerRuntime::pyxis:
         case ContainerRuntime::none:
             break;
@@ -165,25 +254,18 @@ ContainerProcess render_container(ContainerCall const& given) {
 }
 
 std::vector<std::string> render_pyxis_options(ContainerCall const& call, fs::path const& local_directory) {
-    Arguments mounts{fmt::format("{0}:{0}", local_directory.string()),
-                     fmt::format("{0}:{0}:ro", call.programs.string())};
-    auto const libraries = call.programs.parent_path() / "lib" / "det-host";
-    for (auto const& library : call.libraries) {
-        mounts.push_back(
-            fmt::format("{}:{}:ro", library.string(), (libraries / library.filename()).string()));
-    }
-    if (!call.python.empty()) mounts.push_back(fmt::format("{0}:{0}:ro", call.python.string()));
-    for (auto const& directory : call.directories)
-        mounts.push_back(fmt::format("{0}:{0}", directory.string()));
-    for (auto const& mount : call.container.mounts) {
-        mounts.push_back(
-            fmt::format("{}:{}{}", mount.host_path, mount.container_path, mount.read_only ? ":ro" : ""));
-    }
-    Arguments options{"--container-image=" + call.container.image, "--container-mounts=" + join(mounts, ",")};
+    Arguments options{"--container-image=" + call.container.image,
+                      "--container-mounts=" + joined(mounts_of_srun(call, local_directory))};
     if (!call.user_variables.empty()) {
         options.push_back("--container-env=" + join(call.user_variables, ","));
     }
     return options;
+}
+
+std::vector<std::string> render_template_options(ContainerCall const& call, fs::path const& local_directory) {
+    auto mounts = call.container.is_started_by_srun() ? mounts_of_srun(call, local_directory)
+                                                      : std::vector<ContainerMount>();
+    return TemplateWords(call, std::move(mounts)).of(call.container.custom->srun_args);
 }
 
 }  // namespace det::launch::node

@@ -18,8 +18,10 @@ constexpr char startup_hook[] =
     "set -e; exec 9>\"$DET_RUN_DIR/startup-hook.lock\"; if command -v flock >/dev/null; then flock 9; fi; "
     ". ./startup-hook.sh 9>&-; set +e; exec 9>&-; exec \"$@\"";
 
-/// srun's options for pyxis, which starts the container before det-wrap-rank runs.
-std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesystem::path const& programs) {
+/// srun's options of the container: for pyxis, which starts the container before det-wrap-rank runs, and
+/// those of the site's template.
+std::vector<std::string> container_options(ExperimentSpec const& spec,
+                                           std::filesystem::path const& programs) {
     node::ContainerCall call;
     call.container = *spec.container;
     call.directories = {spec.root};
@@ -32,7 +34,8 @@ std::vector<std::string> pyxis_options(ExperimentSpec const& spec, std::filesyst
     for (auto const& variable : spec.environment_variables) {
         call.user_variables.push_back(variable.substr(0, variable.find('=')));
     }
-    return node::render_pyxis_options(call, "/tmp");
+    return call.container.runtime == ContainerRuntime::pyxis ? node::render_pyxis_options(call, "/tmp")
+                                                             : node::render_template_options(call, "/tmp");
 }
 
 /// What runs under the wrapper: the entrypoint, after the lines of slurm.setup and the hook of the code.
@@ -72,9 +75,10 @@ slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& r
     if (spec.spare_nodes > 0) request.hosts = run.hosts;
     request.command = {wrap_rank};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
-    if (spec.container && spec.container->runtime == ContainerRuntime::pyxis) {
-        request.options = pyxis_options(spec, wrap_rank.parent_path());
-    } else if (spec.container) {
+    bool const has_template = spec.container && spec.container->custom.has_value();
+    if (spec.container && (has_template || spec.container->is_started_by_srun()))
+        request.options = container_options(spec, wrap_rank.parent_path());
+    if (spec.container && !spec.container->is_started_by_srun()) {
         request.command.insert(request.command.end(), {wrap_rank.parent_path() / "det-launch", "contain"});
     }
     request.binds_ranks = spec.bind.empty();

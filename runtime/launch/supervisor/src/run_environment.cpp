@@ -136,8 +136,9 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     auto environment = job;
     for (auto const& variable : spec.environment_variables) {
         auto const equals = variable.find('=');
-        environment.set(variable.substr(0, equals),
-                        equals == std::string::npos ? "" : variable.substr(equals + 1));
+        bool const has_value = equals != std::string::npos && equals + 1 < variable.size();
+        // As in Determined, "NAME=" takes the value that the job has, also into containers.
+        if (has_value) environment.set(variable.substr(0, equals), variable.substr(equals + 1));
     }
     auto const run_path = batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path();
     auto const chief = first_host(run.hosts).value_or("localhost");

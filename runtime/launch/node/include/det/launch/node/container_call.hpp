@@ -59,6 +59,19 @@ ContainerProcess render_container(ContainerCall const& call);
 std::vector<std::string> render_pyxis_options(ContainerCall const& call,
                                               std::filesystem::path const& local_directory);
 
+/// srun's options of a site's template. If the template has no command, the container has the mounts of a
+/// container of pyxis. Pure.
+std::vector<std::string> render_template_options(ContainerCall const& call,
+                                                 std::filesystem::path const& local_directory);
+
+/// The command that makes container.image_file of the image, in `file`. Empty: the runtime has none. Pure.
+std::vector<std::string> render_import(ContainerSpec const& container, std::filesystem::path const& file);
+
+/// The name of the file that is made of an image in a shared directory: its digest, or, without one, a hash
+/// of its name, with the suffix of the runtime's files. Empty for a path, for runtimes that make none, and
+/// for an image that the user has imported himself. Pure.
+std::string image_file_name(ContainerSpec const& container, std::string const& image);
+
 /// An image name in the form that a runtime takes: apptainer takes a path, or a name with its transport
 /// (docker:// is added if there is none); podman and pyxis take any name; enroot takes the name of a
 /// container that the user has created, with '+' for '/' and ':'. Pure.
