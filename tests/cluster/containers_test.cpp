@@ -56,10 +56,11 @@ public:
         return tried.exit_code == 0 ? "" : tried.out + tried.err;
     }
 
-    nlohmann::json run(std::string const& entrypoint) {
+    /// \param variables of the submission: "A=1 B=2 "
+    nlohmann::json run(std::string const& entrypoint, std::string const& variables = "") {
         auto const answer = nlohmann::json::parse(shell(fmt::format(
-            "DET_SITE=$HOME/site.yaml det-submit experiment create base.yaml code --json --config {}",
-            quote_for_shell("entrypoint=" + entrypoint))));
+            "{}DET_SITE=$HOME/site.yaml det-submit experiment create base.yaml code --json --config {}",
+            variables, quote_for_shell("entrypoint=" + entrypoint))));
         id_ = answer["id"].get<int>();
         login("researcher", {"det-submit", "experiment", "wait", std::to_string(id_), "--timeout", "100"},
               std::chrono::seconds(110));
@@ -135,6 +136,30 @@ BOOST_AUTO_TEST_CASE(podman_runs_the_entrypoint_and_the_launcher_and_the_exit_co
     }
     check_shell(cluster);
     check_python(cluster);
+    // The same program as a runtime that det-submit does not know. Variables are inherited by name.
+    cluster.shell(
+        "cat > site.yaml <<'EOF'\nversion: 1\n"
+        "pools: [{name: compute, slot_type: cpu, slots_per_node: 4}]\n"
+        "container_template:\n  name: hpc-podman\n  command:\n"
+        "    - podman run --rm --network=host --security-opt=label=disable --volume=/dev/shm:/dev/shm\n"
+        "    - '--volume={source}:{target}:{mode}'\n    - '--env={variable}'\n    - '{image}'\nEOF\n"
+        "sed -i 's/COLOUR=blue/COLOUR=blue, INHERITED=/' base.yaml");
+    check_shell(cluster);
+    auto const inherited =
+        cluster.run("det-launch sh -c 'echo $INHERITED $HF_HOME'", "INHERITED=kept HF_HOME=/models ");
+    BOOST_TEST(inherited["exit_code"] == 0, cluster.logs());
+    BOOST_TEST(cluster.logs().find("kept /models") != std::string::npos, cluster.logs());
+    // The first run makes a file of the image, and the second one uses it.
+    cluster.shell(
+        "sed -i \"s|{image}'|docker-archive:{image}'|; s|^container_t|image_directory: $HOME/images\\n&|\" "
+        "site.yaml && echo \"  import: [podman save --output, '{file}', '{image}']\" >>site.yaml");
+    for (int run = 0; run < 2; ++run) {
+        auto const imported = cluster.run("det-launch sh -c 'cat /etc/image'");
+        BOOST_TEST(imported["exit_code"] == 0, cluster.logs());
+        BOOST_TEST(cluster.shell("ls images | sed 's/^[0-9a-f]\\{64\\}[.]/SHA256./'") == "SHA256.image");
+    }
+    BOOST_TEST(cluster.shell("cat $DET_ROOT/experiments/*/trials/*/runs/*/node-0.log | grep --count "
+                             "'importing the image: podman save'") == "1");
 }
 
 BOOST_AUTO_TEST_CASE(apptainer_runs_the_entrypoint_and_the_launcher_and_the_exit_code_is_recorded,

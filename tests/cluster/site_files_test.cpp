@@ -138,6 +138,28 @@ BOOST_AUTO_TEST_CASE(preemption_by_qos) {
     BOOST_TEST(site.changes() == "");
     BOOST_TEST(site.pools() == "normal high scavenger ");
     site.run_trial();
+    BOOST_TEST(site.shell("export DET_SITE=$HOME/site.yaml; det-submit rp list --json | jq -r '.[] | "
+                          "[.name, .preempt_mode, .grace_time_seconds] | join(\" \")'") ==
+               "normal REQUEUE 120\nhigh OFF 0\nscavenger REQUEUE 120");
+    BOOST_TEST(site.shell("jq .body.notice_s $DET_ROOT/experiments/1/spec.json") == "120");
+    // A job that asks for more than its QOS's MaxWall would wait for ever. Without a choice it gets that.
+    auto const limited = site.login(
+        "root", {"bash", "-c", "sacctmgr --immediate modify qos normal set MaxWall=2:00:00 GraceTime=20"});
+    BOOST_REQUIRE_MESSAGE(limited.exit_code == 0, limited.out << limited.err);
+    std::string const create =
+        "export DET_SITE=$HOME/site.yaml; rm -rf $DET_CACHE /var/tmp/det-$UID; det-submit experiment create "
+        "x.yaml code ";
+    auto const refused = site.shell(create + "--config 'slurm.sbatch_args=[--time=180]' 2>&1 || true");
+    BOOST_TEST(refused.find("--time=180 is more than the 02:00:00 that QOS 'normal' gives a job") !=
+                   std::string::npos,
+               refused);
+    // Another QOS only where the site opens it.
+    auto const closed = site.shell(create + "--config 'slurm.sbatch_args=[--qos=high]' 2>&1 || true");
+    BOOST_TEST(closed.find("--qos=high: pool 'normal' has --qos=normal") != std::string::npos, closed);
+    BOOST_TEST(
+        site.shell("sed -i 's/^pools:/user_options: [qos, partition]\\npools:/' site.yaml; " + create +
+                   "--paused --config 'slurm.sbatch_args=[--qos=high, --partition=compute, --time=180]' "
+                   ">/dev/null; squeue --noheader --format='%q %P'") == "high compute");
 }
 
 BOOST_AUTO_TEST_CASE(gpus_of_several_types_and_nodes_without) {

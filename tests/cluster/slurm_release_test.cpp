@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
 
@@ -170,6 +171,30 @@ BOOST_AUTO_TEST_CASE(master_addr_is_the_node_of_rank_0_in_whatever_order_slurm_l
         "--template mpi --config resources.resource_pool=urgent --config searcher.max_length.epochs=2");
     cluster.finish(trained);
     BOOST_TEST(cluster.accuracy(trained) > 0.3);
+}
+
+BOOST_AUTO_TEST_CASE(a_job_whose_node_fails_is_queued_before_all_others_where_slurm_can) {
+    auto const* release = std::getenv("DET_TEST_SLURM");
+    if (release == nullptr || !std::string_view(release).starts_with("26.")) return;
+    LoopbackOptions options;
+    options.nodes = 3;
+    options.slots = 2;
+    options.slurm_options = {"SlurmdTimeout=10", "SlurmctldParameters=enable_expedited_requeue"};
+    LoopbackCluster const cluster(options);
+    cluster.shell(
+        "mkdir code; echo 'echo GPUs $CUDA_VISIBLE_DEVICES; exec sleep 300' >code/run; printf '%s\\n' "
+        "'name: x' 'entrypoint: sh run' 'searcher: {name: single, metric: x}' "
+        "'resources: {slots_per_trial: 4}' >x.yaml; det-submit experiment create x.yaml code");
+    auto const has_started = [&](int times) {
+        auto const counted =
+            cluster.login("researcher", {"sh", "-c", "det-submit trial logs 1 | grep --count 'GPUs 0,1'"});
+        return parse_integer<int>(trim(counted.out)).value_or(0) == times;
+    };
+    cluster.wait_until([&] { return has_started(2); }, 30s, "both nodes run");
+    cluster.command({"node", "cut", "n1"});
+    cluster.wait_until([&] { return has_started(4); }, 60s, "both nodes of the next run have their GPUs");
+    BOOST_TEST(cluster.shell("squeue --noheader --format='%A %N' | sed 's/^[0-9]* //'") == "n[0,2]");
+    BOOST_TEST(cluster.shell("scontrol show job | grep --only-matching 'Restarts=[0-9]*'") == "Restarts=1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

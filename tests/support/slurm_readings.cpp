@@ -72,6 +72,7 @@ json as_json(Partition const& partition) {
             {"nodes_max", partition.nodes_max.value_or(-1)},
             {"time_max", partition.time_max},
             {"oversubscribe", partition.oversubscribe},
+            {"qos", partition.qos},
             {"has_default_memory", partition.has_default_memory},
             {"priority_tier", partition.priority_tier},
             {"memory_per_node_max_mib", partition.memory_max.per_node_mib.value_or(-1)},

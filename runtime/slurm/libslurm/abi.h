@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Must be raised when a declaration below changes: a module of another version is not used. */
-#define DET_LIBSLURM_ABI_VERSION 4u
+#define DET_LIBSLURM_ABI_VERSION 5u
 #define DET_LIBSLURM_ENTRY "det_libslurm_module_entry"
 #define DET_LIBSLURM_NO_TASK UINT32_MAX
 
@@ -59,6 +59,7 @@ struct det_libslurm_partition {
     char const* name;
     char const* preempt_mode;
     char const* oversubscribe; /* "EXCLUSIVE", "FORCE:4" */
+    char const* qos;           /* whose limits it has; NULL or "": none */
     uint32_t grace_time_s;
     uint32_t nodes_max;    /* of one job; UINT32_MAX: no limit */
     uint32_t time_max_min; /* of one job; UINT32_MAX: no limit */

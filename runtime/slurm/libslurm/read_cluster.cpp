@@ -76,6 +76,7 @@ void hand_on(partition_info_t const& partition, Config& config, Sink const& sink
     out.name = partition.name;
     out.preempt_mode = preempt_mode(partition, config);
     out.oversubscribe = shared.c_str();
+    out.qos = partition.qos_char;
     out.grace_time_s = partition.grace_time;
     out.nodes_max = partition.max_nodes;
     out.time_max_min = partition.max_time;

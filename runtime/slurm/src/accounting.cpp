@@ -61,6 +61,10 @@ Qos read_qos(Fields const& row) {
     qos.limits.submit_max = parse_integer<std::int64_t>(row[7]);
     qos.limits.wall_max = row[8];
     qos.priority = parse_integer<std::int64_t>(row[9]).value_or(0);
+    qos.grace_time = row[10];
+    qos.preempt_mode = row[11];
+    qos.preempts = parse_names(row[12]);
+    qos.flags = parse_names(row[13]);
     return qos;
 }
 
@@ -83,11 +87,11 @@ std::string association_format() {
 
 std::string qos_format() {
     return "format=Name,GrpTRES,MaxTRES,MaxTRESPerNode,MaxTRESPerUser,MaxTRESPerAccount,MaxJobsPerUser,"
-           "MaxSubmitJobsPerUser,MaxWall,Priority";
+           "MaxSubmitJobsPerUser,MaxWall,Priority,GraceTime,PreemptMode,Preempt,Flags";
 }
 
 Accounting parse_accounting(std::string_view associations, std::string_view qos, std::string_view user) {
-    Accounting accounting{read_rows(associations, 12, read_association), read_rows(qos, 10, read_qos), {}};
+    Accounting accounting{read_rows(associations, 12, read_association), read_rows(qos, 14, read_qos), {}};
     auto const line = user.substr(0, user.find('\n'));
     if (auto const bar = line.find('|'); bar != std::string_view::npos)
         accounting.default_account = trim(line.substr(bar + 1));
@@ -107,6 +111,8 @@ std::vector<FairShare> parse_fair_shares(std::string_view text) {
     }
     return shares;
 }
+
+bool Qos::has_flag(std::string_view flag) const { return std::ranges::find(flags, flag) != flags.end(); }
 
 Association const* Accounting::find(std::string_view user, std::string_view account,
                                     std::string_view partition) const {

@@ -95,6 +95,7 @@ Partition take_partition(AnswerReader& in) {
     partition.name = in.take_text();
     partition.preempt_mode = in.take_text();
     partition.oversubscribe = in.take_text();
+    partition.qos = in.take_text();
     partition.grace_time = std::chrono::seconds(in.take<std::uint32_t>());
     auto const nodes_max = in.take<std::uint32_t>();
     if (nodes_max != unlimited) partition.nodes_max = static_cast<int>(nodes_max);
@@ -202,6 +203,7 @@ det_libslurm_sink AnswerWriter::sink() {
         out.put_text(partition->name);
         out.put_text(partition->preempt_mode);
         out.put_text(partition->oversubscribe);
+        out.put_text(partition->qos);
         for (auto const number : {partition->grace_time_s, partition->nodes_max, partition->time_max_min,
                                   partition->priority_tier})
             out.put(number);

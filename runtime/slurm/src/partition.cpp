@@ -58,6 +58,7 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     partition.memory_max = {parse_limit(value_of(pairs, "MaxMemPerNode")),
                             parse_limit(value_of(pairs, "MaxMemPerCPU"))};
     partition.priority_tier = parse_integer<int>(value_of(pairs, "PriorityTier")).value_or(1);
+    if (auto const qos = value_of(pairs, "QoS"); qos != "N/A") partition.qos = qos;
     return partition;
 }
 

@@ -68,7 +68,7 @@ private:
                       fmt::format("{} of {}{}, {}: {}", kind.count, count_text(kind.slots_per_node, "slot"),
                                   type, count_text(kind.cpus, "CPU"), join(kind.names, ",")));
         }
-        lines.add("Preemption", fmt::format("{}, grace {} s", pool.preempt_mode, pool.grace_time.count()));
+        lines.add("Preemption", fmt::format("{}, grace {} s", preempt_mode_of(pool), grace_time_of(pool)));
         lines.add("Jobs", fmt::format("{} waiting, {} running", use.jobs_waiting, use.jobs_running));
         lines.add("QOS", pool.qos);
         lines.add("Account", pool.account);
@@ -77,10 +77,13 @@ private:
         lines.add_limit("Slots per trial", pool.limits.slots_per_trial_max);
         lines.add_limit("Nodes per trial", pool.limits.nodes_per_trial_max);
         lines.add("Time limit", pool.limits.time_max);
+        if (!pool.rules.time_max.empty())
+            lines.add("MaxWall", fmt::format("{}, of {}", pool.rules.time_max, pool.rules.time_owner));
+        lines.add("Users may set", join(pool.user_options, ", "));
         lines.add("Memory", std::string(pool.has_whole_memory ? "all of a node's" : "as Slurm decides"));
         lines.add("Mixed nodes", std::string(pool.may_mix_nodes ? "yes" : "no"));
         lines.add("Scheduler", std::string(config::to_string(pool.scheduler)));
-        lines.add("Containers", std::string(config::to_string(pool.container_runtime)));
+        lines.add("Containers", pool.container_name());
         return lines.text();
     }
 

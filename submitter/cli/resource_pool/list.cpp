@@ -34,7 +34,7 @@ private:
             table.add({pool.name, default_words(pool), pool.partition, type_words(pool),
                        slots_per_node_text(pool), fmt::format("{}/{}", use.slots_used, use.slots),
                        fmt::format("{}/{}/{}", use.nodes_free, use.nodes_out, use.nodes),
-                       pool.is_up ? pool.preempt_mode : "DOWN", fmt::format("{} s", pool.grace_time.count()),
+                       pool.is_up ? preempt_mode_of(pool) : "DOWN", fmt::format("{} s", grace_time_of(pool)),
                        std::to_string(use.jobs_waiting), std::to_string(use.jobs_running)});
         }
         return table.render();

@@ -57,8 +57,10 @@ Json to_json(PoolView const& view) {
                 {"nodes", use.nodes},
                 {"nodes_free", use.nodes_free},
                 {"nodes_out", use.nodes_out},
-                {"preempt_mode", pool.preempt_mode},
-                {"grace_time_seconds", pool.grace_time.count()},
+                {"preempt_mode", preempt_mode_of(pool)},
+                {"grace_time_seconds", grace_time_of(pool)},
+                {"max_wall", pool.rules.time_max.empty() ? Json(nullptr) : Json(pool.rules.time_max)},
+                {"user_options", pool.user_options},
                 {"jobs_waiting", use.jobs_waiting},
                 {"jobs_running", use.jobs_running},
                 {"qos", or_null(pool.qos)},
@@ -69,12 +71,20 @@ Json to_json(PoolView const& view) {
                 {"whole_memory", pool.has_whole_memory},
                 {"mixed_nodes", pool.may_mix_nodes},
                 {"scheduler", config::to_string(pool.scheduler)},
-                {"container_runtime", config::to_string(pool.container_runtime)},
+                {"container_runtime", pool.container_name()},
                 {"limits",
                  {{"slots_per_trial", or_null(pool.limits.slots_per_trial_max)},
                   {"nodes_per_trial", or_null(pool.limits.nodes_per_trial_max)},
                   {"time", or_null(pool.limits.time_max)}}},
                 {"kinds", kinds_as_json(pool)}};
+}
+
+std::string const& preempt_mode_of(site::Pool const& pool) {
+    return pool.rules.preempt_mode.empty() ? pool.preempt_mode : pool.rules.preempt_mode;
+}
+
+std::int64_t grace_time_of(site::Pool const& pool) {
+    return pool.rules.preempt_mode.empty() ? pool.grace_time.count() : pool.rules.grace_time_s;
 }
 
 std::string default_words(site::Pool const& pool) {

@@ -18,7 +18,11 @@ Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session);
 
 Json to_json(PoolView const& view);
 
-std::string default_words(site::Pool const& pool);        // "compute", "aux", "compute, aux", ""
+std::string default_words(site::Pool const& pool);  // "compute", "aux", "compute, aux", ""
+/// What happens to jobs of the pool that are preempted, by QOS or by partition: "REQUEUE".
+std::string const& preempt_mode_of(site::Pool const& pool);
+/// The GraceTime that goes with it, in seconds.
+std::int64_t grace_time_of(site::Pool const& pool);
 std::string type_words(site::Pool const& pool);           // "cuda a100", "cpu"
 std::string slots_per_node_text(site::Pool const& pool);  // "8", "8, 4"
 

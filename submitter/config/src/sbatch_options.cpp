@@ -117,7 +117,7 @@ constexpr SbatchOption rows[] = {
     {"overcommit", 'O', none},
     {"oversubscribe", 's', none, shared_nodes, script},
     {"parsable", 0, none, answer},
-    {"partition", 'p', required, "set resources.resource_pool", script},
+    {"partition", 'p', required},
     {"power", 0, required},
     {"prefer", 0, required},
     {"priority", 0, required},

@@ -7,10 +7,6 @@
 namespace det::experiment {
 namespace {
 
-std::string cluster_name(slurm::ClusterConfig const& config) {
-    return config.find("ClusterName").value_or("");
-}
-
 bool has_accounting(slurm::ClusterConfig const& config) {
     return config.find("AccountingStorageType").value_or("").ends_with("slurmdbd");
 }
@@ -40,11 +36,25 @@ site::JobSize size_of(plan::SubmissionPlan const& plan) {
 
 }  // namespace
 
+std::optional<site::JobAccounting> find_job_accounting(slurm::ClusterConfig const& config, Context& context,
+                                                       Freshness freshness) {
+    auto accounting = site::job_accounting_of(config);
+    bool const decides = accounting.enforces_limits || accounting.preempts_by_qos;
+    if (!decides || !has_accounting(config)) return std::nullopt;
+    auto rows = query_accounting(context, config, freshness);
+    if (!rows) return std::nullopt;
+    accounting.rows = *std::move(rows);
+    accounting.user = user_name(context.environment);
+    accounting.of_environment = {context.environment.find("SBATCH_ACCOUNT").value_or(""),
+                                 context.environment.find("SBATCH_QOS").value_or("")};
+    return accounting;
+}
+
 void warn_about_limits(plan::SubmissionPlan const& plan, Context& context) {
     auto const config = query_cluster_config(context, Freshness::recent);
     if (!config || !has_accounting(*config) || !site::enforces_limits(*config)) return;
     auto const owner = owner_of(plan, context);
-    auto const accounting = context.slurm.query_accounting(owner.user, cluster_name(*config));
+    auto const accounting = query_accounting(context, *config, Freshness::recent);
     if (!accounting) return;
     for (auto const& limit : site::find_exceeded_limits(*accounting, owner, size_of(plan))) {
         context.warn({codes::slots_do_not_fit,
@@ -59,7 +69,7 @@ std::vector<site::Finding> find_accounting_findings(config::SiteFile const& file
                                                     slurm::ClusterConfig const& config, Context& context) {
     if (!has_accounting(config)) return {};
     auto const user = user_name(context.environment);
-    auto const accounting = context.slurm.query_accounting(user, cluster_name(config));
+    auto const accounting = query_accounting(context, config, Freshness::current);
     if (accounting)
         return site::check_accounting(site::make_site(partitions, file), config, *accounting, user);
     return {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t age_max_us = 60'000'000;
 constexpr std::size_t cache_limit_bytes = std::size_t{16} << 20;
-constexpr int cache_version = 2;
+constexpr int cache_version = 3;
 
 Json to_json(slurm::NodeGroup const& group) {
     return {group.count, group.cpus, group.state, group.gres, group.features, group.names, group.memory_mib};
@@ -44,7 +44,8 @@ Json to_json(slurm::Partition const& partition) {
             {"priority_tier", partition.priority_tier},
             {"has_node_facts", partition.has_node_facts},
             {"memory_per_node_max_mib", to_json(partition.memory_max.per_node_mib)},
-            {"memory_per_cpu_max_mib", to_json(partition.memory_max.per_cpu_mib)}};
+            {"memory_per_cpu_max_mib", to_json(partition.memory_max.per_cpu_mib)},
+            {"qos", partition.qos}};
 }
 
 slurm::Partition partition_from(Json const& json) {
@@ -63,6 +64,7 @@ slurm::Partition partition_from(Json const& json) {
     partition.has_node_facts = json.at("has_node_facts");
     partition.memory_max = {number_from(json.at("memory_per_node_max_mib")),
                             number_from(json.at("memory_per_cpu_max_mib"))};
+    partition.qos = json.at("qos");
     return partition;
 }
 
@@ -82,6 +84,54 @@ Json to_json(slurm::ClusterConfig const& config) { return config.settings(); }
 
 slurm::ClusterConfig config_from(Json const& json) {
     return slurm::ClusterConfig(json.get<slurm::ClusterConfig::Settings>());
+}
+
+Json to_json(slurm::AccountingLimits const& limits) {
+    return {limits.group,
+            limits.per_job,
+            limits.per_node,
+            limits.per_user,
+            limits.per_account,
+            to_json(limits.jobs_max),
+            to_json(limits.submit_max),
+            limits.wall_max};
+}
+
+slurm::AccountingLimits limits_from(Json const& json) {
+    return {json.at(0),
+            json.at(1),
+            json.at(2),
+            json.at(3),
+            json.at(4),
+            number_from(json.at(5)),
+            number_from(json.at(6)),
+            json.at(7)};
+}
+
+Json to_json(slurm::Accounting const& accounting) {
+    auto associations = Json::array();
+    for (auto const& each : accounting.associations)
+        associations.push_back({each.account, each.user, each.partition, each.parent, each.qos,
+                                each.default_qos, to_json(each.limits)});
+    auto qos = Json::array();
+    for (auto const& each : accounting.qos)
+        qos.push_back({each.name, to_json(each.limits), each.priority, each.grace_time, each.preempt_mode,
+                       each.preempts, each.flags});
+    return {{"associations", std::move(associations)},
+            {"qos", std::move(qos)},
+            {"default_account", accounting.default_account}};
+}
+
+slurm::Accounting accounting_from(Json const& json) {
+    slurm::Accounting accounting;
+    for (auto const& each : json.at("associations"))
+        accounting.associations.push_back({each.at(0), each.at(1), each.at(2), each.at(3), each.at(4),
+                                           each.at(5), limits_from(each.at(6))});
+    for (auto const& each : json.at("qos"))
+        accounting.qos.push_back({each.at(0), limits_from(each.at(1)), each.at(2), each.at(3), each.at(4),
+                                  each.at(5), each.at(6)});
+    accounting.default_account = json.at("default_account");
+    return accounting;
 }
 
 /// Identifies the cluster: the file that SLURM_CONF names.
@@ -117,15 +167,15 @@ void keep(std::filesystem::path const& file, Context const& context, Json facts)
     (void)write_file(file, to_line(json) + "\n", 0600);
 }
 
-template <class T>
-Result<T> find_facts(Context& context, Freshness freshness, char const* name,
-                     Result<T> (slurm::SlurmClient::*ask)(), T (*read)(Json const&)) {
+template <class T, class Ask>
+Result<T> find_facts(Context& context, Freshness freshness, char const* name, Ask const& ask,
+                     T (*read)(Json const&)) {
     auto const file = context.cache / name;
     bool const has_cache = !context.cache.empty();
     if (has_cache && freshness == Freshness::recent) {
         if (auto recent = find_recent<T>(file, context, read)) return *std::move(recent);
     }
-    DET_TRY_ASSIGN(auto facts, (context.slurm.*ask)());
+    DET_TRY_ASSIGN(auto facts, ask(context.slurm));
     if (has_cache) keep(file, context, to_json(facts));
     return facts;
 }
@@ -133,13 +183,32 @@ Result<T> find_facts(Context& context, Freshness freshness, char const* name,
 }  // namespace
 
 Result<std::vector<slurm::Partition>> query_partitions(Context& context, Freshness freshness) {
-    return find_facts(context, freshness, "partitions.json", &slurm::SlurmClient::query_partitions,
-                      partitions_from);
+    return find_facts(
+        context, freshness, "partitions.json", [](auto& slurm) { return slurm.query_partitions(); },
+        partitions_from);
 }
 
 Result<slurm::ClusterConfig> query_cluster_config(Context& context, Freshness freshness) {
-    return find_facts(context, freshness, "cluster-config.json", &slurm::SlurmClient::query_cluster_config,
-                      config_from);
+    return find_facts(
+        context, freshness, "cluster-config.json", [](auto& slurm) { return slurm.query_cluster_config(); },
+        config_from);
+}
+
+Result<slurm::Accounting> query_accounting(Context& context, slurm::ClusterConfig const& config,
+                                           Freshness freshness) {
+    auto const ask = [&](auto& slurm) {
+        return slurm.query_accounting(user_name(context.environment),
+                                      config.find("ClusterName").value_or(""));
+    };
+    // A database that does not answer costs a timeout of sacctmgr: once a minute, not at each creation.
+    auto const silence = context.cache / "accounting-unknown.json";
+    bool const has_cache = !context.cache.empty();
+    auto const read = [](Json const& facts) { return facts.get<bool>(); };
+    if (has_cache && freshness == Freshness::recent && find_recent<bool>(silence, context, read))
+        return Error{codes::slurm_unreachable, "the accounting database has not answered a minute ago"};
+    auto facts = find_facts(context, freshness, "accounting.json", ask, accounting_from);
+    if (!facts && has_cache) keep(silence, context, Json(true));
+    return facts;
 }
 
 std::filesystem::path cache_directory_of(Environment const& environment) {

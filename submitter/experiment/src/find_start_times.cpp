@@ -28,12 +28,12 @@ std::vector<std::int64_t> sizes_around(std::int64_t slots) {
     return sizes;
 }
 
-/// The time limit of the plan, if it has one, and usual limits that the partition allows. If there are none,
-/// the limit of the partition.
+/// The time limit of the plan, if it has one, and usual limits that the partition and the QOS allow. If
+/// there are none, their limit.
 std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
     std::vector<std::int64_t> limits;
     if (auto const own = config::parse_time_limit_s(plan.time_limit)) limits.push_back(*own);
-    auto const longest_s = config::parse_time_limit_s(plan.pool.partition_time_max);
+    auto const longest_s = site::time_max_s(plan.pool);
     for (auto const usual : usual_limits_s) {
         bool const is_new = std::ranges::find(limits, usual) == limits.end();
         if (is_new && (!longest_s || usual <= *longest_s)) limits.push_back(usual);
@@ -55,7 +55,11 @@ std::vector<site::Pool> pools_to_try(site::Site const& site, site::Pool const& r
 /// The plans of all pools and sizes that fit on nodes that are up, the requested one first.
 std::vector<plan::SubmissionPlan> plans_to_try(SubmissionRequest const& request, site::Site const& site) {
     std::vector<plan::SubmissionPlan> plans;
-    for (auto const& pool : pools_to_try(site, request.plan.pool)) {
+    // With a partition of the user's own all pools would be that one.
+    bool const has_partition = request.config.slurm.sbatch_args.find("partition").has_value();
+    auto const pools =
+        has_partition ? std::vector<site::Pool>{request.plan.pool} : pools_to_try(site, request.plan.pool);
+    for (auto const& pool : pools) {
         for (auto const slots : sizes_around(request.config.resources.slots_per_trial)) {
             auto config = request.config;
             config.resources.resource_pool = pool.name;

@@ -1,3 +1,4 @@
+#include <det/experiment/check_accounting.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/site_trust.hpp>
 #include <det/experiment/trusted_owner.hpp>
@@ -71,11 +72,13 @@ bool may_have_memory_limit(site::Pool const& pool) {
            std::ranges::any_of(pool.kinds, [](auto const& kind) { return kind.memory_mib > 0; });
 }
 
-/// Adds the cluster's memory limit to pools whose partition has none.
-Status add_memory_limits(site::Site& site, Context& context) {
-    if (std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
-    DET_TRY_ASSIGN(auto const config, query_cluster_config(context, Freshness::recent));
-    for (auto& pool : site.pools) site::apply_cluster_memory_limit(pool, config);
+/// Without the cluster's configuration a trial could ask for more memory than a job may have; it is an error
+/// only where that can happen.
+Status add_cluster_settings(site::Site& site, Context& context, Freshness freshness) {
+    auto const config = query_cluster_config(context, Freshness::recent);
+    if (!config && std::ranges::none_of(site.pools, may_have_memory_limit)) return Ok{};
+    if (!config) return config.error();
+    site::apply_cluster_settings(site, *config, find_job_accounting(*config, context, freshness));
     return Ok{};
 }
 
@@ -107,7 +110,10 @@ Result<site::Site, Diagnostics> load_site(config::SiteFile const& file, Context&
                                           Freshness freshness) {
     DET_TRY_ASSIGN(auto const partitions, query_partitions(context, freshness));
     auto site = site::make_site(partitions, file);
-    DET_TRY(add_memory_limits(site, context));
+    if (site.image_directory)
+        site.image_directory =
+            config::expand_storage_root(*site.image_directory, user_name(context.environment));
+    DET_TRY(add_cluster_settings(site, context, freshness));
     return site;
 }
 

@@ -41,14 +41,18 @@ private:
     fs::path path_;
 };
 
-std::string program_of(config::ContainerRuntime runtime) {
-    return runtime == config::ContainerRuntime::none ? "" : std::string(to_string(runtime));
+/// The program that starts containers on the nodes; empty: none, or srun does.
+std::string program_of(site::Pool const& pool) {
+    if (!pool.container_template)
+        return pool.container_runtime == config::ContainerRuntime::none ? "" : pool.container_name();
+    auto const& command = pool.container_template->command;
+    return command.empty() ? "" : command.front().substr(0, command.front().find(' '));
 }
 
 site::PreflightPool describe(site::Pool const& pool, RootLayout const& root) {
     auto const most = pool.nodes_max ? std::min(*pool.nodes_max, pool.node_count) : pool.node_count;
     return {pool.name, std::min(nodes_wanted, most), pool.slot_type != SlotType::cpu && pool.has_gres,
-            program_of(pool.container_runtime), root.checkpoints().string()};
+            program_of(pool), root.checkpoints().string()};
 }
 
 std::string render_script(site::PreflightPool const& pool, fs::path const& directory,

@@ -46,9 +46,10 @@ Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context&
     return ArrayLimits{size_max, plan::array_tasks_max(config)};
 }
 
-/// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if the
-/// partition does not set this time.
+/// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if
+/// neither the QOS nor the partition sets this time.
 std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& context) {
+    if (!pool.rules.preempt_mode.empty()) return pool.rules.notice_s;
     if (auto const of_partition = site::partition_grace_time_s(pool)) return of_partition;
     auto const config = query_cluster_config(context, Freshness::recent);
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;

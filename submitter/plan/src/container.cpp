@@ -55,11 +55,12 @@ bool can(ContainerRuntime runtime, std::string_view path) {
     return is_apptainer && path.starts_with("environment.");
 }
 
-void warn_of_unused(ExperimentConfig const& config, bool has_container, ContainerRuntime runtime,
-                    Diagnostics& found) {
+void warn_of_unused(ExperimentConfig const& config, bool has_container, site::Pool const& pool,
+                    site::Site const& site, Diagnostics& found) {
     for (auto const& [path, is_used] : container_keys(config)) {
-        if (!is_used || (has_container && can(runtime, path))) continue;
-        auto const why = has_container ? fmt::format("{} does not act on it", to_string(runtime))
+        bool const is_imported_anew = path == "environment.force_pull_image" && site.image_directory;
+        if (!is_used || (has_container && (can(pool.container_runtime, path) || is_imported_anew))) continue;
+        auto const why = has_container ? fmt::format("{} does not act on it", pool.container_name())
                                        : std::string("the experiment runs in no container");
         auto const section = path == propagation_path ? std::string_view("bind_mounts") : path;
         found.warn(with_location(
@@ -76,11 +77,24 @@ void check_path(ExperimentConfig const& config, std::string_view key, std::strin
               "bind it under another name, or a directory above it"}));
 }
 
-ContainerSpec make_container(ExperimentConfig const& config, ContainerRuntime runtime,
-                             std::string const& image, Diagnostics& found) {
+ContainerTemplate template_of(config::ContainerTemplateEntry const& entry, SlotType type) {
+    auto const& gpu_options = type == SlotType::cuda ? entry.cuda : entry.rocm;
+    return {entry.name, entry.command, entry.srun_args,
+            type == SlotType::cpu ? std::vector<std::string>() : gpu_options, entry.import_command};
+}
+
+ContainerSpec make_container(ExperimentConfig const& config, site::Site const& site,
+                             SubmissionPlan const& plan, std::string const& image, Diagnostics& found) {
     ContainerSpec container;
-    container.runtime = runtime;
-    container.image = launch::node::format_image_name(runtime, image);
+    container.runtime = plan.pool.container_runtime;
+    if (plan.pool.container_template)
+        container.custom = template_of(*plan.pool.container_template, plan.shape.slot_type);
+    auto const file = launch::node::image_file_name(container, image);
+    bool const is_imported = site.image_directory && !file.empty();
+    // enroot start takes the name of a container of the user's, and enroot import that of a registry.
+    bool const keeps_name = is_imported && container.runtime == ContainerRuntime::enroot;
+    container.image = keeps_name ? image : launch::node::format_image_name(container.runtime, image);
+    if (is_imported) container.image_file = *site.image_directory + "/" + file;
     for (auto const& mount : config.bind_mounts) {
         check_path(config, "bind_mounts", mount.host_path, found);
         check_path(config, "bind_mounts", mount.container_path, found);
@@ -120,7 +134,7 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
         return std::nullopt;
     }
     bool const has_container = runtime != ContainerRuntime::none;
-    warn_of_unused(config, has_container, runtime, found);
+    warn_of_unused(config, has_container, plan.pool, site, found);
     auto const place = location_of_image(config, type);
     auto const refuse = [&](std::string message, std::string hint) {
         Error error{codes::not_supported, std::move(message), std::move(hint)};
@@ -131,7 +145,7 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
         found.report(refuse(fmt::format("'{}' is no image", *image), "name an image"));
         return std::nullopt;
     }
-    if (has_container) return make_container(config, runtime, *image, found);
+    if (has_container) return make_container(config, site, plan, *image, found);
     if (is_required) {
         found.report(
             refuse(fmt::format("slurm.container is 'required', and pool '{}' runs no containers, so image "

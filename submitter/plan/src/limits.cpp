@@ -12,17 +12,6 @@ using config::ExperimentConfig;
 
 constexpr char args_path[] = "slurm.sbatch_args";
 
-/// An option that belongs to the pool: the user must not set another value.
-struct PoolOption {
-    std::string_view name;
-    std::optional<std::string> site::Pool::*value;
-};
-constexpr PoolOption pool_options[] = {
-    {"qos", &site::Pool::qos},
-    {"reservation", &site::Pool::reservation},
-    {"constraint", &site::Pool::constraint},
-};
-
 /// Converts a time limit to seconds. UNLIMITED and 0 become the largest value.
 std::optional<std::int64_t> seconds_of(std::string const& time) {
     constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
@@ -51,27 +40,25 @@ void check_time(ExperimentConfig const& config, site::Pool const& pool, std::str
         config, args_path,
         Error{codes::bad_value,
               fmt::format("--time={} is more than the {} that {} gives a job", asked, limit, whose),
-              fmt::format("use --time={}, or another pool than '{}'", limit, pool.name)}));
+              fmt::format("use --time={}, or another {}", limit,
+                          whose == pool.rules.time_owner ? "QOS or account"
+                                                         : fmt::format("pool than '{}'", pool.name))}));
 }
 
-void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
-    for (auto const& option : pool_options) {
-        auto const& own = plan.pool.*option.value;
-        auto const asked = plan.sbatch_args.find(option.name);
-        if (!own || !asked || *own == *asked) continue;
-        found.report(with_location(config, args_path,
-                                   Error{codes::bad_value,
-                                         fmt::format("--{}={}: pool '{}' has --{}={}", option.name, *asked,
-                                                     plan.pool.name, option.name, *own),
-                                         "remove it, or use another pool"}));
-    }
-    if (auto const time = plan.sbatch_args.find("time")) {
-        auto const& pool = plan.pool;
-        check_time(config, pool, *time, pool.limits.time_max.value_or(""),
-                   fmt::format("pool '{}'", pool.name), found);
-        if (!found.has_errors())
-            check_time(config, pool, *time, pool.partition_time_max,
-                       fmt::format("partition '{}'", pool.partition), found);
+/// A job that asks for more time than a limit waits for ever, or is refused.
+void check_time_limits(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    auto const& pool = plan.pool;
+    auto const of_configuration = plan.sbatch_args.find("time");
+    if (!of_configuration) return;
+    auto const& rules = pool.rules;
+    std::pair<std::string, std::string> const limits[] = {
+        {pool.limits.time_max.value_or(""), fmt::format("pool '{}'", pool.name)},
+        {rules.replaces_partition_time ? "" : pool.partition_time_max,
+         fmt::format("partition '{}'", pool.partition)},
+        {rules.time_max, rules.time_owner}};
+    for (auto const& [limit, whose] : limits) {
+        check_time(config, pool, *of_configuration, limit, whose, found);
+        if (found.has_errors()) return;
     }
 }
 
@@ -80,7 +67,7 @@ void check_options(ExperimentConfig const& config, SubmissionPlan const& plan, D
 Diagnostics check_limits(ExperimentConfig const& config, SubmissionPlan const& plan) {
     Diagnostics found;
     check_slots(config, plan.pool, found);
-    check_options(config, plan, found);
+    check_time_limits(config, plan, found);
     return found;
 }
 

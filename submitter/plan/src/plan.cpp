@@ -153,6 +153,15 @@ std::int64_t nice_of(ExperimentConfig const& config) {
     return level ? queue::nice_of_level(static_cast<int>(*level)) : 0;
 }
 
+/// The time limit of jobs whose configuration sets none: the pool's, or that of the QOS if it is shorter;
+/// empty: Slurm's default.
+std::string default_time_limit(site::Pool const& pool) {
+    auto const of_pool = pool.limits.time_max.value_or("");
+    auto const pool_s = config::parse_time_limit_s(of_pool);
+    auto const qos_s = config::parse_time_limit_s(pool.rules.time_max);
+    return pool_s && qos_s && *qos_s < *pool_s ? pool.rules.time_max : of_pool;
+}
+
 void set_nodes(SubmissionPlan& plan, NodeSelection const& selection, ExperimentConfig const& config) {
     plan.shape = selection.shape;
     plan.node.is_exclusive = is_exclusive(config, plan.pool, selection);
@@ -161,9 +170,7 @@ void set_nodes(SubmissionPlan& plan, NodeSelection const& selection, ExperimentC
     plan.exclude = selection.exclude;
     plan.nodes_up = selection.nodes_up;
     plan.nodes_max = selection.nodes_max;
-    // The pool's time limit applies unless sbatch_args sets one.
-    bool const says_time = plan.sbatch_args.find("time").has_value();
-    if (plan.pool.limits.time_max && !says_time) plan.time_limit = *plan.pool.limits.time_max;
+    if (!plan.sbatch_args.find("time")) plan.time_limit = default_time_limit(plan.pool);
 }
 
 /// Returns the maximum number of trials that run at the same time: the searcher's limit, lowered by
@@ -280,12 +287,14 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
         return of_script;
     }
     SubmissionPlan plan;
-    auto pool = site::require_pool(site, {config.resources.resource_pool, config.resources.slots_per_trial});
+    auto pool = require_pool_of(config, site);
     if (!pool) {
         found.report(with_location(config, pool_path, std::move(pool).error()));
         return found;
     }
     plan.pool = *std::move(pool);
+    found.append(replace_pool_options(plan.pool, config, site));
+    plan.expedites_requeue = site.expedites_requeue;
     plan.launch = config.slurm.launch;
     plan.sbatch_args = config.slurm.sbatch_args;
     plan.nice = nice_of(config);

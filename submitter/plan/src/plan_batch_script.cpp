@@ -138,6 +138,12 @@ Result<SubmissionPlan, Diagnostics> plan_batch_script(ExperimentConfig const& co
     auto pool = find_script_pool(config, site);
     if (!pool) return with_location(config, "resources.resource_pool", std::move(pool).error());
     plan.pool = *std::move(pool);
+    if (site.accounting) {
+        plan.pool.rules = site::find_job_rules(
+            *site.accounting, plan.pool,
+            {plan.sbatch_args.find("account").value_or(""), plan.sbatch_args.find("qos").value_or("")});
+    }
+    plan.expedites_requeue = site.expedites_requeue;
     plan.launch = config.slurm.launch;
     plan.wckey = std::move(wckey);
     plan.shape = shape_of(plan.sbatch_args, plan.pool);

@@ -11,6 +11,20 @@ inline Error with_location(config::ExperimentConfig const& config, std::string_v
     return error;
 }
 
+/// Whether an option of sbatch is one of those of a pool that slurm.sbatch_args may replace: the plan's pool
+/// has its value. Pure.
+bool is_option_of_pool(std::string_view name);
+
+/// The pool of the configuration, with the options of the site. A configuration that names none may name the
+/// partition of a pool that the site file does not describe. Pure.
+Result<site::Pool> require_pool_of(config::ExperimentConfig const& config, site::Site const& site);
+
+/// Replaces the options of the pool by those of slurm.sbatch_args, where the site allows it or the pool has
+/// none, and reports others. A constraint of features is added to that of the pool. Then the pool has the
+/// nodes and the rules that follow. Pure.
+Diagnostics replace_pool_options(site::Pool& pool, config::ExperimentConfig const& config,
+                                 site::Site const& site);
+
 /// The nodes of a trial.
 struct NodeSelection {
     TrialShape shape;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "plan_steps.hpp"
+
 namespace det::plan {
 namespace {
 
@@ -25,6 +27,10 @@ bool appends_output(SubmissionPlan const& plan) {
     return !has_option(plan.sbatch_args, "open-mode") && shared_output_file(plan.sbatch_args).empty();
 }
 
+std::string requeue_option(SubmissionPlan const& plan) {
+    return plan.expedites_requeue ? "--requeue=expedite" : "--requeue";
+}
+
 /// The #SBATCH lines of a user's batch script. The options of its header are on the command line; its array
 /// is digits.
 std::string lines_of_batch_script(SubmissionPlan const& plan, ScriptInput const& input) {
@@ -36,7 +42,7 @@ std::string lines_of_batch_script(SubmissionPlan const& plan, ScriptInput const&
     } else if (array.running_max > 0) {
         indices += fmt::format("%{}", array.running_max);
     }
-    auto lines = fmt::format("#SBATCH --array={}\n#SBATCH --requeue", indices);
+    auto lines = fmt::format("#SBATCH --array={}\n#SBATCH {}", indices, requeue_option(plan));
     if (appends_output(plan)) {
         lines +=
             "\n\n# The script does not ask for --open-mode=append: its own steps do not append.\n"
@@ -66,7 +72,7 @@ std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input)
     if (auto const memory = plan.node.memory_mib)
         add(*memory == 0 ? "--mem=0" : fmt::format("--mem={}M", *memory));
     if (plan.node.gpus > 0) add("--gres=" + gpus_of_a_node(plan));
-    add("--requeue");
+    add(requeue_option(plan));
     if (plan.spare_nodes > 0) add("--no-kill");
     add("--open-mode=append");
     // Limits of the login shell (locked memory, open files) do not suit ranks; those of slurmd do.
@@ -287,7 +293,8 @@ std::vector<std::string> sbatch_command_line_options(SubmissionPlan const& plan,
         std::any_of(users.begin(), users.end(), [](auto const& arg) { return arg.name == "nice"; });
     if (!is_nice_theirs && plan.nice > 0) options.push_back(fmt::format("--nice={}", plan.nice));
     for (auto arg : users) {
-        if (arg.name == "exclusive") continue;  // the script has an #SBATCH line for it
+        // The script has an #SBATCH line for whole nodes, and the pool has the user's values of its options.
+        if (arg.name == "exclusive" || is_option_of_pool(arg.name)) continue;
         // sbatch uses only the last --gres or --exclude, so the user's must include det-submit's.
         if (arg.name == "gres" && arg.value && plan.node.gpus > 0)
             arg.value = gpus_of_a_node(plan) + "," + *arg.value;

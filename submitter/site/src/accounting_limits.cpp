@@ -4,7 +4,31 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "accounting_rows.hpp"
+#include "check_slurm_settings.hpp"
+
 namespace det::site {
+
+std::string name_of(slurm::Association const& association) {
+    return association.user.empty()
+               ? fmt::format("account '{}'", association.account)
+               : fmt::format("user '{}' in account '{}'", association.user, association.account);
+}
+
+std::string name_of(slurm::Qos const& qos) { return fmt::format("QOS '{}'", qos.name); }
+
+slurm::Qos const* find_qos(slurm::Accounting const& accounting, slurm::Association const& association,
+                           std::string const& asked) {
+    if (!asked.empty()) return accounting.find_qos(asked);
+    if (!association.default_qos.empty()) return accounting.find_qos(association.default_qos);
+    return accounting.find_qos("normal");  // Slurm's own default
+}
+
+slurm::Association const* find_association(slurm::Accounting const& accounting, JobOwner const& owner) {
+    auto const& account = owner.account.empty() ? accounting.default_account : owner.account;
+    return accounting.find(owner.user, account, owner.partition);
+}
+
 namespace {
 
 using slurm::Accounting;
@@ -18,26 +42,6 @@ struct LimitSource {
     std::string whose;
     slurm::AccountingLimits const* limits;
 };
-
-std::string name_of(Association const& association) {
-    return association.user.empty()
-               ? fmt::format("account '{}'", association.account)
-               : fmt::format("user '{}' in account '{}'", association.user, association.account);
-}
-
-std::string name_of(slurm::Qos const& qos) { return fmt::format("QOS '{}'", qos.name); }
-
-slurm::Qos const* find_qos(Accounting const& accounting, Association const& association,
-                           std::string const& asked) {
-    if (!asked.empty()) return accounting.find_qos(asked);
-    if (!association.default_qos.empty()) return accounting.find_qos(association.default_qos);
-    return accounting.find_qos("normal");  // Slurm's own default
-}
-
-Association const* find_association(Accounting const& accounting, JobOwner const& owner) {
-    auto const& account = owner.account.empty() ? accounting.default_account : owner.account;
-    return accounting.find(owner.user, account, owner.partition);
-}
 
 /// Compares the amounts that a job asks for with the limits of its QOS, its association and the accounts
 /// above.
@@ -163,6 +167,21 @@ void check_gpu_limits(Pool const& pool, Accounting const& accounting, JobOwner c
                          "", ""});
 }
 
+/// Reports a QOS whose jobs are preempted before their trials have saved their work.
+void check_grace(Site const& site, Pool const& pool, JobRules const& rules, std::vector<Finding>& found) {
+    auto const entry = std::ranges::find(site.entries, pool.name, &config::PoolEntry::name);
+    auto const wanted = grace_time_wanted_s(entry == site.entries.end() ? nullptr : &*entry);
+    if (!rules.notice_s || rules.grace_time_s >= wanted) return;
+    add_once(found,
+             {Severity::change, fmt::format("pool '{}'", pool.name),
+              fmt::format("GraceTime of its QOS '{}' is {} s, trials here need {} s", rules.qos,
+                          rules.grace_time_s, wanted),
+              rules.grace_time_s == 0
+                  ? fmt::format("a preempted trial has KillWait, {} s, to save its work", *rules.notice_s)
+                  : std::string("a preempted trial may be killed before its work is saved"),
+              "sacctmgr", fmt::format("sacctmgr modify qos {} set GraceTime={}", rules.qos, wanted)});
+}
+
 void report_job_limits(std::string const& whose, slurm::AccountingLimits const& limits,
                        std::vector<Finding>& found) {
     if (limits.submit_max)
@@ -206,6 +225,9 @@ std::vector<ExceededLimit> find_exceeded_limits(Accounting const& accounting, Jo
 std::vector<Finding> check_accounting(Site const& site, slurm::ClusterConfig const& config,
                                       Accounting const& accounting, std::string const& user) {
     std::vector<Finding> found;
+    auto job_accounting = job_accounting_of(config);
+    job_accounting.rows = accounting;
+    job_accounting.user = user;
     for (auto const& pool : site.pools) {
         JobOwner const owner{user, pool.account.value_or(""), pool.partition, pool.qos.value_or("")};
         auto const* association = find_association(accounting, owner);
@@ -215,6 +237,7 @@ std::vector<Finding> check_accounting(Site const& site, slurm::ClusterConfig con
             continue;
         }
         check_allowed_qos(pool, *association, found);
+        check_grace(site, pool, find_job_rules(job_accounting, pool), found);
         if (!enforces_limits(config)) continue;
         check_gpu_limits(pool, accounting, owner, found);
         report_job_limits(name_of(*association), association->limits, found);

@@ -13,8 +13,6 @@ namespace {
 
 using slurm::Partition;
 
-constexpr std::int64_t grace_time_wanted_s = 30;  // default of grace_time
-
 /// The input of the checks of a pool. `entry` is null for a pool that is not in the site file.
 struct PoolCheck {
     Pool const& pool;
@@ -73,8 +71,7 @@ void check_preempt_mode(PoolCheck const& each, Findings& found) {
 }
 
 void check_grace(PoolCheck const& each, Findings& found) {
-    auto const wanted =
-        each.entry != nullptr ? each.entry->grace_time_s.value_or(grace_time_wanted_s) : grace_time_wanted_s;
+    auto const wanted = grace_time_wanted_s(each.entry);
     if (!is_preempted_by_partition(each) || each.partition.grace_time.count() >= wanted) return;
     auto const kill_wait = each.config.find_number("KillWait").value_or(30);
     auto const has_none = each.partition.grace_time.count() == 0;

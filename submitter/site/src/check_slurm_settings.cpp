@@ -32,16 +32,11 @@ void check_preemption(config::SiteFile const&, ClusterConfig const& config, Find
             "a suspended job keeps its GPUs and its memory", "PreemptMode=REQUEUE");
     }
     auto const accounting = config.find("AccountingStorageType").value_or("");
-    if (!config.find("PreemptType").value_or("").ends_with("/qos")) return;
-    if (accounting.find("slurmdbd") == std::string::npos) {
+    bool const by_qos = config.find("PreemptType").value_or("").ends_with("/qos");
+    if (by_qos && accounting.find("slurmdbd") == std::string::npos) {
         add(found, change, "PreemptType is preempt/qos, without slurmdbd", "there are no QOSs without it",
             "AccountingStorageType=accounting_storage/slurmdbd");
     }
-    add(found, note, "PreemptType is preempt/qos",
-        "the GraceTime that counts is the QOS's, which slurmctld does not show; a partition's is not used",
-        "");
-    found.back().file = "sacctmgr";
-    found.back().change = "sacctmgr modify qos NAME set GraceTime=120 PreemptMode=requeue";
 }
 
 void check_requeue(config::SiteFile const&, ClusterConfig const& config, Findings& found) {
@@ -107,6 +102,11 @@ constexpr void (*checks[])(config::SiteFile const&, ClusterConfig const&, Findin
 constexpr char plugin_line[] = "optional /opt/det/lib/slurm/spank_det.so wrapper=/opt/det/bin/det-wrap-rank";
 
 }  // namespace
+
+std::int64_t grace_time_wanted_s(config::PoolEntry const* entry) {
+    constexpr std::int64_t usual_s = 30;
+    return entry != nullptr ? entry->grace_time_s.value_or(usual_s) : usual_s;
+}
 
 bool has_default_memory(ClusterConfig const& config) {
     for (auto const* key : {"DefMemPerNode", "DefMemPerCPU"}) {

@@ -3,6 +3,9 @@
 
 namespace det::site {
 
+/// The seconds that a preempted trial of the pool needs; `entry` may be null.
+std::int64_t grace_time_wanted_s(config::PoolEntry const* entry);
+
 using Findings = std::vector<Finding>;
 
 /// Checks the settings of Slurm that do not depend on the pools.

@@ -90,10 +90,31 @@ bool has_gpus(slurm::Partition const& partition) {
                        [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
 }
 
-/// \return The slot type of the site file; if it sets none, cuda if the nodes have GPUs, else cpu.
+/// Whether a type of GPUs, as sites name them in gres, is one of AMD: "mi250x", "instinct", "gfx90a".
+bool is_amd_type(std::string_view type) {
+    auto const name = to_lower(type);
+    if (name.starts_with("mi") && name.size() > 2 && name[2] >= '0' && name[2] <= '9') return true;
+    constexpr std::string_view prefixes[] = {"amd", "instinct", "radeon", "gfx"};
+    return std::ranges::any_of(prefixes, [&](auto const prefix) { return name.starts_with(prefix); });
+}
+
+/// Whether all GPUs of the pool have types of AMD.
+bool has_only_amd(slurm::Partition const& partition, config::PoolEntry const* entry) {
+    if (entry != nullptr && entry->gpu_type) return is_amd_type(*entry->gpu_type);
+    for (auto const& group : partition.nodes) {
+        for (auto const& gpus : parse_gpu_groups(group.gres)) {
+            if (!is_amd_type(gpus.type)) return false;
+        }
+    }
+    return true;
+}
+
+/// \return The slot type of the site file; if it sets none, that of the GPUs of the nodes, else cpu. The
+/// nodes of a run correct the vendor if the type does not tell it.
 SlotType slot_type_of(slurm::Partition const& partition, config::PoolEntry const* entry) {
     if (entry != nullptr && entry->slot_type) return *entry->slot_type;
-    return has_gpus(partition) ? SlotType::cuda : SlotType::cpu;
+    if (!has_gpus(partition)) return SlotType::cpu;
+    return has_only_amd(partition, entry) ? SlotType::rocm : SlotType::cuda;
 }
 
 /// \return The nodes of a partition that belong to a pool, grouped by kind, the largest first. `entry` may be
@@ -144,10 +165,21 @@ void set_from_partition(Pool& pool, Partition const& partition, config::PoolEntr
     pool.has_only_whole_nodes = partition.oversubscribe == "EXCLUSIVE";
     pool.memory_max = partition.memory_max;
     pool.partition_time_max = partition.time_max;
+    pool.partition_qos = partition.qos;
     // If slurmctld hides its nodes, assumes that jobs can request the GPUs that the site file names.
     pool.has_gres = !partition.has_node_facts ||
                     std::any_of(partition.nodes.begin(), partition.nodes.end(),
                                 [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
+}
+
+void set_template(Pool& pool, config::ContainerTemplateEntry const& entry) {
+    pool.container_runtime = ContainerRuntime::custom;
+    pool.container_template = entry;
+}
+
+void set_containers(Pool& pool, config::SiteFile const& file) {
+    pool.container_runtime = file.container_runtime;
+    if (file.container_template) set_template(pool, *file.container_template);
 }
 
 void set_from_entry(Pool& pool, config::PoolEntry const& entry, config::SiteFile const& file) {
@@ -162,15 +194,23 @@ void set_from_entry(Pool& pool, config::PoolEntry const& entry, config::SiteFile
     pool.may_mix_nodes = entry.may_mix_nodes;
     pool.limits = entry.limits;
     pool.scheduler = entry.scheduler.value_or(file.scheduler);
-    pool.container_runtime = entry.container_runtime.value_or(file.container_runtime);
+    set_containers(pool, file);
+    if (entry.container_runtime) {
+        pool.container_runtime = *entry.container_runtime;
+        pool.container_template.reset();
+    }
+    if (entry.container_template) set_template(pool, *entry.container_template);
     pool.passes_partition = entry.passes_partition;
+    pool.is_in_site_file = true;
+    pool.user_options.insert(pool.user_options.end(), entry.user_options.begin(), entry.user_options.end());
 }
 
 Pool pool_of_partition(Partition const& partition, config::SiteFile const& file) {
     Pool pool;
     pool.name = partition.name;
     pool.scheduler = file.scheduler;
-    pool.container_runtime = file.container_runtime;
+    set_containers(pool, file);
+    pool.user_options = file.user_options;
     set_from_partition(pool, partition, nullptr);
     return pool;
 }
@@ -184,6 +224,7 @@ Pool pool_of_entry(config::PoolEntry const& entry, config::SiteFile const& file,
     pool.partition = entry.partition.substr(0, entry.partition.find(','));
     if (pool.partition != entry.partition) pool.partitions = entry.partition;
     pool.is_up = false;
+    pool.user_options = file.user_options;
     set_from_entry(pool, entry, file);
     if (auto const* partition = find_partition(partitions, pool.partition))
         set_from_partition(pool, *partition, &entry);
@@ -202,6 +243,14 @@ std::string default_name(Site const& site, config::SiteFile const& file,
     auto const pool = std::find_if(site.pools.begin(), site.pools.end(),
                                    [&](auto const& each) { return each.partition == partition->name; });
     return pool != site.pools.end() ? pool->name : "";
+}
+
+slurm::MemoryLimit cluster_memory_limit(slurm::ClusterConfig const& config) {
+    auto const limit = [&](std::string_view name) {
+        auto const number = config.find_number(name);
+        return number && *number > 0 ? number : std::nullopt;
+    };
+    return {limit("MaxMemPerNode"), limit("MaxMemPerCPU")};
 }
 
 void set_defaults(Site& site, std::string const& compute, std::string const& aux) {
@@ -235,6 +284,10 @@ std::vector<GpuGroup> parse_gpu_groups(std::string_view gres) {
     return groups;
 }
 
+std::string Pool::container_name() const {
+    return container_template ? container_template->name : std::string(config::to_string(container_runtime));
+}
+
 Pool const* Site::find_pool(std::string_view wanted) const {
     auto const found =
         std::find_if(pools.begin(), pools.end(), [&](auto const& pool) { return pool.name == wanted; });
@@ -251,7 +304,10 @@ Site make_site(std::vector<Partition> const& partitions, config::SiteFile const&
     site.name = file.name;
     site.file = file.path;
     site.job_name = file.job_name;
+    site.image_directory = file.image_directory;
     site.job_project_source = file.job_project_source;
+    site.partitions = partitions;
+    site.entries = file.pools;
     for (auto const& entry : file.pools) site.pools.push_back(pool_of_entry(entry, file, partitions));
     for (auto const& partition : partitions) {
         bool const is_wanted = file.has_pool_per_partition && partition.node_count() > 0 &&
@@ -282,13 +338,38 @@ Result<Pool> require_pool(Site const& site, PoolRequest const& request) {
                  near ? fmt::format("use '{}'; {}", *near, known) : known};
 }
 
+void apply_cluster_settings(Site& site, slurm::ClusterConfig const& config,
+                            std::optional<JobAccounting> accounting) {
+    site.memory_max = cluster_memory_limit(config);
+    // Before 25.11 sbatch does not know --requeue=expedite, and slurmctld ignores the parameter.
+    site.expedites_requeue = config.find("SLURM_VERSION").value_or("") >= "25.11" &&
+                             config.has_option("SlurmctldParameters", "enable_expedited_requeue");
+    site.accounting = std::move(accounting);
+    for (auto& pool : site.pools) {
+        apply_cluster_memory_limit(pool, config);
+        if (site.accounting) pool.rules = find_job_rules(*site.accounting, pool);
+    }
+}
+
+Result<Pool> renew_pool(Site const& site, Pool pool) {
+    auto const* partition = find_partition(site.partitions, pool.partition);
+    if (partition == nullptr) {
+        std::vector<std::string_view> names;
+        for (auto const& each : site.partitions) names.push_back(each.name);
+        auto const near = nearest_word(pool.partition, names);
+        return Error{codes::no_such_pool, fmt::format("there is no partition '{}'", pool.partition),
+                     near ? fmt::format("use '{}'", *near) : "see 'sinfo --summarize'"};
+    }
+    auto const found = std::ranges::find(site.entries, pool.name, &config::PoolEntry::name);
+    auto entry = found != site.entries.end() ? *found : config::PoolEntry{};
+    entry.constraint = pool.constraint;
+    set_from_partition(pool, *partition, &entry);
+    if (!pool.memory_max.exists()) pool.memory_max = site.memory_max;
+    return pool;
+}
+
 void apply_cluster_memory_limit(Pool& pool, slurm::ClusterConfig const& config) {
-    if (pool.memory_max.exists()) return;
-    auto const limit = [&](std::string_view name) {
-        auto const number = config.find_number(name);
-        return number && *number > 0 ? number : std::nullopt;
-    };
-    pool.memory_max = {limit("MaxMemPerNode"), limit("MaxMemPerCPU")};
+    if (!pool.memory_max.exists()) pool.memory_max = cluster_memory_limit(config);
 }
 
 std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& kind) {
@@ -298,12 +379,20 @@ std::optional<std::int64_t> memory_limit_mib(Pool const& pool, NodeKind const& k
     return limit;
 }
 
+std::optional<std::int64_t> time_max_s(Pool const& pool) {
+    auto const of_qos = config::parse_time_limit_s(pool.rules.time_max);
+    auto const of_partition = config::parse_time_limit_s(pool.partition_time_max);
+    if (!of_partition || (of_qos && pool.rules.replaces_partition_time)) return of_qos;
+    return of_qos ? std::min(*of_qos, *of_partition) : of_partition;
+}
+
 std::optional<std::uint32_t> partition_grace_time_s(Pool const& pool) {
     if (pool.grace_time.count() <= 0) return std::nullopt;
     return static_cast<std::uint32_t>(pool.grace_time.count());
 }
 
 std::optional<std::uint32_t> preemption_notice_s(Pool const& pool, slurm::ClusterConfig const& config) {
+    if (pool.rules.notice_s) return pool.rules.notice_s;
     bool const by_partition =
         config.find("PreemptType").value_or("").ends_with("partition_prio") && pool.preempt_mode != "OFF";
     if (!by_partition) return std::nullopt;

@@ -138,7 +138,8 @@ BOOST_AUTO_TEST_CASE(a_refused_context_leaves_no_files_and_no_job) {
     BOOST_TEST(create() == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "[unsafe-link]"), err);
     BOOST_TEST(!path_exists(root.path()));
-    BOOST_TEST(slurm.calls == std::vector<std::string>{"partitions"}, boost::test_tools::per_element());
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config"}),
+               boost::test_tools::per_element());
     must(remove_tree(directory / "code"));
     BOOST_TEST(create() == to_int(ExitCode::absent));
     BOOST_TEST(!path_exists(root.path()));

@@ -35,9 +35,9 @@ BOOST_AUTO_TEST_CASE(a_local_test_is_refused_with_what_serves_instead) {
 BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
-    BOOST_TEST(
-        slurm.calls == (std::vector<std::string>{"partitions", "config", "test", "submit", "release 4711"}),
-        boost::test_tools::per_element());
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "config", "test", "submit",
+                                                        "release 4711"}),
+               boost::test_tools::per_element());
     auto const& submit = slurm.submissions.at(1);
     BOOST_TEST(submit.options.at(0) == "--hold");
     BOOST_TEST(submit.script == experiment(1).script());
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(files_are_written_before_submission_and_the_job_id_before_r
             BOOST_TEST(must(journal::load_events(experiment(1).events())).size() == 1u);
     };
     BOOST_TEST(create() == 0, err);
-    BOOST_TEST(slurm.calls.size() == 5u);
+    BOOST_TEST(slurm.calls.size() == 6u);
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
@@ -437,6 +437,29 @@ BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
     std::filesystem::permissions(cache, std::filesystem::perms::all);
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(asked() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(the_accounting_database_is_asked_once_a_minute_also_if_it_does_not_answer) {
+    cache = directory / "cache";
+    slurm.config = slurm::ClusterConfig(
+        slurm::ClusterConfig::Settings{{"AccountingStorageType", "accounting_storage/slurmdbd"},
+                                       {"AccountingStorageEnforce", "associations,limits,qos"}});
+    auto const asked = [this] { return std::count(slurm.calls.begin(), slurm.calls.end(), "accounting"); };
+    slurm.refused = {"accounting"};
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(asked() == 1);
+    slurm.refused = {};
+    clock.sleep_for(std::chrono::seconds(61));
+    slurm.accounting.default_account = "ml";
+    slurm.accounting.associations = {{"ml", user_name(environment), "", "", {"normal"}, "normal", {}}};
+    slurm.accounting.qos = {{"normal", {}}};
+    slurm.accounting.qos[0].limits.wall_max = "01:00:00";
+    BOOST_TEST(create(" --config slurm.sbatch_args=[--time=60]") == 0, err);
+    BOOST_TEST(create(" --config slurm.sbatch_args=[--time=60]") == 0, err);
+    BOOST_TEST(asked() == 2);
+    BOOST_TEST(create(" --config slurm.sbatch_args=[--time=61]") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "more than the 01:00:00 that QOS 'normal' gives a job"), err);
 }
 
 BOOST_AUTO_TEST_CASE(more_trials_than_the_user_may_submit_are_claimed_by_fewer_tasks) {

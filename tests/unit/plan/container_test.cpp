@@ -1,7 +1,12 @@
+#include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
+#include <det/launch/node/container_call.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include "golden.hpp"
 #include "plan_support.hpp"
+#include "test_paths.hpp"
 
 using namespace det;
 using namespace det::plan;
@@ -110,6 +115,34 @@ BOOST_AUTO_TEST_CASE(what_would_be_read_as_something_else_is_refused) {
           "environment: {image: x}\nbind_mounts: [{host_path: '/a:b', container_path: /c}]\n"}) {
         must_fail(plan_submission(config_of(text), site_with(ContainerRuntime::podman)));
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_templates_for_other_runtimes_give_these_command_lines) {
+    auto const text = must(read_file(det::test::source_path("site-configs/container-runtimes.yaml")));
+    auto const file = must(config::parse_site_file(text, "container-runtimes.yaml"));
+    BOOST_TEST(file.warnings.empty());
+    std::vector<slurm::Partition> partitions;
+    for (auto const& pool : file.pools)
+        partitions.push_back({pool.name, false, true, "OFF", {}, {{2, 64, "idle", "gpu:4", "", "n[0-1]"}}});
+    std::string lines;
+    for (auto const& pool : file.pools) {
+        auto const plan = must(plan_submission(config_of("resources: {resource_pool: " + pool.name +
+                                                         "}\nenvironment: {image: 'team/torch:2'}\n"),
+                                               site::make_site(partitions, file)));
+        launch::node::ContainerCall call;
+        call.container = plan.container.value();
+        call.slot_type = plan.shape.slot_type;
+        call.run_dir = "/tmp/det/run";
+        call.directories = {"/shared/det"};
+        call.programs = "/opt/det/bin";
+        call.command = {"python3", "train.py"};
+        call.environment = Environment({{"DET_TRIAL_ID", "7"}, {"HOME", "/home/me"}});
+        lines += pool.name + "\n  srun " + join(launch::node::render_template_options(call, "/tmp"), " ") +
+                 "\n  " + join(launch::node::render_container(call).argv, " ") + "\n";
+        auto const import = launch::node::render_import(call.container, "/images/x");
+        if (!import.empty()) lines += "  import: " + join(import, " ") + "\n";
+    }
+    check_golden("plan/container_runtimes.txt", lines);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -235,9 +235,8 @@ BOOST_AUTO_TEST_CASE(what_a_pool_says_is_asked_of_sbatch) {
         "     whole_memory: false, limits: {time: 90}}\n");
     auto const plan = must(plan_submission(
         config_of("resources: {resource_pool: fast}\nslurm: {sbatch_args: ['--account=mine']}"), site));
-    BOOST_TEST(
-        options_of(plan) ==
-        "--partition=gpu --qos=high --account=ml --reservation=r --constraint=a|b --time=90 --account=mine");
+    BOOST_TEST(options_of(plan) ==
+               "--partition=gpu --qos=high --account=mine --reservation=r --constraint=a|b --time=90");
     BOOST_TEST(!has(script_of(plan), "--mem"), script_of(plan));
 }
 

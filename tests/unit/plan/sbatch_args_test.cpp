@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(sbatch_args_test)
 
 BOOST_AUTO_TEST_CASE(the_users_options_come_last_each_in_one_word) {
     auto const plan = plan_with({"-t", "10", "--account me", "--reservation", "mine", "--of-a-plugin"});
-    BOOST_TEST(users_part(plan) == "--time=10 --account=me --reservation=mine --of-a-plugin");
+    BOOST_TEST(users_part(plan) == "--account=me --reservation=mine --time=10 --of-a-plugin");
     BOOST_TEST(plan::script_of(plan) == plan::script_of(plan_with({})));
 }
 

@@ -21,7 +21,9 @@ BOOST_AUTO_TEST_SUITE(accounting_test)
 BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {
     auto const accounting = parse_accounting(
         associations,
-        "normal|||||||||0\nlong|cpu=10|gres/gpu=2|gres/gpu=1|gres/gpu=16|node=3|4|9|1-00:00:00|70\n",
+        "normal|||||||||0|00:00:00|cluster||\n"
+        "long|cpu=10|gres/gpu=2|gres/gpu=1|gres/gpu=16|node=3|4|9|1-00:00:00|70|00:02:00|requeue|normal,idle|"
+        "DenyOnLimit,PartitionTimeLimit\n",
         "alice|ml\n");
     BOOST_TEST(accounting.default_account == "ml");
     BOOST_REQUIRE(accounting.associations.size() == 5u);
@@ -43,6 +45,12 @@ BOOST_AUTO_TEST_CASE(associations_limits_and_the_default_account_are_read) {
     BOOST_TEST(qos->limits.per_account.at("node") == 3);
     BOOST_TEST(qos->limits.submit_max.value() == 9);
     BOOST_TEST(qos->priority == 70);
+    BOOST_TEST(qos->grace_time == "00:02:00");
+    BOOST_TEST(qos->preempt_mode == "requeue");
+    BOOST_TEST(qos->preempts == (std::vector<std::string>{"normal", "idle"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(qos->has_flag("PartitionTimeLimit"));
+    BOOST_TEST(!qos->has_flag("OverPartQOS"));
     BOOST_TEST(accounting.find_qos("nothing") == nullptr);
 }
 

@@ -108,7 +108,8 @@ constexpr Key environment_keys[] = {
      by_det_submit("the container of the entrypoint; none where the pool runs no containers",
                    if_script_without_container)},
     {"environment_variables", environment_variables, "{}", "NAME=VALUE: one list, or one for each slot type",
-     into<&Environment::environment_variables>, by_det_submit("the environment of the ranks")},
+     into<&Environment::environment_variables>,
+     by_det_submit("the environment of the ranks; NAME= keeps the value that the job has")},
     {"ports", port_map, "{}", "a map of names to ports", into<&Environment::ports>,
      by_det_submit(
          "DET_PORT_<NAME> and DET_PORTS: the port, or a free one if it is taken on the first node")},

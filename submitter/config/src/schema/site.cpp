@@ -1,4 +1,5 @@
 #include <det/config/site_file.hpp>
+#include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -66,16 +67,30 @@ void require_job_name(yaml::Node const& value, Path const& path, Checker& checke
         "%n is the experiment's name, %i its number; letters, digits, '.', '_' and '-': for example %n-%i");
 }
 
-void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {
+/// Refuses a path that is not absolute, or that has another pattern than %u.
+bool require_path_of_user(yaml::Node const& value, Path const& path, Checker& checker) {
     auto const& text = *value.text();
-    if (!text.starts_with('/')) return require_absolute_path(value, path, checker);
+    if (!text.starts_with('/')) {
+        require_absolute_path(value, path, checker);
+        return false;
+    }
     for (auto at = text.find('%'); at != std::string::npos; at = text.find('%', at + 2)) {
         auto const letter = at + 1 < text.size() ? text[at + 1] : ' ';
         if (letter == 'u' || letter == '%') continue;
-        return checker.refuse_value(value, fmt::format("{}: only %u is known, the user's name", path.text()),
-                                    "write %% for a percent sign");
+        checker.refuse_value(value, fmt::format("{}: only %u is known, the user's name", path.text()),
+                             "write %% for a percent sign");
+        return false;
     }
-    if (text.find("%u") != std::string::npos) return;
+    return true;
+}
+
+void require_image_directory(yaml::Node const& value, Path const& path, Checker& checker) {
+    (void)require_path_of_user(value, path, checker);
+}
+
+void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& text = *value.text();
+    if (!require_path_of_user(value, path, checker) || text.find("%u") != std::string::npos) return;
     checker.refuse_value(value, fmt::format("{} must hold %u: a root belongs to one user", path.text()),
                          fmt::format("for example {}/%u", clean_path(text)));
 }
@@ -100,6 +115,46 @@ void require_trusted_owner(yaml::Node const& value, Path const& path, Checker& c
     checker.refuse_value(
         value, fmt::format("{} must be a user, or group:NAME, found '{}'", path.text(), *value.text()),
         "for example swadm, or group:hpcadmin");
+}
+
+constexpr std::string_view template_places[] = {"{image}", "{source}", "{target}",   "{mode}",
+                                                "{gpu}",   "{mounts}", "{variable}", "{file}"};
+
+void require_places(yaml::Node const& value, Path const& path, Checker& checker) {
+    std::string_view const item = *value.text();
+    for (auto at = item.find('{'); at != std::string_view::npos; at = item.find('{', at + 1)) {
+        auto const place = item.substr(at, item.find('}', at) - at + 1);
+        if (std::ranges::find(template_places, place) != std::end(template_places)) continue;
+        return checker.refuse_value(
+            value, fmt::format("{}: '{}' stands for nothing", path.text(), place),
+            "use {image}, {source}, {target}, {mode}, {mounts}, {variable}, {gpu} or {file}");
+    }
+}
+
+bool has_place(yaml::Node const& list, std::string_view place) {
+    return std::ranges::any_of(list.items(), [&](auto const& item) {
+        return item.is_text() && item.text()->find(place) != std::string::npos;
+    });
+}
+
+/// Refuses a template without the image, and a command without mounts: det-submit's programs and the run's
+/// directory are mounted too.
+void require_usable_template(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const* command = value.find("command");
+    auto const* srun_args = value.find("srun_args");
+    auto const has = [](yaml::Node const* list, std::string_view place) {
+        return list != nullptr && list->is_list() && has_place(*list, place);
+    };
+    if (!has(command, "{image}") && !has(srun_args, "{image}"))
+        checker.refuse_value(value, fmt::format("{} does not name the image", path.text()),
+                             "write {image} in an item of command or srun_args");
+    bool const has_mounts = has(command, "{source}") && has(command, "{target}");
+    if (command != nullptr && command->is_list() && !has_mounts)
+        checker.refuse_value(*command, fmt::format("{}.command does not mount anything", path.text()),
+                             "write an item such as '--volume={source}:{target}:{mode}'");
+    if (auto const* import = value.find("import"); import != nullptr && !has(import, "{file}"))
+        checker.refuse_value(*import, fmt::format("{}.import does not name the file", path.text()),
+                             "write {file}, as a word of its own");
 }
 
 void require_project_source(yaml::Node const& value, Path const& path, Checker& checker) {
@@ -152,7 +207,10 @@ constexpr std::string_view slot_choices[] = {"cpu", "cuda", "rocm"};
 constexpr std::string_view scheduler_choices[] = {"priority", "fair_share"};
 constexpr std::string_view runtime_choices[] = {"none",   "apptainer", "singularity",
                                                 "podman", "enroot",    "pyxis"};
+constexpr std::string_view user_option_choices[] = {"partition", "qos", "constraint", "reservation"};
 constinit Type const slot_type = choice_of(slot_choices);
+constinit Type const user_option = choice_of(user_option_choices);
+constinit Type const user_options = list_of(user_option);
 constinit Type const scheduler = choice_of(scheduler_choices);
 constinit Type const container_runtime = choice_of(runtime_choices);
 constinit Type const pool_name{.shape = Shape::text, .rule = require_name};
@@ -183,6 +241,25 @@ constexpr Key limit_keys[] = {
 };
 constinit Type const limits = object_of(limit_keys);
 
+constinit Type const template_item{.shape = Shape::text, .rule = require_places};
+constinit Type const template_items = list_of(template_item);
+constexpr Key template_keys[] = {
+    required({"name", pool_name, "", "the name of the runtime", into<&ContainerTemplateEntry::name>}),
+    {"command", template_items, "", "the runtime and its options, in front of the program",
+     into<&ContainerTemplateEntry::command>},
+    {"srun_args", template_items, "", "options of srun; without a command srun starts the container",
+     into<&ContainerTemplateEntry::srun_args>},
+    {"cuda", template_items, "", "options in place of {gpu} for NVIDIA GPUs",
+     into<&ContainerTemplateEntry::cuda>},
+    {"rocm", template_items, "", "options in place of {gpu} for AMD GPUs",
+     into<&ContainerTemplateEntry::rocm>},
+    {"import", template_items, "", "makes {file} of {image}, once in image_directory",
+     into<&ContainerTemplateEntry::import_command>},
+};
+constinit Type const container_template{
+    .shape = Shape::object, .keys = template_keys, .rule = require_usable_template};
+constinit Type const image_directory{.shape = Shape::text, .rule = require_image_directory};
+
 constexpr Key pool_keys[] = {
     required({"name", pool_name, "", "the value of resources.resource_pool", into<&PoolEntry::name>}),
     {"description", text, "", "a description in one sentence", into<&PoolEntry::description>},
@@ -194,6 +271,8 @@ constexpr Key pool_keys[] = {
     {"account", word, "", "sbatch --account", into<&PoolEntry::account>},
     {"reservation", word, "", "sbatch --reservation", into<&PoolEntry::reservation>},
     {"constraint", word, "", "sbatch --constraint: features of the nodes", into<&PoolEntry::constraint>},
+    {"user_options", user_options, "", "options above that slurm.sbatch_args may replace",
+     into<&PoolEntry::user_options>},
     {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda if nodes have GPUs",
      into<&PoolEntry::slot_type>},
     {"slots_per_node", positive_integer, "", "default: the GPUs of a node, else its CPUs",
@@ -209,6 +288,8 @@ constexpr Key pool_keys[] = {
      into<&PoolEntry::host_suffix>},
     {"container_runtime", container_runtime, "", "the container runtime",
      into<&PoolEntry::container_runtime>},
+    {"container_template", container_template, "", "how containers of another runtime are started",
+     into<&PoolEntry::container_template>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&PoolEntry::scheduler>},
     {"grace_time", non_negative_integer, "", "seconds that a preempted trial needs to save its work",
      into<&PoolEntry::grace_time_s>},
@@ -251,9 +332,15 @@ constexpr Key site_keys[] = {
     {"job_project_source", project_source, "", "the source of --wckey", into<&SiteFile::job_project_source>},
     {"scheduler", scheduler, "", "priority or fair_share", into<&SiteFile::scheduler>},
     {"container_runtime", container_runtime, "", "the container runtime", into<&SiteFile::container_runtime>},
+    {"container_template", container_template, "", "how containers of another runtime are started",
+     into<&SiteFile::container_template>},
+    {"image_directory", image_directory, "", "where images are imported once; %u: the user's name",
+     into<&SiteFile::image_directory>},
     {"network_interface", word, "", "network interface between nodes", into<&SiteFile::network_interface>},
     {"host_suffix", host_suffix, "", "added to the names of nodes where ranks connect: i for node1i",
      into<&SiteFile::host_suffix>},
+    {"user_options", user_options, "", "options of pools that slurm.sbatch_args may replace",
+     into<&SiteFile::user_options>},
     {"sbatch_args", sbatch_args, "", "more options for sbatch, in all pools", into<&SiteFile::sbatch_args>},
     {"srun_args", srun_args, "", "more options for srun, in all pools", into<&SiteFile::srun_args>},
     {"task_defaults", experiment, "", "a configuration that has lower precedence than the users'",

@@ -38,6 +38,12 @@ struct Qos {
     std::string name;
     AccountingLimits limits;
     std::int64_t priority = 0;
+    std::string grace_time = {};             // between the notice of a preemption and the end: "00:02:00"
+    std::string preempt_mode = {};           // REQUEUE, CANCEL ..., or "cluster": slurm.conf's PreemptMode
+    std::vector<std::string> preempts = {};  // names of the QOSs whose jobs this one may preempt
+    std::vector<std::string> flags = {};     // PartitionTimeLimit, OverPartQOS ...
+
+    bool has_flag(std::string_view name) const;
 };
 
 /// What priority/multifactor gives the jobs of a user in an account, from 0 to 1: the more, the less the

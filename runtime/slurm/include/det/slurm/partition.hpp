@@ -47,6 +47,7 @@ struct Partition {
     int priority_tier = 1;
     MemoryLimit memory_max = {};  // empty: that of the cluster
     bool has_node_facts = true;   // false: PrivateData=nodes hides the GPUs, features and states of the nodes
+    std::string qos = {};         // the QOS whose limits the partition has; empty: none
 
     int node_count() const;
 

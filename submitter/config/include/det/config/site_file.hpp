@@ -24,6 +24,12 @@ std::string_view to_string(Sharing sharing);
 std::optional<Sharing> parse_sharing(std::string_view text);
 using det::to_string;
 
+/// How containers of a runtime that det-submit does not know are started; see ContainerTemplate.
+struct ContainerTemplateEntry {
+    std::string name;
+    std::vector<std::string> command, srun_args, cuda, rocm, import_command;
+};
+
 /// Limits of one trial in a pool.
 struct PoolLimits {
     std::optional<std::int64_t> slots_per_trial_max;
@@ -42,12 +48,14 @@ struct PoolEntry {
     std::optional<std::string> qos, account, reservation, constraint, gpu_type;
     std::optional<SlotType> slot_type;
     std::optional<std::int64_t> slots_per_node;
+    std::vector<std::string> user_options;     // names of options that slurm.sbatch_args may replace
     bool has_whole_memory = true;              // --mem=0
     bool is_exclusive = true;                  // false: trials share nodes with other jobs
     bool may_mix_nodes = false;                // a trial may use nodes of several kinds
     std::optional<std::int64_t> grace_time_s;  // time that a trial needs to save its work
     std::optional<Scheduler> scheduler;
     std::optional<ContainerRuntime> container_runtime;
+    std::optional<ContainerTemplateEntry> container_template;
     PoolLimits limits;
     yaml::Node network_interface;  // text
     yaml::Node host_suffix;        // text
@@ -74,8 +82,11 @@ struct SiteFile {
     bool refuses_group_code = false;                // refuses code that a group can write; false: warns
     std::vector<std::string> trusted_ancestors;     // absolute: directories that a group may write
     std::vector<std::string> trusted_owners;        // users, and groups as group:NAME
+    std::vector<std::string> user_options;          // of all pools
     Scheduler scheduler = Scheduler::priority;
     ContainerRuntime container_runtime = ContainerRuntime::none;
+    std::optional<ContainerTemplateEntry> container_template;
+    std::optional<std::string> image_directory;  // absolute; %u is the user's name
     yaml::Node network_interface;
     yaml::Node host_suffix;
     yaml::Node sbatch_args;

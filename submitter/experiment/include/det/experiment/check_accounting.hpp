@@ -1,11 +1,18 @@
 #pragma once
+#include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/context.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/site/check.hpp>
+#include <det/site/job_rules.hpp>
 
 #include <vector>
 
 namespace det::experiment {
+
+/// What the accounting database decides about the time of this user's jobs. Nothing if slurmctld neither
+/// enforces limits nor preempts by QOS, or if the database does not answer.
+std::optional<site::JobAccounting> find_job_accounting(slurm::ClusterConfig const& config, Context& context,
+                                                       Freshness freshness);
 
 /// Warns if a limit of the account or QOS can never admit a trial: Slurm accepts such a job, and it waits for
 /// ever. Asks the accounting database only if slurmctld enforces limits. If slurmctld or the database does

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/experiment/context.hpp>
+#include <det/slurm/accounting.hpp>
 #include <det/slurm/cluster_config.hpp>
 #include <det/slurm/partition.hpp>
 
@@ -14,6 +15,10 @@ enum class Freshness { recent, current };
 
 Result<std::vector<slurm::Partition>> query_partitions(Context& context, Freshness freshness);
 Result<slurm::ClusterConfig> query_cluster_config(Context& context, Freshness freshness);
+
+/// What the accounting database says about this user.
+Result<slurm::Accounting> query_accounting(Context& context, slurm::ClusterConfig const& config,
+                                           Freshness freshness);
 
 /// The directory of the cache: DET_CACHE, else /var/tmp/det-<uid>.
 std::filesystem::path cache_directory_of(Environment const& environment);

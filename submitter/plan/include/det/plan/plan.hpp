@@ -51,6 +51,7 @@ struct SubmissionPlan {
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
     config::SbatchArgs sbatch_args;  // added after det-submit's own options
+    bool expedites_requeue = false;  // after a node failure the job starts before all others
     std::optional<BatchScriptPlan> batch_script = {};
 
     /// True if fewer nodes are up than a job needs.
