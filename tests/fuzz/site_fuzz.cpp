@@ -5,6 +5,7 @@
 #include <det/site/judge_preflight.hpp>
 #include <det/site/site.hpp>
 #include <det/site/spank_plugin.hpp>
+#include <det/slurm/recorded_cluster.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -58,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     for (auto const& line : site::parse_plugstack(text)) require(!line.path.empty(), "a line has a path");
     (void)site::find_plugin_version(text);
     (void)site::parse_gpu_groups(text);
+    (void)slurm::parse_recorded_cluster(text);
     check_accounting(text);
     check_preflight(text);
     return 0;

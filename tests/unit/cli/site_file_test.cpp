@@ -235,6 +235,22 @@ BOOST_AUTO_TEST_CASE(site_check_reports_changes_and_fails_until_they_are_made) {
     for (auto const& finding : answer["findings"]) BOOST_TEST(finding["weight"] == "note");
 }
 
+BOOST_AUTO_TEST_CASE(site_check_compares_with_a_recording_of_another_cluster) {
+    write("pools: [{name: gpu, slots_per_node: 8, slot_type: rocm}]\n");
+    auto const recording = (directory / "recorded.txt").string();
+    must(write_file(recording,
+                    "$ scontrol show partition --oneliner\n"
+                    "PartitionName=gpu Default=YES PreemptMode=OFF State=UP MaxTime=UNLIMITED\n"
+                    "$ uptime\nup\n"
+                    "$ sinfo --noheader --format=...\ngpu|2|64|1000|idle|(null)|n[0-1]|gpu:mi250:4\n"));
+    BOOST_TEST(run("site check --from " + recording) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(out, "pool 'gpu': slots_per_node is 8, its nodes have 4 GPUs"), out);
+    BOOST_TEST(slurm.calls.empty());
+    must(write_file(recording, "nothing\n"));
+    BOOST_TEST(run("site check --from " + recording) != 0);
+    BOOST_TEST(contains(err, "has no output of 'scontrol show partition --oneliner'"), err);
+}
+
 BOOST_AUTO_TEST_CASE(site_check_follows_the_includes_of_plugstack) {
     write("");
     must(make_directories(directory / "plugstack.d"));

@@ -1,6 +1,8 @@
 // The ready site files, and the plugin that was built here.
 #include <det/foundation/files.hpp>
+#include <det/site/check.hpp>
 #include <det/site/spank_plugin.hpp>
+#include <det/slurm/recorded_cluster.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -47,6 +49,29 @@ BOOST_AUTO_TEST_CASE(every_ready_site_file_comes_with_the_lines_that_it_expects)
             BOOST_TEST(page.find("PartitionName=" + pool.partition) != std::string::npos,
                        name + ": " + pool.partition);
     }
+}
+
+BOOST_AUTO_TEST_CASE(site_files_from_manuals_fit_what_the_manuals_say_of_the_partitions) {
+    int checked = 0;
+    for (auto const& name : folders()) {
+        auto const recording = read_file(ready / name / "recorded.txt");
+        if (!recording) continue;
+        ++checked;
+        auto const cluster = must(slurm::parse_recorded_cluster(*recording));
+        auto const file = must(config::parse_site_file(must(read_file(ready / name / "site.yaml")), name));
+        site::PluginFacts unknown;
+        unknown.why_unknown = "this is a recording";
+        for (auto const& finding : site::check_site(file, cluster.partitions, cluster.config, unknown))
+            BOOST_TEST((finding.severity == site::Finding::Severity::note),
+                       name + ": " + finding.subject + ": " + finding.what);
+    }
+    BOOST_TEST(checked == 2);
+    auto const lumi = must(slurm::parse_recorded_cluster(must(read_file(ready / "lumi" / "recorded.txt"))));
+    auto const site = site::make_site(lumi.partitions);
+    BOOST_TEST((site.find_pool("standard-g")->slot_type == SlotType::rocm));  // by the name of its GPUs
+    BOOST_TEST(lumi.partitions[0].qos == "standard-g");
+    BOOST_TEST(must_fail(slurm::parse_recorded_cluster("$ scontrol show config\n")).code.name ==
+               codes::slurm_output.name);
 }
 
 #ifdef DET_SPANK_PLUGIN
