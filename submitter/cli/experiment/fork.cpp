@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "config/standard_input.hpp"
 #include "experiment/submit_experiment.hpp"
 #include "output/load_interruptions.hpp"
 
@@ -18,6 +19,7 @@ public:
     std::vector<Option> options() override {
         return {{"id", &id_, "the experiment", Need::required},
                 {"--config", &overrides_, "key=value, over its configuration"},
+                {"--config-file", &config_file_, "a configuration in place of its own, - for standard input"},
                 {"--paused", &paused_, "its jobs wait for `experiment activate`"},
                 {"--trust-owner", &trusted_owner_, "another user who may own the source checkpoint"},
                 {"--dry-run", &dry_run_, "print the batch script, submit nothing"}};
@@ -41,7 +43,8 @@ private:
         auto const layout = ExperimentLayout(root, id).at_revision(parent.revision());
         experiment::SubmissionOptions submission;
         DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
-        submission.sources = {layout.config(), {}, overrides_};
+        submission.sources = {config_file_.value_or(layout.config().string()), {}, overrides_};
+        DET_TRY(read_config_if_stdin(submission.sources, session));
         submission.sources.secrets = layout.secrets();
         submission.packed_code = parent.spec->context;
         DET_TRY_ASSIGN(submission.recorded_script, experiment::load_recorded_script(layout, *parent.spec));
@@ -52,6 +55,7 @@ private:
 
     std::string id_;
     std::vector<std::string> overrides_;
+    std::optional<std::string> config_file_;
     std::optional<std::string> trusted_owner_;
     bool paused_ = false;
     bool dry_run_ = false;

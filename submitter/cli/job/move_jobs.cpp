@@ -35,6 +35,12 @@ Status make_move(Move const& move, slurm::SlurmClient& slurm) {
                       move);
 }
 
+std::uint32_t job_moved_by(Move const& move) {
+    return std::visit(Overloaded{[](queue::ChangePartition const& each) { return each.job.job; },
+                                 [](auto const& each) { return each.job; }},
+                      move);
+}
+
 /// Makes moves until the queue is as requested, in at most rounds_max rounds. `made` lists the moves that
 /// were made, also after an error.
 Status apply(MoveContext& context, std::vector<Request> const& requests, std::vector<Move> moves,
@@ -91,6 +97,8 @@ Outcome move_jobs(std::vector<MoveRequest> const& items, MoveOptions const& opti
         announce_lowered(moves, requests, session);
         auto applied = apply(context, requests, moves, made);
         for (auto const& move : made) {
+            experiment::record_move(job_moved_by(move), to_text(move), context.snapshot.queue.jobs,
+                                    context.owner, session);
             if (auto const* moved = std::get_if<queue::ChangePartition>(&move))
                 experiment::update_spec_partition(moved->job.job, context.snapshot.queue.jobs, context.owner,
                                                   session);

@@ -148,6 +148,7 @@ Result<ActivatedExperiment> activate_experiment(std::string const& id, Context& 
     DET_TRY(update_jobs(plan_release(experiment.view.own_arrays()), context.slurm));
     DET_TRY(update_jobs(plan_release(resubmitted), context.slurm));
     clear_requeue_delay(experiment.view, context);
+    record_done(experiment, event_kinds::activated, Json::object(), context);
     if (!is_recorded(record)) run_hook_for_submission(*record.spec, record.arrays(), context);
     return ActivatedExperiment{experiment.id(), std::move(resubmitted)};
 }

@@ -7,6 +7,8 @@
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/protocol/event.hpp>
+#include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
 
 #include <algorithm>
@@ -83,6 +85,7 @@ Result<ExperimentId> pause_experiment(std::string const& id, Context& context) {
     if (!updated)
         return std::move(updated).error().noting(fmt::format(
             "experiment {} is marked to be paused; repeat the command later", experiment.id().value));
+    record_done(experiment, event_kinds::paused, Json::object(), context);
     run_hook_for_trials(view, {events::paused, queued_trials(view), "the user paused it"}, context);
     return experiment.id();
 }
@@ -100,6 +103,8 @@ Result<EndedExperiment> end_experiment(std::string const& id, DesiredState desir
     if (!updated)
         return std::move(updated).error().noting(
             fmt::format("experiment {} is marked to end; repeat the command later", experiment.id().value));
+    record_done(experiment, desired == DesiredState::kill ? event_kinds::killed : event_kinds::canceled,
+                Json::object(), context);
     run_hook_for_trials(view, {events::canceled, unsupervised_trials(view), message_of(desired)}, context);
     return EndedExperiment{experiment.id(), std::move(updates)};
 }
@@ -117,6 +122,7 @@ Result<TrialId> kill_trial(std::string const& text, Context& context) {
     DET_TRY(make_directories(layout.path()));
     DET_TRY(write_stricter(layout.desired(), DesiredState::kill));
     DET_TRY(update_jobs(plan_kill(experiment.view.record, trial), context.slurm));
+    record_done(experiment, event_kinds::trial_killed, Json{{"trial", to_string(id)}}, context);
     auto waiting = unsupervised_trials(experiment.view);
     std::erase_if(waiting, [&](TrialId const& each) { return each != id; });
     run_hook_for_trials(experiment.view,

@@ -182,6 +182,11 @@ Status record_event(OpenExperiment const& experiment, std::string_view kind, Jso
         Event{std::string(kind), context.clock.now(), event_author(context.environment), std::move(body)});
 }
 
+void record_done(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context) {
+    auto recorded = record_event(experiment, kind, std::move(body), context);
+    if (!recorded) context.warn(std::move(recorded).error().while_doing("recording who did this"));
+}
+
 bool is_settled(lifecycle::State state) {
     return lifecycle::is_terminal(state) || state == lifecycle::State::interrupted;
 }

@@ -1,6 +1,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/update_jobs.hpp>
 #include <det/foundation/files.hpp>
+#include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 
@@ -172,6 +173,18 @@ void update_spec_partition(std::uint32_t job, std::vector<slurm::JobStatus> cons
     auto written = write_pool(ExperimentLayout(*root, {*experiment}), moved->partition);
     if (!written)
         context.warn(std::move(written).error().while_doing("recording where the experiment's jobs are now"));
+}
+
+void record_move(std::uint32_t job, std::string const& move, std::vector<slurm::JobStatus> const& jobs,
+                 queue::ExperimentJobOwner const& owner, Context& context) {
+    auto const moved = std::ranges::find_if(jobs, [&](auto const& each) { return each.ref.job == job; });
+    auto const root = find_root(context.environment);
+    auto const experiment = moved == jobs.end() || !root ? std::nullopt : queue::experiment_of(*moved, owner);
+    if (!experiment) return;
+    Event const event{std::string(event_kinds::moved), context.clock.now(), event_author(context.environment),
+                      Json{{"job", job}, {"move", move}}};
+    auto recorded = journal::append_event(ExperimentLayout(*root, {*experiment}).events(), event);
+    if (!recorded) context.warn(std::move(recorded).error().while_doing("recording who moved the job"));
 }
 
 }  // namespace det::experiment

@@ -124,6 +124,23 @@ BOOST_AUTO_TEST_CASE(an_ended_experiment_is_not_ended_again) {
     for (auto i = calls; i < slurm.calls.size(); ++i) BOOST_TEST(slurm.calls[i] == "queue");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_user_does_is_recorded_with_its_author) {
+    show_job(2, slurm::JobState::running, "RUNNING");
+    auto const before = must(journal::load_events(experiment(2).events())).size();
+    for (auto const* command : {"experiment pause 2", "experiment activate 2", "trial kill 2.0",
+                                "experiment cancel 2", "experiment kill 2"})
+        BOOST_TEST(run(command) == 0, command << ": " << err);
+    std::vector<std::string> kinds;
+    auto const events = must(journal::load_events(experiment(2).events()));
+    for (auto i = before; i < events.size(); ++i) {
+        kinds.push_back(events[i].kind);
+        BOOST_TEST(events[i].by == event_author(environment));
+    }
+    BOOST_TEST(
+        kinds == (std::vector<std::string>{"paused", "activated", "trial-killed", "canceled", "killed"}),
+        boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(one_trial_is_killed_alone) {
     show_job(2, slurm::JobState::running, "RUNNING");
     BOOST_TEST(run("trial kill 2.0") == 0, err);
@@ -201,6 +218,26 @@ BOOST_AUTO_TEST_CASE(a_fork_has_the_configuration_code_and_secrets_of_its_parent
     must(remove_tree(root.contexts()));
     BOOST_TEST(run("experiment fork 11") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment fork 77") == to_int(ExitCode::absent));
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_may_have_an_edited_configuration) {
+    must(write_file(directory / "exp.yaml", config_text() + "data: {secrets: {token: hunter2}, files: 3}\n"));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(run("experiment config 11") == 0, err);
+    auto edited = out;
+    BOOST_TEST(!contains(edited, "hunter2"), edited);
+    auto const at = edited.starts_with("name:") ? 0 : edited.find("\nname:") + 1;
+    BOOST_REQUIRE(edited.substr(at).starts_with("name:"));
+    edited.replace(at, edited.find('\n', at) - at, "name: edited");
+    auto const file = directory / "edited.yaml";
+    must(write_file(file, edited));
+    BOOST_TEST(run("experiment fork 11 --config-file " + file.string()) == 0, err);
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(12).spec())))).name == "edited");
+    BOOST_TEST(contains(must(read_file(experiment(12).secrets())), "hunter2"));
+    must(write_file(file, edited + "slot_per_trial: 3\n"));
+    BOOST_TEST(run("experiment fork 11 --config-file " + file.string()) == to_int(ExitCode::bad_file), err);
+    BOOST_TEST(contains(err, "unknown key 'slot_per_trial'"), err);
+    BOOST_TEST(contains(err, "edited.yaml:"), err);
 }
 
 BOOST_AUTO_TEST_CASE(a_test_is_one_short_trial_with_one_point_of_the_search) {

@@ -24,6 +24,13 @@ namespace event_kinds {
 inline constexpr std::string_view created = "created";
 inline constexpr std::string_view resubmitted = "resubmitted";
 inline constexpr std::string_view continued = "continued";
+// What a user did to the experiment. `trial-killed` has `trial`; `moved` has `job` and `move`, in words.
+inline constexpr std::string_view paused = "paused";
+inline constexpr std::string_view activated = "activated";
+inline constexpr std::string_view canceled = "canceled";
+inline constexpr std::string_view killed = "killed";
+inline constexpr std::string_view trial_killed = "trial-killed";
+inline constexpr std::string_view moved = "moved";
 }  // namespace event_kinds
 
 std::string render_event(Event const& event);

@@ -52,6 +52,8 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
 
 /// Appends an event with its author and time to the experiment's events.
 Status record_event(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
+/// The same for something that has been done already: warns if the event can't be written.
+void record_done(OpenExperiment const& experiment, std::string_view kind, Json body, Context& context);
 
 /// Reads an experiment repeatedly: its journals at each poll, the queue of slurmctld every 10 s, at once when
 /// a trial seems to have ended, and every 2 s at most when a run has begun.

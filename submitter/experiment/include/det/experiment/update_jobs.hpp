@@ -51,4 +51,10 @@ bool is_job_ended(Error const& error);
 void update_spec_partition(std::uint32_t job, std::vector<slurm::JobStatus> const& jobs,
                            queue::ExperimentJobOwner const& owner, Context& context);
 
+/// Appends an event to the experiment of a job that was moved in the queue, if it is an experiment of this
+/// user. If the event can't be written, only warns, since the job was moved.
+/// \param move in words
+void record_move(std::uint32_t job, std::string const& move, std::vector<slurm::JobStatus> const& jobs,
+                 queue::ExperimentJobOwner const& owner, Context& context);
+
 }  // namespace det::experiment
