@@ -73,6 +73,7 @@ class Web final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"--no-browser", &no_browser_, "only print the addresses"},
+                {"--actions", &actions_, "the page can pause, end and create experiments and move jobs"},
                 {"--port",
                  &port_,
                  "of the tracker on this host; 0: any free one",
@@ -94,6 +95,8 @@ public:
                                find_program("xdg-open", session.environment);
         session.answer(as_json(address, is_opened), as_text(address));
         if (is_opened) DET_TRY(open_browser(address, *url, session.environment));
+        if (address.state.allows_actions && !actions_)
+            session.say("The page has actions, because the tracker was started with --actions.");
         if (!url) {
             session.say(
                 "The tracker runs without a port: through this ssh command every user of the computer with "
@@ -107,10 +110,16 @@ public:
 
 private:
     Result<PageAddress> find_page(Session const& session) const {
+        if (actions_ && session.foreign_root)
+            return Error{
+                codes::not_yours,
+                fmt::format("--actions is not possible for the root of {}", session.foreign_root->owner_name),
+                "leave out --actions: the page can show it"};
         DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
         SystemProcessRunner runner;
         tracker::client::StartSettings settings{sibling_program("det-submit")};
         settings.port = static_cast<std::uint16_t>(port_);
+        settings.needs_actions = actions_;
         DET_TRY(tracker::client::find_or_start_tracker(session.environment, root, settings, runner));
         DET_TRY_ASSIGN(auto paths, tracker::client::make_tracker_paths(session.environment, root));
         DET_TRY_ASSIGN(auto state, tracker::client::find_state(paths));
@@ -125,6 +134,7 @@ private:
                 {"host", address.state.host},
                 {"ssh", address.ssh_command()},
                 {"address_through_ssh", address.on_laptop()},
+                {"actions", address.state.allows_actions},
                 {"browser", is_opened}};
     }
 
@@ -136,6 +146,7 @@ private:
     }
 
     bool no_browser_ = false;
+    bool actions_ = false;
     int port_ = 0;
     int laptop_port_ = 8080;
 };

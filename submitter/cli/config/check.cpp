@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "config/standard_input.hpp"
+#include "output/problems_json.hpp"
 
 namespace det::cli {
 namespace {
@@ -42,7 +43,7 @@ public:
             append_news(found, problems);
         }
         if (session.wants_json()) {
-            session.answer(with_diagnostics(std::move(answer), found));
+            session.answer(Json{{"files", std::move(answer)}, {"problems", problems_json(found)}});
         } else {
             for (auto const& row : answer) {
                 if (row["ok"] == true) session.out << row["file"].get<std::string>() << ": ok\n";
@@ -82,23 +83,6 @@ private:
             if (is_known) continue;
             severity == Severity::error ? found.report(error) : found.warn(error);
         }
-    }
-
-    static Json with_diagnostics(Json files, Diagnostics const& found) {
-        auto problems = Json::array();
-        for (auto const& [severity, error] : found.sorted()) {
-            Json problem{{"severity", severity == Severity::error ? "error" : "warning"},
-                         {"code", error.code.name},
-                         {"message", error.message},
-                         {"hint", error.hint}};
-            if (error.where) {
-                problem["file"] = error.where->file;
-                problem["line"] = error.where->line;
-                problem["column"] = error.where->column;
-            }
-            problems.push_back(std::move(problem));
-        }
-        return Json{{"files", std::move(files)}, {"problems", std::move(problems)}};
     }
 
     std::vector<std::string> files_;

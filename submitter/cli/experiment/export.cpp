@@ -108,7 +108,7 @@ private:
         DET_TRY(answers.add(experiment));
         DET_TRY(add_curves(answers, experiment));
         DET_TRY(add_trials(answers, experiment));
-        for (auto const* part : {"/search", "/checkpoints", "/report", "/config"})
+        for (auto const* part : {"/search", "/checkpoints", "/report", "/config", "/events"})
             answers.add_if_there(experiment + part);
         return Result<Json>(Json{
             {"made", format_utc(now)}, {"experiment", id.value}, {"answers", std::move(answers).take()}});

@@ -4,6 +4,7 @@
 #include <det/protocol/json.hpp>
 #include <det/search/asha.hpp>
 #include <det/search/search.hpp>
+#include <det/tracker/history/progress.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ struct TrialRow {
     tracker::history::TrialView const* view;
     std::optional<journal::BestValidation> best = {};
     std::optional<SearchDecision> last_decision = {};
+    std::optional<double> progress = {};  // of a trial that has begun and has not ended
     Json hyperparameters = Json::object();
 };
 
@@ -77,6 +79,10 @@ private:
             if (i < draws.size()) row.hyperparameters = draws[i].hyperparameters;
             auto const decisions = tracker::history::decisions_of(trial.record);
             if (!decisions.empty()) row.last_decision = decisions.back();
+            if (trial.record.runs.empty() || lifecycle::is_terminal(trial.state)) continue;
+            DET_TRY_ASSIGN(auto const reports,
+                           experiment.history->load_reports_without_metrics(trial.record.id));
+            row.progress = tracker::history::progress_of_trial(reports, *spec);
         }
         if (by_metric_ && spec) sort_by_metric(rows, spec->searcher.smaller_is_better);
         return rows;
@@ -92,6 +98,8 @@ private:
                 json["best_validation"] = {{"value", row.best->value},
                                            {"steps_completed", row.best->steps_completed}};
             json["bracket"] = row.last_decision ? Json(row.last_decision->bracket) : Json(nullptr);
+            json["decision"] = row.last_decision ? Json(row.last_decision->decision) : Json(nullptr);
+            json["progress"] = row.progress ? Json(*row.progress) : Json(nullptr);
             json["rung"] = row.last_decision ? Json(row.last_decision->rung) : Json(nullptr);
             answer.push_back(std::move(json));
         }

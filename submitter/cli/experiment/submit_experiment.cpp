@@ -21,6 +21,18 @@
 namespace det::cli {
 namespace {
 
+/// Describes nodes and trials: "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots",
+/// "100 trials, 16 at a time, 8 of them to a node, each with 1 slot".
+std::string describe_trials(plan::SubmissionPlan const& plan) {
+    auto const slots = count_text(plan.shape.slots_per_node, "slot");
+    auto nodes = fmt::format("{} of {}", count_text(plan.shape.nodes, "node"), slots);
+    if (plan.spare_nodes > 0) nodes += fmt::format(" and {} to spare", plan.spare_nodes);
+    if (plan.trial_count == 1) return nodes;
+    auto const trials = fmt::format("{} trials, {} at a time", plan.trial_count, plan.concurrent_trials_max);
+    if (plan.lanes == 1) return fmt::format("{}, each on {}", trials, nodes);
+    return fmt::format("{}, {} of them to a node, each with {}", trials, plan.lanes, slots);
+}
+
 Outcome print_script(experiment::SubmissionRequest const& request, Session& session) {
     DET_TRY_ASSIGN(auto const accepted, experiment::check_creation(request, session));
     DET_TRY_ASSIGN(auto const script, experiment::render_script_of(request, accepted.arrays.front()));
@@ -32,20 +44,13 @@ Outcome print_script(experiment::SubmissionRequest const& request, Session& sess
         for (auto const& option : options)
             text += fmt::format("#   {}\n", escape_control(quote_for_shell(option)));
     }
-    session.answer(Json{{"script", script}, {"sbatch_options", options}}, text);
+    session.answer(Json{{"name", request.config.name},
+                        {"resource_pool", request.plan.pool.name},
+                        {"trials", describe_trials(request.plan)},
+                        {"script", script},
+                        {"sbatch_options", options}},
+                   text);
     return ExitCode::done;
-}
-
-/// Describes nodes and trials: "2 nodes of 4 slots", "100 trials, 16 at a time, each on 1 node of 4 slots",
-/// "100 trials, 16 at a time, 8 of them to a node, each with 1 slot".
-std::string describe_trials(plan::SubmissionPlan const& plan) {
-    auto const slots = count_text(plan.shape.slots_per_node, "slot");
-    auto nodes = fmt::format("{} of {}", count_text(plan.shape.nodes, "node"), slots);
-    if (plan.spare_nodes > 0) nodes += fmt::format(" and {} to spare", plan.spare_nodes);
-    if (plan.trial_count == 1) return nodes;
-    auto const trials = fmt::format("{} trials, {} at a time", plan.trial_count, plan.concurrent_trials_max);
-    if (plan.lanes == 1) return fmt::format("{}, each on {}", trials, nodes);
-    return fmt::format("{}, {} of them to a node, each with {}", trials, plan.lanes, slots);
 }
 
 Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedExperiment const& created) {

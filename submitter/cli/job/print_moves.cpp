@@ -57,7 +57,10 @@ std::vector<slurm::JobStatus> jobs_concerned(queue::QueueState const& queue,
 void print_json(std::vector<Move> const& moves, std::vector<slurm::JobStatus> const& jobs, bool is_dry_run,
                 Session& session) {
     Json answer{{"dry_run", is_dry_run}, {"moves", Json::array()}, {"order", Json::array()}};
-    for (auto const& move : moves) answer["moves"].push_back(to_json(move));
+    for (auto const& move : moves) {
+        answer["moves"].push_back(to_json(move));
+        answer["moves"].back()["text"] = to_text(move);
+    }
     for (auto const& job : jobs) {
         answer["order"].push_back({{"id", to_string(job.ref)},
                                    {"name", job.name},

@@ -1,3 +1,4 @@
+#include <det/experiment/context.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/polling.hpp>
 #include <det/foundation/shared_directory.hpp>
@@ -80,6 +81,7 @@ public:
                  {},
                  std::pair(0, 65535)},
                 {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
+                {"--actions", &actions_, "the page can pause, end and create experiments and move jobs"},
                 {"--idle-limit", &idle_limit_, "end after this time without requests"},
                 {"--ready-fd", &ready_fd_, "write 'ready' to this descriptor once requests are answered"}};
     }
@@ -106,7 +108,10 @@ private:
         if (!lock) return runs_already(tracker.paths);
         DET_TRY_ASSIGN(auto const signals, SignalReader::open(signal_set({SIGTERM, SIGINT, SIGHUP})));
 
-        client::TrackerState state{::getpid(), host_name(), tracker.root.path().string(), 0, {}};
+        bool const is_foreign = session.foreign_root.has_value();
+        bool const allows_actions = actions_ && !is_foreign;
+        client::TrackerState state{::getpid(), host_name(), tracker.root.path().string(),
+                                   0,          {},          allows_actions};
         DET_TRY_ASSIGN(auto const history,
                        ingest::LiveIndex::open({.path = tracker.paths.index(), .root = tracker.root}));
         auto const started = session.clock.now();
@@ -119,8 +124,9 @@ private:
         sources.foreign_root = session.foreign_root;
         auto const owner = session.foreign_root ? session.foreign_root->owner_name
                                                 : experiment::user_name(session.environment);
-        bool const is_foreign = session.foreign_root.has_value();
         sources.change_number = [&] { return history->commit_number(); };
+        sources.allows_actions = allows_actions;
+        auto const user = experiment::user_name(session.environment);
         sources.describe_tracker = [&] {
             auto const problem = history->last_error();
             return JsonValue(Json{{"version", program_version()},
@@ -133,6 +139,8 @@ private:
                                   {"owner", owner},
                                   {"is_foreign", is_foreign},
                                   {"home", home},
+                                  {"user", user},
+                                  {"actions", allows_actions},
                                   {"port", port == 0 ? Json(nullptr) : Json(port.load())},
                                   {"started", format_utc(started)}});
         };
@@ -142,10 +150,8 @@ private:
         settings.unix_socket = tracker.paths.socket();
         settings.access.owner = ::geteuid();
         settings.access.host_names = host_names_;
-        if (port_) {
-            settings.port = static_cast<std::uint16_t>(*port_);
-            settings.access.token = make_uuid() + make_uuid();
-        }
+        if (port_) settings.port = static_cast<std::uint16_t>(*port_);
+        if (port_ || actions_) settings.access.token = make_uuid() + make_uuid();
         auto const token = settings.access.token;
         DET_TRY_ASSIGN(auto const server,
                        http::Server::start(std::move(settings), http::RouteTable(all_routes(routes))));
@@ -197,6 +203,7 @@ private:
     std::vector<std::string> host_names_;
     std::string idle_limit_ = "1h";
     std::optional<int> ready_fd_;
+    bool actions_ = false;
 };
 
 }  // namespace

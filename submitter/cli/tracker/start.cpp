@@ -50,6 +50,7 @@ public:
                  {},
                  std::pair(0, 65535)},
                 {"--host-name", &host_names_, "a name under which browsers reach it, beside localhost"},
+                {"--actions", &actions_, "its page can pause, end and create experiments and move jobs"},
                 {"--idle-limit", &idle_limit_, "end after this time without requests"}};
     }
 
@@ -88,6 +89,7 @@ private:
                                       std::to_string(ready_fd),    "--idle-limit", idle_limit_, "--root",
                                       tracker.root.path().string()};
         for (auto const& name : host_names_) argv.insert(argv.end(), {"--host-name", name});
+        if (actions_) argv.emplace_back("--actions");
         if (port_) argv.insert(argv.end(), {"--port", std::to_string(*port_)});
         DET_TRY(spawn(argv, session.environment, settings));
         ready.write_end.reset();
@@ -116,6 +118,7 @@ private:
     std::optional<int> port_;
     std::vector<std::string> host_names_;
     std::string idle_limit_ = "1h";
+    bool actions_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/history/progress.hpp>
+#include <det/tracker/history/search_view.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -120,6 +121,8 @@ public:
             for (auto const& interruption : interruptions)
                 answer["interruptions"].push_back(cli::to_json(interruption));
             answer["hyperparameters"] = drawn;
+            auto const decisions = tracker::history::decisions_of(trial.record);
+            answer["decision"] = decisions.empty() ? Json(nullptr) : Json(decisions.back().decision);
             answer["experiment_id"] = id.experiment.value;
             answer["ends"] = ends_by_cause(trial);
             if (metrics_) answer["metrics"] = reports_json(shown);

@@ -4,6 +4,7 @@
 #include <det/journal/writer.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "fake_clock.hpp"
 #include "running_tracker.hpp"
 #include "test_paths.hpp"
 
@@ -94,13 +96,60 @@ std::string example_path(std::string pattern) {
 
 using Lines = std::vector<std::string>;
 
+/// The same tracker with actions.
+struct ActingFixture : Fixture {
+    static api::Sources with_actions(api::Sources sources, Clock& clock) {
+        return {sources.history,
+                sources.root,
+                sources.environment,
+                clock,
+                sources.slurm,
+                {},
+                sources.change_number,
+                {},
+                500ms,
+                0ms,
+                0ms,
+                true};
+    }
+    FakeClock manual_clock = {};
+    api::Api acting{with_actions(sources(), manual_clock)};
+    TemporaryDirectory place;
+    std::unique_ptr<http::Server> acting_server = serve();
+
+    std::unique_ptr<http::Server> serve() {
+        http::ServerSettings settings;
+        settings.unix_socket = place / "s";
+        settings.access.owner = ::geteuid();
+        settings.access.token = "secret";
+        return must(http::Server::start(settings, http::RouteTable(acting.routes())));
+    }
+    http::Response post(std::string const& path, Json const& body, http::Headers headers = token()) const {
+        headers.push_back({"Content-Type", "application/json"});
+        auto const sender = http::Client::make(http::UnixEndpoint{place / "s"});
+        return must(sender->send({"POST", path, std::move(headers), to_line(body)}));
+    }
+    static http::Headers token() { return {{"Authorization", "Bearer secret"}}; }
+    std::string plan(Json const& body) const {
+        return parse_json(post("/v1/actions", body).body).at("confirmation").get<std::string>();
+    }
+    std::size_t events_of(std::string const& kind) const {
+        auto const events = must(journal::load_events(ExperimentLayout(root, {1}).events()));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(events, [&](auto const& event) { return event.kind == kind; }));
+    }
+};
+
 }  // namespace api_test
 
 BOOST_FIXTURE_TEST_SUITE(api_test, Fixture)
 
 BOOST_AUTO_TEST_CASE(the_page_describes_every_route) {
     std::set<std::string> routes, described;
-    for (auto const& route : api.routes())
+    auto with_actions = sources();
+    with_actions.allows_actions = true;
+    api::Api all(std::move(with_actions));
+    for (auto const& route : all.routes())
         routes.insert(std::string(http::method_name(route.method)) + " " + route.pattern);
     auto const page = must(read_file(test::source_path("submitter/cli/tracker/api/API.md")));
     for (auto const line : split_lines(page)) {
@@ -498,6 +547,45 @@ BOOST_AUTO_TEST_CASE(changes_are_waited_for) {
     for (auto const* query : {"?after=x", "?wait=60.1", "?wait=-0.1"})
         BOOST_TEST(status(std::string("/v1/changes") + query) == 400, query);
     BOOST_TEST(status("/v1/changes?wait=60") == 200);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_action_needs_the_token_and_the_right_type, ActingFixture) {
+    Json const label{{"action", "label-add"}, {"target", "1"}, {"value", "mine"}};
+    BOOST_TEST(post("/v1/actions", label, {}).status == 401);
+    BOOST_TEST(post("/v1/actions", label, {{"Authorization", "Bearer wrong"}}).status == 401);
+    auto const name = plan(label);
+    BOOST_TEST(post("/v1/actions/" + name, Json::object(), {}).status == 401);
+    BOOST_TEST(events_of("labelled") == 0u);
+    BOOST_TEST(post("/v1/actions/" + name, Json::object()).status == 200);
+    BOOST_TEST(events_of("labelled") == 1u);
+    // The tracker without actions has no such path.
+    BOOST_TEST(must(client()->send({"POST", "/v1/actions"})).status == 404);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_confirmation_is_valid_once_and_not_for_long, ActingFixture) {
+    Json const label{{"action", "label-add"}, {"target", "1"}, {"value", "-mine"}};
+    auto const first = plan(label), second = plan(label);
+    BOOST_TEST(post("/v1/actions/" + first, Json::object()).status == 200);
+    BOOST_TEST(post("/v1/actions/" + first, Json::object()).status == 403);
+    manual_clock.sleep_for(121s);
+    BOOST_TEST(post("/v1/actions/" + second, Json::object()).status == 403);
+    BOOST_TEST(post("/v1/actions/invented", Json::object()).status == 403);
+    BOOST_TEST(events_of("labelled") == 1u);
+}
+
+BOOST_FIXTURE_TEST_CASE(an_action_says_what_it_will_do_and_refuses_what_it_does_not_know, ActingFixture) {
+    auto const answer = parse_json(post("/v1/actions", {{"action", "archive"}, {"target", "1"}}).body);
+    BOOST_TEST(answer.at("command") == "det-submit experiment archive 1");
+    BOOST_TEST(answer.at("summary")[0] == "Experiment 1 'first' is completed.");
+    for (auto const& wrong :
+         {Json{{"action", "delete"}, {"target", "1"}}, Json{{"action", "pause"}, {"target", "--all"}},
+          Json{{"action", "pause"}, {"target", "1"}, {"value", "x"}},
+          Json{{"action", "priority"}, {"target", "1"}},
+          Json{{"action", "pause"}, {"target", "1"}, {"paused", true}},
+          Json{{"action", "pause"}, {"other", 1}},
+          Json{{"action", "ahead-of"}, {"target", "-p"}, {"value", "2"}}, Json::array()})
+        BOOST_TEST(post("/v1/actions", wrong).status == 400, to_line(wrong));
+    BOOST_TEST(post("/v1/actions", {{"action", "pause"}, {"target", "9"}}).status == 404);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

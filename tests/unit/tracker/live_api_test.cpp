@@ -1,12 +1,14 @@
 // The routes over a LiveIndex, as det-tracker serves them.
 #include <det/foundation/clock.hpp>
 #include <det/protocol/json.hpp>
+#include <det/search/rung.hpp>
 #include <det/tracker/history/journal_history.hpp>
 #include <det/tracker/http/client.hpp>
 #include <det/tracker/http/server.hpp>
 #include <det/tracker/ingest/live_index.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <fmt/format.h>
 #include <future>
 #include <unistd.h>
@@ -79,6 +81,30 @@ BOOST_AUTO_TEST_CASE(progress_is_that_of_the_steps_if_the_program_reports_none) 
     must(write_file(layout.spec(), render_spec(spec)));
     BOOST_TEST(get("/v1/experiments").at("experiments")[0].at("progress") == 0.5714);
     BOOST_TEST(get("/v1/trials/1.0").at("answer").at("progress").get<double>() == 400. / 700);
+}
+
+BOOST_AUTO_TEST_CASE(the_progress_of_a_search_is_that_of_its_description) {
+    auto const layout = example.create(1, 4);
+    auto spec = must(parse_spec(must(read_file(layout.spec()))));
+    spec.searcher = {"adaptive_asha",
+                     "loss",
+                     true,
+                     Json{{"max_trials", 4},
+                          {"max_time", 16},
+                          {"time_metric", "batches"},
+                          {"divisor", 4},
+                          {"max_rungs", 2},
+                          {"mode", "aggressive"}}};
+    must(write_file(layout.spec(), render_spec(spec)));
+    must(make_directories(layout.rung(0, 0)));
+    for (std::uint32_t trial : {0u, 2u}) {
+        auto const name = search::rung_entry_name({trial, 0.5});
+        must(write_file(layout.rung(0, 0) / name, ""));
+        auto const progress = get("/v1/experiments/1/search").at("answer").at("progress").get<double>();
+        BOOST_TEST(progress > 0.2);
+        auto const listed = get("/v1/experiments").at("experiments")[0].at("progress").get<double>();
+        BOOST_TEST(std::abs(listed - progress) < 1e-4);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_list_has_the_best_trial_and_the_progress) {

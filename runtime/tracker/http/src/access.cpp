@@ -59,12 +59,44 @@ Response refuse_other_site() {
     return forbidden("another web site sent this request", "type the address into the browser");
 }
 
-Response refuse_stranger(Peer const& peer) {
-    if (peer.kind == Peer::Kind::unix_socket) return forbidden("this server serves the user who runs it");
+Response ask_for_token() {
     auto response = error_response(Error{codes::unauthorized, "this request needs the server's token",
                                          "send it as 'Authorization: Bearer TOKEN'"});
     response.headers.push_back({"WWW-Authenticate", "Bearer"});
     return response;
+}
+
+Response refuse_stranger(Peer const& peer) {
+    if (peer.kind == Peer::Kind::unix_socket) return forbidden("this server serves the user who runs it");
+    return ask_for_token();
+}
+
+/// The page of a proxy has the address https://NAME, and the proxy speaks HTTP with this server.
+bool is_own_origin(std::string_view origin, std::string_view host, AccessRules const& rules) {
+    auto const sender = to_lower(origin);
+    if (sender == "http://" + to_lower(host)) return true;
+    auto const name = to_lower(host_name_of(host));
+    bool const is_of_proxy =
+        std::ranges::any_of(rules.host_names, [&](auto const& allowed) { return to_lower(allowed) == name; });
+    return is_of_proxy && sender == "https://" + to_lower(host);
+}
+
+bool has_token(Headers const& headers, AccessRules const& rules) {
+    auto const header = single_header(headers, "Authorization");
+    constexpr std::string_view scheme = "bearer ";
+    if (!header || rules.token.empty() ||
+        to_lower(std::string_view(*header).substr(0, scheme.size())) != scheme)
+        return false;
+    return equal_in_constant_time(std::string_view(*header).substr(scheme.size()), rules.token);
+}
+
+/// What AuthClass::acting_owner needs besides the owner.
+std::optional<Response> refuse_action(RawRequest const& request, AccessRules const& rules) {
+    if (!has_token(request.headers, rules)) return ask_for_token();
+    auto const type = single_header(request.headers, "Content-Type");
+    if (!type || trim(std::string_view(*type).substr(0, type->find(';'))) != "application/json")
+        return bad_request("the body of this request must be of the type application/json");
+    return std::nullopt;
 }
 
 }  // namespace
@@ -83,19 +115,14 @@ std::optional<Response> refuse_foreign_site(RawRequest const& request, AccessRul
     }
     auto const origin = single_header(request.headers, "Origin");
     if (!origin) return bad_request("the request has two Origin headers");
-    if (!origin->empty() && to_lower(*origin) != "http://" + to_lower(*host)) return refuse_other_site();
+    if (!origin->empty() && !is_own_origin(*origin, *host, rules)) return refuse_other_site();
     if (is_of_other_site(request) && !opens_page(request)) return refuse_other_site();
     return std::nullopt;
 }
 
 bool is_owner(RawRequest const& request, Peer const& peer, AccessRules const& rules) {
     if (peer.kind == Peer::Kind::unix_socket) return peer.uid == rules.owner;
-    auto const header = single_header(request.headers, "Authorization");
-    constexpr std::string_view scheme = "bearer ";
-    if (!header || rules.token.empty() ||
-        to_lower(std::string_view(*header).substr(0, scheme.size())) != scheme)
-        return false;
-    return equal_in_constant_time(std::string_view(*header).substr(scheme.size()), rules.token);
+    return has_token(request.headers, rules);
 }
 
 std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer const& peer,
@@ -124,6 +151,9 @@ std::variant<Response, RoutedRequest> route_request(RawRequest request, Peer con
                        fmt::format("this path has no method '{}'", escape_control(request.method))});
         response.headers.push_back({"Allow", allow_header(match.allowed)});
         return response;
+    }
+    if (match.route->auth == AuthClass::acting_owner) {
+        if (auto refusal = refuse_action(request, rules)) return *std::move(refusal);
     }
     return RoutedRequest{match.route, Request{method, *std::move(target), std::move(match.path_values),
                                               std::move(request.headers), std::move(request.body)}};

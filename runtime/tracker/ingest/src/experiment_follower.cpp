@@ -3,8 +3,10 @@
 #include <det/journal/reader.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/search/asha.hpp>
 #include <det/tracker/history/progress.hpp>
 #include <det/tracker/history/record_json.hpp>
+#include <det/tracker/history/search_view.hpp>
 #include <det/tracker/index/index_history.hpp>
 #include <det/tracker/ingest/change_times.hpp>
 #include <det/tracker/ingest/experiment_follower.hpp>
@@ -230,16 +232,39 @@ index::SummaryExtras ExperimentFollower::summarise_trials() const {
         if (is_better_one)
             extras.best = history::BestTrial{trial, row.best->value, row.best->steps_completed};
     }
-    if (is_known) extras.progress = sum / count;
+    extras.progress = progress_of_search();
+    if (!extras.progress && is_known) extras.progress = sum / count;
     return extras;
+}
+
+history::ExperimentRecord ExperimentFollower::record_with_trials() const {
+    auto record = experiment_.record;
+    for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)
+        record.trials.push_back(trials_.at(index).row.record);
+    return record;
+}
+
+/// The progress of a search that stops trials, as det-submit shows it; nullopt for any other experiment.
+std::optional<double> ExperimentFollower::progress_of_search() const {
+    auto const& spec = *experiment_.record.spec;
+    if (!search::is_asha(spec.searcher.name)) return std::nullopt;
+    auto asha = search::plan_asha(spec.searcher);
+    if (!asha) return std::nullopt;
+    history::RungEntries entries(asha->brackets.size());
+    for (std::uint32_t bracket = 0; bracket < entries.size(); ++bracket) {
+        for (std::uint32_t rung = 0; rung < asha->brackets[bracket].rung_lengths.size(); ++rung) {
+            auto const found = rungs_.find({bracket, rung});
+            entries[bracket].push_back(found == rungs_.end() ? std::vector<search::RungEntry>()
+                                                             : search::parse_rung(found->second));
+        }
+    }
+    auto const view = history::view_experiment(record_with_trials(), {});
+    return history::view_search(*std::move(asha), entries, view).progress;
 }
 
 /// Stores the summary of the experiment for lists.
 Status ExperimentFollower::write_summary() {
-    auto record = experiment_.record;
-    for (std::uint32_t index = 0; index < record.trial_count() && !experiment_.error; ++index)
-        record.trials.push_back(trials_.at(index).row.record);
-    return index::put_summary(database_, std::move(record), experiment_.error, summarise_trials());
+    return index::put_summary(database_, record_with_trials(), experiment_.error, summarise_trials());
 }
 
 Result<FollowResult> ExperimentFollower::follow() {

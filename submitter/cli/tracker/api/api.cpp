@@ -1,7 +1,9 @@
 #include "tracker/api/api.hpp"
 
+#include "actions.hpp"
 #include "changes.hpp"
 #include "commands.hpp"
+#include "events.hpp"
 #include "experiment_metrics.hpp"
 #include "experiments.hpp"
 #include "logs.hpp"
@@ -25,8 +27,14 @@ std::vector<http::Route> Api::routes() {
     }));
     add_change_routes(routes, state_->sources, state_->waiters);
     add_log_routes(routes, state_->sources, state_->waiters);
+    if (state_->sources.allows_actions) {
+        add_action_routes(routes, state_->sources,
+                          {state_->confirmations, state_->acting_slurm, state_->services,
+                           [state = state_.get()] { state->on_action_done(); }});
+    }
     Routes of_views;
     add_command_routes(of_views, state_->sources, state_->services);
+    add_event_routes(of_views, state_->sources);
     add_experiment_metric_routes(of_views, state_->sources);
     add_experiment_routes(of_views, state_->sources, state_->services);
     add_node_routes(of_views, state_->sources, state_->services);

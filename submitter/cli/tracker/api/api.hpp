@@ -22,8 +22,8 @@ struct Sources {
     RootLayout root;
     Environment environment;  // of det-submit's commands, with DET_ROOT
     Clock& clock;
-    slurm::SlurmClient& slurm;                                 // used by one thread at a time
-    std::filesystem::path cache = {};                          // as in experiment::Context
+    slurm::SlurmClient& slurm;         // used by one thread at a time
+    std::filesystem::path cache = {};  // as in experiment::Context
     /// A number that changes whenever something is recorded. Empty: the number is always 0.
     std::function<std::int64_t()> change_number = {};
     std::function<JsonValue()> describe_tracker = {};  // the answer to GET /v1/tracker
@@ -34,11 +34,13 @@ struct Sources {
     std::chrono::milliseconds answer_age_max{1000};
     /// How old an answer of Slurm may be.
     std::chrono::milliseconds slurm_age_max{3000};
+    bool allows_actions = false;  // whether there are routes that change something
     /// As in experiment::Context: `root`, if another user has it.
     std::optional<experiment::ForeignRoot> foreign_root = {};
 };
 
-/// The routes of the tracker's HTTP interface: all read, none changes anything. API.md describes them.
+/// The routes of the tracker's HTTP interface. They only read, except those of actions. API.md describes
+/// them.
 class Api {
 public:
     explicit Api(Sources sources);

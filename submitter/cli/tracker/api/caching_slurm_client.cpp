@@ -17,6 +17,12 @@ bool is_equal(QueueFilter const& one, QueueFilter const& other) {
 
 Error CachingSlurmClient::refusal() { return Error{codes::internal, "the tracker changes nothing in Slurm"}; }
 
+void CachingSlurmClient::forget() {
+    queues_.clear();
+    partitions_.reset();
+    nodes_.reset();
+}
+
 bool CachingSlurmClient::is_recent(std::chrono::steady_clock::time_point time) const {
     return clock_.steady_now() < time + age_max_;
 }

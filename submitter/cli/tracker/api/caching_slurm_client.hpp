@@ -15,6 +15,9 @@ public:
     CachingSlurmClient(slurm::SlurmClient& slurm, Clock& clock, std::chrono::milliseconds age_max)
         : slurm_(slurm), clock_(clock), age_max_(age_max) {}
 
+    /// Sends the next queries to Slurm, whatever is known.
+    void forget();
+
     Result<std::vector<slurm::JobStatus>> query_queue(slurm::QueueFilter const& filter) override;
     Result<std::vector<slurm::Partition>> query_partitions() override;
     Result<std::vector<slurm::Node>> query_nodes() override;

@@ -67,6 +67,16 @@ Result<std::vector<std::string>> arguments_of(CommandRoute const& route, Request
     return arguments;
 }
 
+/// Answers with a command that only reads. Its warnings are part of the answer.
+Result<Json> answer_by_command(CommandRoute const& route, Sources& sources, Request const& request) {
+    DET_TRY_ASSIGN(auto const arguments, arguments_of(route, request));
+    auto output = run_det_submit(arguments, {}, Records::index, sources, sources.slurm);
+    if (!output) return first_error(output.error());
+    return Json{{"answer", std::move(output->answer)}, {"warnings", std::move(output->messages)}};
+}
+
+}  // namespace
+
 Error first_error(Diagnostics const& problems) {
     for (auto const& found : problems.sorted()) {
         if (found.severity == Severity::error) return found.error;
@@ -74,9 +84,9 @@ Error first_error(Diagnostics const& problems) {
     return Error{codes::internal, "the command failed without an error"};
 }
 
-/// Runs a command that only reads, in this process. Its warnings are part of the answer.
-Result<Json> run_command(CommandRoute const& route, Sources& sources, Request const& request) {
-    DET_TRY_ASSIGN(auto const arguments, arguments_of(route, request));
+Result<CommandOutput, Diagnostics> run_det_submit(std::vector<std::string> const& arguments,
+                                                  std::string const& input, Records records, Sources& sources,
+                                                  slurm::SlurmClient& slurm) {
     auto invocation = cli::parse_command_line(arguments);
     if (!invocation) {
         auto error = std::move(invocation).error();
@@ -85,26 +95,28 @@ Result<Json> run_command(CommandRoute const& route, Sources& sources, Request co
         return error;
     }
     std::ostringstream answer, messages;
-    cli::Session session(sources.environment, answer, messages, {}, sources.clock, sources.slurm,
-                         cli::Format::json, sources.cache);
+    std::istringstream in(input);
+    cli::Session session(sources.environment, answer, messages, {}, sources.clock, slurm, cli::Format::json,
+                         sources.cache);
+    session.in = &in;
     session.foreign_root = sources.foreign_root;
     // The argument is not needed: DET_ROOT names the root that sources.history reads.
-    session.make_history = [&sources](RootLayout const&) {
-        return std::shared_ptr<history::History>(std::shared_ptr<void>(), &sources.history);
-    };
+    if (records == Records::index) {
+        session.make_history = [&sources](RootLayout const&) {
+            return std::shared_ptr<history::History>(std::shared_ptr<void>(), &sources.history);
+        };
+    }
     auto const outcome = cli::run_command(*invocation, session);
-    if (!outcome) return first_error(outcome.error());
+    if (!outcome) return outcome.error();
     auto json = try_parse_json(answer.str());
     if (json.is_discarded()) return Error{codes::internal, "the command's answer is not JSON"};
-    return Json{{"answer", std::move(json)}, {"warnings", messages.str()}};
+    return CommandOutput{std::move(json), messages.str()};
 }
-
-}  // namespace
 
 void add_command_routes(Routes& routes, Sources& sources, ServiceThread& services) {
     for (auto const& route : command_routes()) {
         auto const answer = [&route, &sources](Request const& request) {
-            return run_command(route, sources, request);
+            return answer_by_command(route, sources, request);
         };
         routes.push_back(route.asks_service == AsksService::yes
                              ? get_service_route(std::string(route.pattern), services, answer)

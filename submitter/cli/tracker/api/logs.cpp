@@ -56,9 +56,16 @@ Result<std::vector<cli::LogPosition>> parse_cursor(std::string const& text) {
 }
 
 Status choose_lines(cli::LogFilter& filter, Request const& request, UtcTime now) {
-    DET_TRY_ASSIGN(auto const rank, integer_parameter(request, "rank"));
-    if (rank && *rank > 0xffff'ffff) return bad("the parameter 'rank' is too large");
-    if (rank) filter.only_rank(static_cast<std::uint32_t>(*rank));
+    if (auto const text = text_parameter(request, "rank")) {
+        std::vector<std::uint32_t> ranks;
+        for (auto const part : split(*text, ',')) {
+            auto const rank = parse_integer<std::uint32_t>(part);
+            if (!rank)
+                return bad("the parameter 'rank' is no number of a rank, and no list of them like 0,3");
+            ranks.push_back(*rank);
+        }
+        filter.only_ranks(std::move(ranks));
+    }
     for (auto const* name : {"since", "until"}) {
         auto const text = text_parameter(request, name);
         if (!text) continue;

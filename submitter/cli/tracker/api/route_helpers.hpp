@@ -2,28 +2,32 @@
 #include <det/protocol/json.hpp>
 #include <det/tracker/http/response_cache.hpp>
 
+#include <atomic>
 #include <vector>
 
 #include "caching_slurm_client.hpp"
+#include "confirmations.hpp"
 #include "service_thread.hpp"
 #include "tracker/api/api.hpp"
 #include "waiters.hpp"
 
 namespace det::tracker::api {
 
-/// The same sources with another client of Slurm.
-inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm) {
+/// The same sources with another client of Slurm and another number of changes.
+inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm,
+                          std::function<std::int64_t()> change_number) {
     return {from.history,
             from.root,
             from.environment,
             from.clock,
             slurm,
             from.cache,
-            from.change_number,
+            std::move(change_number),
             from.describe_tracker,
             from.check_interval,
             from.answer_age_max,
             from.slurm_age_max,
+            from.allows_actions,
             from.foreign_root};
 }
 
@@ -31,14 +35,28 @@ inline Sources with_slurm(Sources const& from, slurm::SlurmClient& slurm) {
 class Api::State {
 public:
     explicit State(Sources const& from)
-        : slurm(from.slurm, from.clock, from.slurm_age_max),
-          sources(with_slurm(from, slurm)),
+        : acting_slurm(from.slurm),
+          slurm(from.slurm, from.clock, from.slurm_age_max),
+          sources(with_slurm(from, slurm,
+                             [this, recorded = from.change_number] {
+                                 return (recorded ? recorded() : 0) + actions_done.load();
+                             })),
           answers(sources.change_number, sources.answer_age_max),
           waiters(sources.check_interval) {}
+    /// After an action all answers are made anew, and viewers that wait for changes learn of it.
+    void on_action_done() {
+        slurm.forget();
+        ++actions_done;
+        waiters.wake();
+    }
+
+    slurm::SlurmClient& acting_slurm;
     CachingSlurmClient slurm;
+    std::atomic<std::int64_t> actions_done = 0;
     Sources sources;
     http::ResponseCache answers;
     Waiters waiters;
+    Confirmations confirmations;
     ServiceThread services;
 };
 

@@ -89,16 +89,17 @@ std::string render_state(TrackerState const& state) {
                         {"host", state.host},
                         {"root", state.root},
                         {"port", state.port},
-                        {"token", state.token}}) +
+                        {"token", state.token},
+                        {"actions", state.allows_actions}}) +
            "\n";
 }
 
 Result<TrackerState> parse_state(std::string_view text) {
     return decode_json("the state of the tracker", [&] {
         auto const json = parse_json(text);
-        return TrackerState{json.at("pid").get<pid_t>(), json.at("host").get<std::string>(),
-                            json.at("root").get<std::string>(), json.at("port").get<std::uint16_t>(),
-                            json.at("token").get<std::string>()};
+        return TrackerState{json.at("pid").get<pid_t>(),         json.at("host").get<std::string>(),
+                            json.at("root").get<std::string>(),  json.at("port").get<std::uint16_t>(),
+                            json.at("token").get<std::string>(), json.value("actions", false)};
     });
 }
 

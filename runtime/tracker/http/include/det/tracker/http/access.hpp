@@ -18,7 +18,7 @@ struct Peer {
 
 struct AccessRules {
     uid_t owner = 0;
-    std::string token = {};  // for TCP; empty: every token is refused
+    std::string token = {};  // for TCP and for AuthClass::acting_owner; empty: every token is refused
     /// Names in a Host header beside localhost, 127.0.0.1 and [::1], each with any port.
     std::vector<std::string> host_names = {};
     std::size_t header_count_max = 64;

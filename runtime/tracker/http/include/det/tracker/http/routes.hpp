@@ -15,6 +15,9 @@ enum class AuthClass {
     anyone,  // over TCP without token, unless another web site made a browser send it other than by a link;
              // over the unix socket the owner
     owner,   // the user who runs the server: over the unix socket, or over TCP with the token
+    acting_owner,  // the owner with the token, also over the unix socket, and a body of type
+                   // application/json: a port that ssh forwards to the socket, or a form of another web site,
+                   // is not enough
 };
 
 /// Sends the response of a deferred request, from any thread. If all copies are destroyed before respond() or

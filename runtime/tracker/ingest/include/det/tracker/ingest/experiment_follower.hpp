@@ -48,6 +48,8 @@ private:
     Status write_summary();
     index::SummaryExtras summarise_trials() const;
     std::optional<double> progress_of(Trial const& trial) const;
+    std::optional<double> progress_of_search() const;
+    history::ExperimentRecord record_with_trials() const;
     TrialLayout trial_layout(TrialId id) const;
 
     index::Database& database_;

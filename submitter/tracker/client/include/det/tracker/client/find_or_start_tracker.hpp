@@ -15,6 +15,8 @@ struct StartSettings {
     std::filesystem::path program;  // det-submit
     std::chrono::milliseconds timeout = std::chrono::seconds(20);
     std::optional<std::uint16_t> port = {};  // a tracker that is started listens there too; 0: any free port
+    /// The page of the tracker can act. A tracker that runs without actions is stopped first.
+    bool needs_actions = false;
 };
 
 /// A client of the tracker of this root that runs on this host; nullptr if none answers within the limits,

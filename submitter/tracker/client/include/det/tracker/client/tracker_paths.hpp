@@ -43,7 +43,8 @@ struct TrackerState {
     std::string host;
     std::string root;
     std::uint16_t port = 0;  // 0: it listens at the unix socket only
-    std::string token;       // for the port
+    std::string token;       // for the port and for actions
+    bool allows_actions = false;
 };
 
 std::string render_state(TrackerState const& state);
