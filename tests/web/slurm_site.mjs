@@ -49,16 +49,19 @@ export class SlurmSite {
     const { stdout } = await run(loopback, ['login', '--name', this.name, '--user', user, '--', 'bash', '-c', 'set -eu; cd; ' + environment + script], { maxBuffer: 1 << 26 });
     return stdout;
   }
-  /** Starts a tracker of the root, and sets `address` to the address of its page. */
-  async startTracker(root = '') {
-    const { socket } = JSON.parse(await this.shell(`${root && `export DET_ROOT=${root};`} det-submit web --no-browser --json`));
+  /** Starts a tracker of the root, and sets `address` to the address of its page; with actions, with its token. */
+  async startTracker(root = '', options = '') {
+    const { socket, address, actions } = JSON.parse(await this.shell(`${root && `export DET_ROOT=${root};`} det-submit web --no-browser --json ${options}`));
+    this.socket = socket;
+    this.port = Number(new URL(address).port);
+    this.token = new URL(address).hash.replace('#token=', '');
     const [uid, gid] = (await this.shell('id -u; id -g')).trim().split('\n').map(Number);
     this.relay = spawn(process.execPath, ['-e', relay, socket], { uid, gid, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
     const port = await new Promise((resolve, reject) => {
       this.relay.stdout.once('data', (text) => resolve(Number(text)));
       this.relay.once('exit', () => reject(new Error('the relay to the tracker ended')));
     });
-    this.address = `http://localhost:${port}/`;
+    this.address = `http://localhost:${port}/${actions ? '#token=' + this.token : ''}`;
   }
   async stop() {
     this.relay?.kill();

@@ -118,6 +118,27 @@ export async function findAccessibilityProblems(page, rules = axeRules.all) {
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n').slice(1, 3).join(' ') ?? ''}`));
 }
 
+/** Text that can not be read: cut off by its element, beyond the window, or beyond its picture. What has a title or scrolls can be read. */
+export const findClipped = (page) => page.evaluate(() => {
+  const found = [];
+  const nameOf = (element) => `${element.tagName.toLowerCase()}.${element.getAttribute('class') ?? ''} '${(element.textContent ?? '').slice(0, 50)}'`;
+  const { scrollWidth } = document.documentElement;
+  if (scrollWidth > innerWidth) found.push(`the page is ${scrollWidth} pixels wide`);
+  for (const element of document.querySelectorAll('body *')) {
+    const box = element.getBoundingClientRect();
+    if (box.width < 2 || element.closest('.unseen, .skip, [aria-hidden=true], dialog:not([open]), svg, .plot')) continue;
+    const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '');
+    const cuts = /hidden|clip/.test(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1;
+    if (cuts && !element.title && !element.querySelector('[title]')) found.push('cut off: ' + nameOf(element));
+    if (hasText && (box.right > innerWidth + 1 || box.left < -1) && !element.closest('.scroll, .log, pre, .editor, [title]')) found.push('beyond the window: ' + nameOf(element));
+  }
+  for (const text of document.querySelectorAll('svg text')) {
+    const box = text.getBoundingClientRect(), picture = text.ownerSVGElement.getBoundingClientRect();
+    if (box.width > 0 && (box.left < picture.left - 1 || box.right > picture.right + 1 || box.bottom > picture.bottom + 1)) found.push('beyond its picture: ' + nameOf(text));
+  }
+  return found;
+});
+
 /** All views. ready: the selector of an element that is there when the view has its data. */
 export const views = [
   { name: 'experiments', hash: '#/experiments', ready: 'table a:has-text("digits baseline")' },
@@ -128,11 +149,15 @@ export const views = [
   { name: 'experiment-checkpoints', hash: '#/experiments/1?tab=checkpoints', ready: 'text=checkpoint download' },
   { name: 'experiment-config', hash: '#/experiments/1?tab=config', ready: 'text=max_restarts' },
   { name: 'experiment-usage', hash: '#/experiments/5?tab=usage', ready: '.bar-chart' },
+  { name: 'experiment-history', hash: '#/experiments/1?tab=events', ready: 'text=created' },
+  { name: 'experiment-all-metrics', hash: '#/experiments/7?metric=*', ready: '.charts.small .plot canvas' },
   { name: 'experiment-failed', hash: '#/experiments/4', ready: '.note.bad' },
   { name: 'trial-curves', hash: '#/trials/1.0', ready: '.plot canvas' },
   { name: 'trial-runs', hash: '#/trials/5.0?tab=runs', ready: 'svg.time-line rect.training' },
   { name: 'trial-system', hash: '#/trials/1.0?tab=system', ready: '.plot canvas' },
   { name: 'trial-clusterinfo', hash: '#/trials/1.0?tab=info', ready: 'text=allocation_id' },
+  { name: 'trial-many-metrics', hash: '#/trials/7.0', ready: '.plot canvas' },
+  { name: 'trial-logs-search', hash: '#/trials/1.0?tab=logs&grep=step%20321%20', ready: '.log mark' },
   { name: 'trial-logs', hash: '#/trials/1.0?tab=logs', ready: '.log .line' },
   { name: 'trial-failed', hash: '#/trials/4.0', ready: '.note.bad pre' },
   { name: 'compare', hash: '#/compare?ids=1,2,5', ready: '.plot canvas' },

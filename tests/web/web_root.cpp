@@ -413,6 +413,16 @@ void make_running(Creator& creator) {
         fixed_values));
     ExampleRun run(experiment.trial(0), 0, 60);
     run.train(0, 400, 0.3, 2, 9);
+    MetricFrameWriter frames;
+    for (int layer = 0; layer < 12; ++layer) {
+        auto const name = fmt::format("gradients/layer{}", layer);
+        for (std::uint64_t step = 10; step <= 400; step += 10) {
+            std::array<Metric, 1> const norm{
+                Metric{name, (1 + layer) * std::exp(-static_cast<double>(step) / 200)}};
+            frames.add(at(62 + 2 * static_cast<double>(step)), "training", step, norm);
+        }
+    }
+    for (auto const& record : frames.take()) run.append(record);
     run.append(StatusSet{at(660), "epoch 5 of 12"});
     write_logs(run, 61, 800);
 }

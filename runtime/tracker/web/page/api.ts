@@ -47,12 +47,20 @@ export async function get<T>(path: string, parameters: Parameters = {}, signal?:
     if (answer === undefined) throw new ApiError(404, '', 'This file does not hold that part of the experiment.', '');
     return answer as T;
   }
+  return await ask<T>(addressOf(path, parameters), { cache: 'no-store', ...(signal ? { signal } : {}) });
+}
+
+/** The answer to a POST request with a JSON body. Throws as get() does. */
+export async function post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
+  return await ask<T>(addressOf(path), { method: 'POST', body: JSON.stringify(body), ...(signal ? { signal } : {}) }, { 'Content-Type': 'application/json' });
+}
+
+async function ask<T>(address: string, options: RequestInit, headers: Record<string, string> = {}): Promise<T> {
   let response: Response;
   try {
-    const headers: Record<string, string> = token ? { Authorization: 'Bearer ' + token } : {};
-    response = await fetch(addressOf(path, parameters), { headers, cache: 'no-store', ...(signal ? { signal } : {}) });
+    response = await fetch(address, { ...options, headers: token ? { ...headers, Authorization: 'Bearer ' + token } : headers });
   } catch (problem) {
-    if (signal?.aborted) throw problem;
+    if (options.signal?.aborted) throw problem;
     setConnection('gone');
     throw new ApiError(0, 'unreachable', 'The tracker does not answer.', '');
   }
@@ -142,6 +150,11 @@ export async function followChanges(): Promise<never> {
       pause = Math.min(pause * 2, 4000);
     }
   }
+}
+
+/** Lets all views ask again, because this page has changed something. */
+export function askAgain(): void {
+  changeListeners.forEach((notify) => notify());
 }
 
 export interface Data<T> {

@@ -1,11 +1,12 @@
 // The frame of the page: navigation, state of the connection, field for the token, and the view that the address names.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { reconnect, setToken, useConnection, useData } from './api';
 import { useKey } from './keys';
 import { goTo, link, useRoute, type Route } from './route';
 import type { TrackerInfo } from './types';
 import { Empty, Text, Time } from './ui';
 import { snapshot } from './snapshot';
+import { Tracker } from './tracker';
 import { Compare } from './views/compare';
 import { Pools, Queue } from './views/queue';
 import { Experiments } from './views/experiments';
@@ -19,13 +20,14 @@ export function App() {
   const connection = useConnection();
   useKey('/', () => document.querySelector<HTMLInputElement>('#search')?.focus());
   usePlaceKeys();
+  const info = useData<TrackerInfo>(snapshot || connection === 'refused' ? null : 'tracker', {}, 'tracker', 60000).value ?? {};
   return (
-    <>
+    <Tracker.Provider value={info}>
       {!snapshot && <Bar here={route.path[0] ?? 'experiments'} />}
       {snapshot && <div class="banner">This file shows experiment {snapshot.experiment} as of <Time utc={snapshot.made} />. It needs no server and does not change.</div>}
       {connection === 'gone' && <div class="banner bad" role="alert">The tracker does not answer. This page tries again by itself and goes on when the tracker is back; what is shown may be old. Start the tracker with <code>det-submit web</code>.</div>}
       <main id="main" tabIndex={-1}>{connection === 'refused' ? <Login /> : <View route={route} />}</main>
-    </>
+    </Tracker.Provider>
   );
 }
 
@@ -110,14 +112,14 @@ function Bar({ here }: { here: string }) {
 /** The root directory and host of the experiments, and the state of the connection. */
 function Where() {
   const connection = useConnection();
-  const info = useData<TrackerInfo>(connection === 'refused' ? null : 'tracker', {}, 'tracker', 60000);
+  const info = useContext(Tracker);
   const words = { connecting: 'connecting', live: 'live', gone: 'tracker gone', refused: 'token needed' }[connection];
-  const { root = '', home = '' } = info.value ?? {};
+  const { root = '', home = '' } = info;
   const shownRoot = home !== '' && root.startsWith(home + '/') ? '~' + root.slice(home.length) : root;
   return (
     <span class="where">
-      {info.value?.root && <span class="root" title={root}><Text>{shownRoot}</Text>{info.value.host && <> on <Text>{info.value.host}</Text></>}</span>}
-      {info.value?.index_error && <span class="state bad" title={info.value.index_error}>index not written</span>}
+      {root && <span class="root" title={root}><Text>{shownRoot}</Text>{info.host && <> on <Text>{info.host}</Text></>}</span>}
+      {info.index_error && <span class="state bad" title={info.index_error}>index not written</span>}
       <span class={'connection ' + connection} role="status">{words}</span>
     </span>
   );

@@ -1,8 +1,8 @@
-// A chart of lines. uPlot draws the axes and zooms; this file draws the lines, because each has its own x.
+// A chart of lines, each with its own x, over the axes of plot.ts.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import uPlot from 'uplot';
 import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
-import { download, duration, integer, localTime, number, plural, toCsv, utcTime, visible } from './format';
+import { download, duration, integer, localTime, number, plural, toCsv, utcTime, visible, withUnit } from './format';
+import { Plot } from './plot';
 import { goTo } from './route';
 
 export interface ChartProps {
@@ -12,6 +12,8 @@ export interface ChartProps {
   axis: 'steps' | 'time' | 'seconds';
   isLog?: boolean;
   unit?: string;
+  /** The values have k, M or G in front of their unit. */
+  isScaled?: boolean;
   range: Range | null;
   onZoom: (range: Range | null) => void;
   height?: number;
@@ -22,10 +24,8 @@ export interface ChartProps {
 
 interface Shown { line: number; point: number }
 
-const tickFont = '11px system-ui, sans-serif';
-
 /** The labels of a time axis, as exact as the distance of its ticks (in seconds) requires. */
-function clockTexts(_: uPlot, ticks: number[], __: number, ___: number, seconds: number): string[] {
+function clockTexts(ticks: number[], seconds: number): string[] {
   const parts: Intl.DateTimeFormatOptions = seconds < 60 ? { hour: '2-digit', minute: '2-digit', second: '2-digit' }
     : seconds < 86400 ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' };
   const format = new Intl.DateTimeFormat(undefined, { ...parts, hourCycle: 'h23' });
@@ -68,88 +68,61 @@ function countNotFinite(lines: readonly Line[]): number {
   return count;
 }
 
-function pathOf(u: uPlot, line: Line): Path2D {
+function pathOf(plot: Plot, line: Line, isLog: boolean): Path2D {
   const path = new Path2D();
   let isDown = false;
   for (let i = 0; i < line.x.length; ++i) {
     const value = line.y[i]!;
-    if (!Number.isFinite(value) || (u.scales['y']!.distr === 3 && value <= 0)) {
+    if (!Number.isFinite(value) || (isLog && value <= 0)) {
       isDown = false;
       continue;
     }
-    const x = u.valToPos(line.x[i]!, 'x', true), y = u.valToPos(value, 'y', true);
+    const x = plot.xAt(line.x[i]!), y = plot.yAt(value);
     if (isDown) path.lineTo(x, y);
     else {
       path.moveTo(x, y);
       // A point without neighbours is drawn as a dot.
       const next = line.y[i + 1];
-      if (next === undefined || !Number.isFinite(next)) path.arc(x, y, 1.5 * devicePixelRatio, 0, 2 * Math.PI);
+      if (next === undefined || !Number.isFinite(next)) path.arc(x, y, 1.5, 0, 2 * Math.PI);
     }
     isDown = true;
   }
   return path;
 }
 
-function drawLines(u: uPlot, lines: readonly Line[], style: CSSStyleDeclaration): void {
-  const { ctx, bbox } = u;
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-  ctx.clip();
+function drawLines(plot: Plot, lines: readonly Line[], isLog: boolean, style: CSSStyleDeclaration): void {
+  const { ctx } = plot;
   ctx.lineJoin = 'round';
   for (const line of [...lines.filter((l) => l.isPale), ...lines.filter((l) => !l.isPale)]) {
     ctx.globalAlpha = line.isPale ? 0.25 : 1;
     ctx.strokeStyle = resolveColor(line.color, style);
-    ctx.lineWidth = (line.width ?? 1.5) * devicePixelRatio;
-    ctx.setLineDash((line.dash ?? []).map((length) => length * devicePixelRatio));
-    ctx.stroke(pathOf(u, line));
+    ctx.lineWidth = line.width ?? 1.5;
+    ctx.setLineDash(line.dash ?? []);
+    ctx.stroke(pathOf(plot, line, isLog));
   }
-  ctx.restore();
 }
 
-function makePlot(box: HTMLElement, props: ChartProps, lines: readonly Line[], x: Range, y: Range, onSelect: (range: Range) => void): uPlot {
+function makePlot(box: HTMLElement, { axis, height = 240, isLog = false, isScaled, unit = '' }: ChartProps, lines: readonly Line[], x: Range, y: Range, onSelect: (range: Range) => void): Plot {
   const style = getComputedStyle(box);
-  const axis: uPlot.Axis = {
-    stroke: style.getPropertyValue('--dim').trim(), font: tickFont,
-    grid: { stroke: style.getPropertyValue('--grid').trim(), width: 1 }, ticks: { show: false }, gap: 4,
-  };
-  const byNumber = (_: uPlot, ticks: number[]) => ticks.map((tick) => (tick === null ? '' : number(tick, 4)));
-  const isTime = props.axis === 'time';
-  return new uPlot({
-    width: Math.max(120, box.clientWidth), height: props.height ?? 240,
-    padding: [8, 12, 0, 0],
-    legend: { show: false },
-    // uPlot does not change the scale after a selection, because the tracker must first send the points of that range.
-    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
-    scales: {
-      x: { time: isTime, range: () => [x.min, x.max] },
-      y: { distr: props.isLog ? 3 : 1, range: () => [y.min, y.max] },
-    },
-    axes: [
-      { ...axis, label: isTime ? 'time' : props.axis === 'seconds' ? 'since the first report' : 'steps', labelFont: tickFont, labelSize: 16, labelGap: 0, ...(isTime ? { values: clockTexts } : { values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (props.axis === 'seconds' ? duration(tick) : tick % 1 === 0 ? integer(tick) : '')) }), size: 24 },
-      { ...axis, size: (_u, values) => 14 + 6.2 * Math.max(2, ...(values ?? []).map((v) => v.length)), ...(props.isLog ? {} : { values: byNumber }) },
-    ],
-    series: [{}, { show: true, paths: () => null, points: { show: false } }],
-    hooks: {
-      draw: [(u) => drawLines(u, lines, style)],
-      setSelect: [(u) => {
-        if (u.select.width < 4) return;
-        onSelect({ min: u.posToVal(u.select.left, 'x'), max: u.posToVal(u.select.left + u.select.width, 'x') });
-        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      }],
-    },
-  }, [[x.min, x.max], [null, null]], box);
+  return new Plot(box, {
+    width: Math.max(120, box.clientWidth), height, x, y, isLog, isTime: axis === 'time', onSelect,
+    xLabel: axis === 'time' ? 'time' : axis === 'seconds' ? 'since the first report' : 'steps',
+    xTexts: axis === 'time' ? clockTexts : (ticks) => ticks.map((tick) => (axis === 'seconds' ? duration(tick) : tick % 1 === 0 ? integer(tick) : '')),
+    yTexts: (ticks) => ticks.map((tick) => (isScaled ? withUnit(tick, unit) : number(tick, 4))),
+    textColor: style.getPropertyValue('--dim').trim(), gridColor: style.getPropertyValue('--grid').trim(),
+    draw: (plot) => drawLines(plot, lines, isLog, style),
+  });
 }
 
 /** The line and the point nearest to a position in the plot; null if none is within 40 pixels. */
-function findNear(u: uPlot, lines: readonly Line[], left: number, top: number): Shown | null {
-  const x = u.posToVal(left, 'x');
+function findNear(plot: Plot, lines: readonly Line[], left: number, top: number): Shown | null {
+  const x = plot.valueAt(left);
   let best: Shown | null = null, least = 40 * 40;
   lines.forEach((line, at) => {
     if (line.isPale || line.x.length === 0) return;
     const point = nearestIndex(line.x, x);
     if (!Number.isFinite(line.y[point]!)) return;
-    const dx = u.valToPos(line.x[point]!, 'x') - left, dy = u.valToPos(line.y[point]!, 'y') - top;
+    const dx = plot.xAt(line.x[point]!) - left, dy = plot.yAt(line.y[point]!) - top;
     if (dx * dx + dy * dy < least) {
       least = dx * dx + dy * dy;
       best = { line: at, point };
@@ -163,7 +136,7 @@ export function Chart(props: ChartProps) {
   const title = visible(props.title);
   const box = useRef<HTMLDivElement>(null);
   const mark = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
+  const plot = useRef<Plot | null>(null);
   const theme = useTheme();
   const [shown, setShown] = useState<Shown | null>(null);
   const [width, setWidth] = useState(0);
@@ -205,9 +178,9 @@ export function Chart(props: ChartProps) {
   useLayoutEffect(() => {
     const u = plot.current, element = mark.current;
     if (!u || !element || !at || !near) return;
-    const left = u.valToPos(near.x[at.point]!, 'x') + u.over.offsetLeft;
+    const left = u.xAt(near.x[at.point]!) + u.over.offsetLeft;
     // NaN, infinities and, on a logarithmic axis, numbers that are not positive have no place: only their label is shown.
-    const y = u.valToPos(near.y[at.point]!, 'y'), hasPlace = Number.isFinite(y);
+    const y = u.yAt(near.y[at.point]!), hasPlace = Number.isFinite(y);
     const top = (hasPlace ? y : u.over.clientHeight / 2) + u.over.offsetTop;
     element.classList.toggle('unplaced', !hasPlace);
     element.style.left = left + 'px';
@@ -220,7 +193,7 @@ export function Chart(props: ChartProps) {
   });
 
   const xText = (value: number) => (axis === 'time' ? localTime(new Date(value * 1000).toISOString()) : axis === 'seconds' ? duration(value) : 'step ' + integer(value));
-  const say = at && near ? `${visible(near.label)}, ${xText(near.x[at.point]!)}: ${number(near.y[at.point]!, 6)}${unit ? ' ' + unit : ''}` : '';
+  const say = at && near ? `${visible(near.label)}, ${xText(near.x[at.point]!)}: ${props.isScaled ? withUnit(near.y[at.point]!, unit ?? '') : number(near.y[at.point]!, 6) + (unit ? ' ' + unit : '')}` : '';
 
   const move = (by: number) => {
     const line = at?.line ?? lines.findIndex((l) => !l.isPale && l.x.length > 0);
@@ -252,7 +225,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="chart">
       <figcaption>
-        <span class="title">{title}{unit ? <span class="unit"> [{unit}]</span> : null}</span>
+        <span class="title">{title}{unit && !props.isScaled ? <span class="unit"> [{unit}]</span> : null}</span>
         {range && <button type="button" class="small" onClick={() => onZoom(null)}>whole range</button>}
       </figcaption>
       {full === null ? <p class={props.isLoading ? 'loading' : 'empty'} style={{ minHeight: (props.height ?? 240) + 'px' }}>{props.isLoading ? 'Loading …' : `No points${range ? ' in this range' : ' yet'}.`}</p> : (

@@ -37,6 +37,13 @@ export function scaled(value: number, unit = ''): string {
   return (number(size, 3) + ' ' + prefixes[at] + unit).trim();
 }
 
+/** A number with its unit, and with k, M or G where that is usual: "82 %", "1.25 GB/s", "410 GB". */
+export function withUnit(value: number, unit: string): string {
+  if (unit === '' || unit === '%') return number(value, 3) + (unit === '' ? '' : ' ' + unit);
+  const [whole, factor, name] = unit === 'GB' ? [value, 1e9, 'B'] : unit.startsWith('bytes') ? [value, 1, 'B' + unit.slice(5)] : [value, 1, unit];
+  return scaled(whole * factor, name);
+}
+
 export function bytes(value: number): string {
   let size = value, at = 0;
   while (size >= 1024 && at + 1 < prefixes.length) {

@@ -1,5 +1,4 @@
 import { render } from 'preact';
-import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { followChanges, takeTokenFromAddress } from './api';
 import { snapshot } from './snapshot';

@@ -10,7 +10,7 @@ export interface Scale {
   ticks: { at: number; text: string }[];
 }
 
-function linearTicks(min: number, max: number, count: number): number[] {
+export function linearTicks(min: number, max: number, count: number): number[] {
   const rough = (max - min) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? power * 10;

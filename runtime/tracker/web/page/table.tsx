@@ -11,6 +11,8 @@ export interface Column<Row> {
   value: (row: Row) => string | number | null;
   cell?: (row: Row) => ComponentChildren;
   isNumber?: boolean;
+  /** The first click shows the highest values first. */
+  isDescendingFirst?: boolean;
   /** The text is never cut off. */
   isWhole?: boolean;
 }
@@ -30,6 +32,12 @@ export interface TableProps<Row> {
   /** The CSS class of a row, such as 'best' or 'own'; '' for none. */
   rowClass?: (row: Row) => string;
   maxHeight?: string;
+}
+
+const longText = 20;  // a cell of a longer text may cut it off, and has it as its title
+
+function titleOf(value: string | number | null): string | undefined {
+  return typeof value === 'string' && value.length > longText ? visible(value) : undefined;
 }
 
 const rowHeight = 29;
@@ -118,9 +126,10 @@ export function Table<Row>(props: TableProps<Row>) {
   const sortKey = sort.replace(/^-/, '');
   const head = (column: Column<Row>) => {
     const order = column.key !== sortKey ? undefined : sort.startsWith('-') ? 'descending' : 'ascending';
-    const next = order === 'ascending' ? '-' + column.key : order === 'descending' ? '' : column.key;
+    const orders = column.isDescendingFirst ? ['-' + column.key, column.key] : [column.key, '-' + column.key];
+    const next = order === undefined ? orders[0]! : sort === orders[0] ? orders[1]! : '';
     return (
-      <th scope="col" class={column.isNumber ? 'number' : undefined} aria-sort={order}>
+      <th scope="col" class={column.isNumber ? 'number' : undefined} aria-sort={order} title={titleOf(column.title)}>
         {onSort ? <button type="button" onClick={() => onSort(next)}>{visible(column.title)}<span class="arrow" aria-hidden="true">{order === 'ascending' ? '▲' : order === 'descending' ? '▼' : ''}</span></button> : visible(column.title)}
       </th>
     );
@@ -141,7 +150,7 @@ export function Table<Row>(props: TableProps<Row>) {
               return (
                 <tr key={key} data-row={first + i} aria-rowindex={first + i + 2} class={props.rowClass?.(row) || undefined}>
                   {onSelect && <td class="select"><input type="checkbox" aria-label={'Select ' + key} checked={selected?.has(key) ?? false} onChange={() => onSelect(key)} /></td>}
-                  {columns.map((column) => <td class={column.isNumber ? 'number' : column.isWhole ? 'whole' : undefined}>{column.cell ? column.cell(row) : visible(String(column.value(row) ?? ''))}</td>)}
+                  {columns.map((column) => <td class={column.isNumber ? 'number' : column.isWhole ? 'whole' : undefined} title={titleOf(column.value(row))}>{column.cell ? column.cell(row) : visible(String(column.value(row) ?? ''))}</td>)}
                 </tr>
               );
             })}

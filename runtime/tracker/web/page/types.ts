@@ -21,6 +21,7 @@ interface ExperimentHead {
   ended: string | null;
   name?: string;
   description?: string;
+  notes?: string;
   labels?: string[];
   archived?: boolean;
   owner?: string;
@@ -90,6 +91,9 @@ export interface TrialRow extends Trial {
   best_validation: { value: number; steps_completed: number } | null;
   bracket: number | null;
   rung: number | null;
+  progress: number | null;
+  /** What the search last decided about it: advance, stop or complete. */
+  decision: string | null;
 }
 
 export interface Interruption {
@@ -132,6 +136,7 @@ export interface TrialDescription extends Trial {
   interruptions: Interruption[];
   hyperparameters: JsonObject;
   experiment_id: number;
+  decision: string | null;
   ends: { [cause: string]: number };
 }
 
@@ -282,8 +287,26 @@ export interface TrackerInfo {
   host?: string;
   root?: string;
   home?: string;
+  user?: string;
+  /** Whether the page can act. */
+  actions?: boolean;
   started?: string;
   index_error?: string | null;
 }
+
+export interface ActionRequest { action: string; target: string; value?: string; config?: string; paused?: boolean }
+export interface Problem { severity: string; code: string; message: string; hint: string; file?: string; line?: number; column?: number }
+/** What an action will do. confirmation: null if there are problems. */
+export interface ActionPlan {
+  confirmation: string | null;
+  command?: string;
+  summary?: string[];
+  answer?: JsonObject | null;
+  messages?: string;
+  problems: Problem[];
+}
+export interface ActionResult { answer: JsonObject; messages: string }
+/** A line of the history of an experiment: who did what. */
+export interface ExperimentEvent { kind: string; time: string; by: string; body: JsonObject }
 
 export interface ConfigOrigins { text: string }

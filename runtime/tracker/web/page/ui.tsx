@@ -12,7 +12,9 @@ const stateLooks: { [state: string]: [string, string] } = {
   STOPPING_CANCELED: ['off', '⊘'], STOPPING_KILLED: ['off', '⊘'],
 };
 
-export function State({ state }: { state: string }) {
+/** \param decision what the search last decided about the trial: one that it stopped has not trained to its end */
+export function State({ state, decision = null }: { state: string; decision?: string | null | undefined }) {
+  if (state === 'COMPLETED' && decision === 'stop') return <span class="state cut"><span class="mark" aria-hidden="true">◖</span>stopped by the search</span>;
   const [look, mark] = stateLooks[state] ?? ['off', '?'];
   return <span class={'state ' + look}><span class="mark" aria-hidden="true">{mark}</span>{state.toLowerCase().replace(/_/g, ' ')}</span>;
 }
@@ -80,12 +82,14 @@ export function CommandLine({ text }: { text: string }) {
   );
 }
 
-export function Tabs({ path, tabs, active, query = {} }: { path: (string | number)[]; tabs: [string, string][]; active: string; query?: QueryChange }) {
+/** \param children links to parts of other views */
+export function Tabs({ path, tabs, active, query = {}, children }: { path: (string | number)[]; tabs: [string, string][]; active: string; query?: QueryChange; children?: ComponentChildren }) {
   return (
     <nav class="tabs" aria-label="Parts of this view">
       {tabs.map(([key, title]) => (
         <a href={link(path, { ...query, tab: key === tabs[0]![0] ? null : key })} aria-current={key === active ? 'page' : undefined}>{title}</a>
       ))}
+      {children}
     </nav>
   );
 }

@@ -1,10 +1,15 @@
 // The page of one experiment: its head, the failed trials, and tabs.
-import { useData, type Data } from '../api';
-import { plural, valueText } from '../format';
+import { useState } from 'preact/hooks';
+import { ActionButtons, doAction, type ActionButton } from '../actions';
+import { ApiError, useData, type Data } from '../api';
+import { plural, valueText, visible } from '../format';
 import { link, type Query } from '../route';
-import type { Answer, Experiment, Json, JsonObject, Trial, TrialRow } from '../types';
-import { CommandLine, Elapsed, Fact, isOver, Loaded, State, Tabs, Text, Time, Warnings } from '../ui';
+import { snapshot } from '../snapshot';
+import { useCanAct } from '../tracker';
+import type { Answer, Experiment, ExperimentSummary, Json, JsonObject, Trial, TrialRow } from '../types';
+import { CommandLine, Elapsed, Fact, Failure, isOver, Loaded, Progress, State, Tabs, Text, Time, Warnings } from '../ui';
 import { ExperimentCurves, type MetricNames } from './experiment_curves';
+import { NewExperiment } from './new_experiment';
 import { ExperimentTrials } from './experiment_trials';
 import { experimentTabs } from './experiment_tabs';
 
@@ -44,12 +49,17 @@ export function ExperimentPage({ id, query }: { id: string; query: Query }) {
 function Head({ experiment: e }: { experiment: Experiment }) {
   const searcher = searcherOf(e.config);
   const ended = e.trials.filter((trial) => isOver(trial.state)).length;
+  const canAct = useCanAct();
+  // The summary of this experiment alone: the list asks for the same.
+  const summary = useData<{ experiments: ExperimentSummary[] }>(isOver(e.state) ? null : 'experiments', { before: e.id + 1, limit: 1, archived: true }, 'summary ' + e.id);
+  const progress = summary.value?.experiments.find((found) => found.id === e.id)?.progress ?? null;
   const slots = e.nodes && e.slots_per_node ? `${e.nodes} × ${e.slots_per_node}` : '';
   return (
     <header class="head">
       <h1><span class="dim">Experiment {e.id}</span> <Text>{e.name ?? ''}</Text> <State state={e.state} /></h1>
       {e.description && <p><Text>{e.description}</Text></p>}
       <dl class="facts">
+        <Fact name="Progress">{progress !== null && !isOver(e.state) ? <Progress share={progress} /> : null}</Fact>
         <Fact name="Trials">{e.trials.length > 1 ? `${ended} of ${e.trials.length} ended` : '1'}</Fact>
         <Fact name="Searcher">{searcher.name && <>{searcher.name}, {searcher.isSmallerBetter ? 'smallest' : 'largest'} <Text>{searcher.metric}</Text></>}</Fact>
         <Fact name="Started"><Time utc={e.started} none="not yet" /></Fact>
@@ -59,9 +69,10 @@ function Head({ experiment: e }: { experiment: Experiment }) {
         <Fact name="Owner"><Text>{e.owner ?? ''}</Text></Fact>
         <Fact name={e.job_ids.length > 1 ? 'Jobs' : 'Job'}>{e.job_ids.join(', ')}</Fact>
         <Fact name="Parent">{e.parent_id ? <a href={link(['experiments', e.parent_id])}>{e.parent_id}</a> : null}</Fact>
-        <Fact name="Labels">{e.labels?.length ? e.labels.map((label) => <span class="label"><Text>{label}</Text></span>) : null}</Fact>
+        <Fact name="Labels">{e.labels?.length ? e.labels.map((label) => <span class="label" title={visible(label)}><Text>{label}</Text></span>) : null}</Fact>
       </dl>
-      <Commands experiment={e} />
+      {(e.notes || canAct) && <Notes experiment={e} canAct={canAct} />}
+      {canAct ? <Actions experiment={e} /> : <Commands experiment={e} />}
     </header>
   );
 }
@@ -80,6 +91,50 @@ function Commands({ experiment: e }: { experiment: Experiment }) {
       <div><CommandLine text={`det-submit experiment export ${e.id} --html experiment-${e.id}.html`} /></div>
     </details>
   );
+}
+
+/** The notes, and with actions also fields to change notes and labels. */
+function Notes({ experiment: e, canAct }: { experiment: Experiment; canAct: boolean }) {
+  const [text, setText] = useState<string | null>(null);  // null: not being edited
+  const [label, setLabel] = useState('');
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const change = async (action: string, value: string) => {
+    setBusy(true);
+    try {
+      await doAction({ action, target: String(e.id), value });
+      setError(null);
+      if (action === 'set-notes') setText(null);
+      else setLabel('');
+    } catch (problem) {
+      setError(problem instanceof ApiError ? problem : new ApiError(0, 'internal', String(problem), ''));
+    }
+    setBusy(false);
+  };
+  return (
+    <section class="notes" aria-label="Notes">
+      {text === null ? e.notes && <p><Text>{e.notes}</Text></p> : <textarea aria-label="Notes" rows={4} value={text} onInput={(event) => setText(event.currentTarget.value)} />}
+      {canAct && <div class="tools">
+        {text === null ? <button type="button" class="small" onClick={() => setText(e.notes ?? '')}>edit notes</button> : <>
+          <button type="button" disabled={isBusy} onClick={() => void change('set-notes', text)}>Save notes</button><button type="button" onClick={() => setText(null)}>Back</button></>}
+        {(e.labels ?? []).map((each) => <button type="button" class="small" disabled={isBusy} aria-label={'Remove label ' + each} onClick={() => void change('label-remove', each)}><Text>{each}</Text> ×</button>)}
+        <form onSubmit={(event) => { event.preventDefault(); if (label !== '') void change('label-add', label); }}>
+          <label class="choice"><span>New label</span><input type="search" size={12} value={label} onInput={(event) => setLabel(event.currentTarget.value)} /></label>
+        </form>
+      </div>}
+      {error && <Failure error={error} />}
+    </section>
+  );
+}
+
+/** The actions that are possible in the experiment's state. */
+function Actions({ experiment: e }: { experiment: Experiment }) {
+  const of = (action: string, verb: string, isBad = false): ActionButton => ({ request: { action, target: String(e.id) }, verb, isBad, title: `${verb} experiment ${e.id}` });
+  const cancel = of('cancel', 'Cancel', true), kill = of('kill', 'Kill', true);
+  const buttons = isOver(e.state) ? [e.archived ? of('unarchive', 'Unarchive') : of('archive', 'Archive')]
+    : ['PAUSED', 'INTERRUPTED', 'SUBMITTING'].includes(e.state) ? [of('activate', 'Activate'), cancel, kill]
+      : e.state.startsWith('STOPPING') ? [kill] : [of('pause', 'Pause'), cancel, kill];
+  return <ActionButtons buttons={buttons}><a class="button" href={link(['experiments', e.id], { tab: 'new' })}>New from this …</a></ActionButtons>;
 }
 
 const failuresShown = 5;
@@ -109,15 +164,23 @@ function FailedTrials({ experiment }: { experiment: Experiment }) {
   );
 }
 
+/** Links to the parts of the only trial of an experiment. */
+function trialTabsOf(trial: string) {
+  const tabs: [string, string][] = [...(snapshot ? [] : [['logs', 'Logs'] as [string, string]]), ['system', 'System'], ['runs', 'Runs']];
+  return tabs.map(([tab, title]) => <a href={link(['trials', trial], { tab })}>{title}</a>);
+}
+
 function Body({ id, experiment, query, names, trials }: {
   id: string; experiment: Experiment | undefined; query: Query; names: Data<MetricNames>; trials: Data<Answer<TrialRow[]>>;
 }) {
   const tabs: [string, string][] = [['curves', 'Curves'], ['trials', 'Trials'], ...experimentTabs.map(({ key, title }): [string, string] => [key, title])];
   const active = !query['tab'] ? 'curves' : tabs.some(([key]) => key === query['tab']) ? query['tab'] : 'trials';
+  const canAct = useCanAct();
+  if (canAct && query['tab'] === 'new') return <NewExperiment parent={id} />;
   const Tab = experimentTabs.find(({ key }) => key === active)?.View;
   return (
     <>
-      <Tabs path={['experiments', id]} tabs={tabs} active={active} />
+      <Tabs path={['experiments', id]} tabs={tabs} active={active}>{experiment?.trials.length === 1 && trialTabsOf(experiment.trials[0]!.name)}</Tabs>
       {active === 'curves' && <ExperimentCurves id={id} query={query} names={names} trials={trials} />}
       {experiment && active === 'trials' && <ExperimentTrials experiment={experiment} query={query} />}
       {experiment && Tab && <Tab experiment={experiment} query={query} />}

@@ -6,6 +6,7 @@ import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLo
 import { lookOf, shadeColor, smooth, type Line } from '../curves';
 import { toNumber } from '../format';
 import { link, setQuery, type Query } from '../route';
+import { SmallCharts } from '../small_charts';
 import type { Answer, ExperimentSeries, MetricName, TrialRow } from '../types';
 import { Choice, Empty, Loaded, ShadeLegend } from '../ui';
 
@@ -75,28 +76,46 @@ export function linesOf(series: ExperimentSeries, look: CurveLook, best: string 
   return isMany ? lines.sort((a, b) => order(a) - order(b)) : lines.sort((a, b) => Number(a.key === best) - Number(b.key === best));
 }
 
-function Curves({ id, query, metrics, searcher, rows }: {
-  id: string; query: Query; metrics: MetricName[]; searcher: MetricNames['searcher']; rows: TrialRow[] | undefined;
-}) {
+interface CurvesProps { id: string; query: Query; metrics: MetricName[]; searcher: MetricNames['searcher']; rows: TrialRow[] | undefined }
+
+const allMetrics = '*';
+
+function Curves(props: CurvesProps) {
+  const { query, metrics, searcher } = props;
+  const isAll = query['metric'] === allMetrics;
+  const look = lookIn(query);
+  const value = isAll ? allMetrics : keyOf(chooseMetric(metrics, query['metric'], searcher?.metric ?? ''));
+  const all: [string, string][] = metrics.length > 1 ? [[allMetrics, 'all, as small charts']] : [];
+  return (
+    <section aria-label="Learning curves">
+      <div class="tools">
+        <Choice label="Metric" value={value} onChange={(metric) => setQuery({ metric, zoom: null })} options={[...metrics.map((m): [string, string] => [keyOf(m), `${m.metric} (${m.group})`]), ...all]} />
+        <CurveControls look={look} />
+      </div>
+      {isAll
+        ? <SmallCharts items={metrics} nameOf={({ group, metric }) => (metrics.some((other) => other.group !== group && other.metric === metric) || !['training', 'validation'].includes(group) ? group + '/' + metric : metric)} keyOf={keyOf} query={query}
+            draw={(metric, height) => <MetricChart {...props} chosen={metric} height={height} width={400} />} />
+        : <MetricChart {...props} key={value} chosen={chooseMetric(metrics, query['metric'], searcher?.metric ?? '')} height={420} width={plotWidth()} />}
+      <p class="dim">Drag to zoom: the tracker then sends that range in full resolution. Steps that a later run trained again are left out.</p>
+    </section>
+  );
+}
+
+/** The curves of one metric. \param width in pixels, for the request */
+function MetricChart({ id, query, chosen, searcher, rows, height, width }: CurvesProps & { chosen: MetricName; height: number; width: number }) {
   const isSmallerBetter = searcher?.smaller_is_better ?? true;
   const look = lookIn(query);
-  const chosen = chooseMetric(metrics, query['metric'], searcher?.metric ?? '');
-  const series = useData<ExperimentSeries>(`experiments/${encodeURIComponent(id)}/series`, { ...chosen, width: plotWidth(), ...rangeParameters(look) }, `${id} ${keyOf(chosen)} ${look.axis}`);
+  const series = useData<ExperimentSeries>(`experiments/${encodeURIComponent(id)}/series`, { ...chosen, width, ...rangeParameters(look) }, `${id} ${keyOf(chosen)} ${look.axis}`);
   const ranks = useMemo(() => (rows ? ranksOf(rows, isSmallerBetter) : new Map<string, number>()), [rows, isSmallerBetter]);
   const best = rows ? bestOf(rows, isSmallerBetter) : null;
   const lines = useMemo(() => (series.value ? linesOf(series.value, look, best, ranks) : []), [series.value, look.axis, look.smoothing, best, ranks]);
   return (
-    <section aria-label="Learning curves">
-      <div class="tools">
-        <Choice label="Metric" value={keyOf(chosen)} onChange={(metric) => setQuery({ metric, zoom: null })} options={metrics.map((m) => [keyOf(m), `${m.metric} (${m.group})`])} />
-        <CurveControls look={look} />
-      </div>
+    <>
       <Loaded data={series} what="curves">{(value) => (
-        <Chart title={`${chosen.metric} (${chosen.group})`} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} height={420}
+        <Chart title={`${chosen.metric} (${chosen.group})`} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} height={height}
           points={value.trials.reduce((sum, trial) => sum + trial.points, 0)} />
       )}</Loaded>
-      {lines.length > namedLinesMax && <ShadeLegend best={best} words={` by ${searcher?.metric ?? 'metric'}; point at a line for its trial`} />}
-      <p class="dim">Drag to zoom: the tracker then sends that range in full resolution. Steps that a later run trained again are left out.</p>
-    </section>
+      {lines.length > namedLinesMax && height > 200 && <ShadeLegend best={best} words={` by ${searcher?.metric ?? 'metric'}; point at a line for its trial`} />}
+    </>
   );
 }

@@ -2,17 +2,17 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { shadeColor } from '../curves';
-import { number, plural, valueText, visible } from '../format';
-import { differingPaths, flatValues } from '../hyperparameters';
+import { number, percent, plural, valueText, visible } from '../format';
+import { differingPaths, flatValues, importanceOf } from '../hyperparameters';
 import { goTo, link, setQuery, type Query } from '../route';
 import { CsvButton } from '../table';
 import { numberScale, scaleFor, type Scale } from '../scales';
 import type { Answer, Experiment, Json, TrialRow } from '../types';
-import { Choice, Empty, Loaded, ShadeLegend, useWidth } from '../ui';
+import { Choice, Empty, Loaded, Progress, ShadeLegend, Text, useWidth } from '../ui';
 import { searcherOf } from './experiment';
 import { bestOf } from './experiment_curves';
 
-interface Axis { name: string; scale: Scale; value: (row: TrialRow) => Json | undefined }
+interface Axis { name: string; scale: Scale; value: (row: TrialRow) => Json | undefined; importance?: number | null }
 /** The selected part of each axis, from 0 to 1. A trial is selected if its values are in the parts of all axes. */
 type Brushes = { [axis: string]: [number, number] };
 
@@ -23,7 +23,7 @@ function axesOf(rows: readonly TrialRow[], metric: string): Axis[] {
   const paths = differingPaths([...values.values()].map((map) => new Map([...map].map(([path, value]) => [path, valueText(value)])))).slice(0, axesMax);
   const axes = paths.map((name): Axis => {
     const value = (row: TrialRow) => values.get(row.name)?.get(name);
-    return { name, value, scale: scaleFor(rows.map(value).filter((v): v is Json => v !== undefined)) };
+    return { name, value, scale: scaleFor(rows.map(value).filter((v): v is Json => v !== undefined)), importance: importanceOf(rows.map(value), rows.map((row) => row.best_validation?.value ?? NaN)) };
   });
   const best = rows.map((row) => row.best_validation?.value).filter((v): v is number => v !== undefined);
   const min = Math.min(...best), max = Math.max(...best);
@@ -53,7 +53,7 @@ export function ExperimentHyperparameters({ experiment, query }: { experiment: E
 
 function Pictures({ experiment, all, query }: { experiment: Experiment; all: TrialRow[]; query: Query }) {
   const { metric, isSmallerBetter } = searcherOf(experiment.config);
-  const rows = useMemo(() => all.filter((row) => row.best_validation), [all]);
+  const rows = useMemo(() => all.filter((row) => row.best_validation && Number.isFinite(row.best_validation.value)), [all]);
   const axes = useMemo(() => axesOf(rows, metric), [rows, metric]);
   if (axes.length < 2) return <Empty>Hyperparameters are compared once at least two trials with different ones have a validation of <code>{metric}</code>.</Empty>;
   const best = bestOf(rows, isSmallerBetter);
@@ -68,6 +68,7 @@ function Pictures({ experiment, all, query }: { experiment: Experiment; all: Tri
     <section aria-label="Hyperparameters">
       <p class="dim" role="status">{inside.length === rows.length ? plural(rows.length, 'trial') : `${inside.length} of ${plural(rows.length, 'trial')}`} with a validation; drag along an axis to choose a part of it.{' '}
         {Object.keys(brushes).length > 0 && <button type="button" class="small" onClick={() => setQuery({ brush: null })}>all of all axes</button>}</p>
+      <Importance axes={axes} metric={metric} trials={rows.length} />
       <Parallel axes={axes} rows={rows} isIn={isIn} brushes={brushes} isSmallerBetter={isSmallerBetter} best={best} />
       <ShadeLegend best={best} words={` by ${metric}`} />
       <p class="tools"><CsvButton name={`experiment-${experiment.id}-hyperparameters`} rows={() => [['trial', ...axes.map(({ name }) => name)], ...inside.map((row) => [row.name, ...axes.map((axis) => valueText(axis.value(row)))])]} />
@@ -75,6 +76,20 @@ function Pictures({ experiment, all, query }: { experiment: Experiment; all: Tri
       <BrushFields axes={axes} brushes={brushes} />
       <Scatter axes={axes} rows={inside} query={query} best={best} isSmallerBetter={isSmallerBetter} />
     </section>
+  );
+}
+
+/** Bars: how much each hyperparameter explains. */
+function Importance({ axes, metric, trials }: { axes: Axis[]; metric: string; trials: number }) {
+  const known = axes.filter((axis) => typeof axis.importance === 'number').sort((a, b) => b.importance! - a.importance!);
+  if (known.length === 0) return null;
+  return (
+    <figure class="importance">
+      <figcaption><span class="title">Importance</span> <span class="dim">share of the variance of the ranks of <Text>{metric}</Text> that one hyperparameter explains alone (ε², numbers in up to five ranges); of {plural(trials, 'trial')}{trials < 30 ? ', which are few' : ''}</span></figcaption>
+      <table class="narrow"><caption class="unseen">Importance of the hyperparameters</caption>
+        <tbody>{known.map((axis) => <tr><th scope="row"><Text>{axis.name}</Text></th><td><Progress share={axis.importance!} /></td></tr>)}</tbody>
+      </table>
+    </figure>
   );
 }
 
@@ -93,7 +108,7 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter, best }: {
   const [frame, available] = useWidth<HTMLDivElement>();
   const [drag, setDrag] = useState<{ axis: string; from: number; to: number } | null>(null);
   const left = 70, right = 70, top = 24, height = 280;
-  const gap = Math.min(280, Math.max(110, (available - left - right) / (axes.length - 1)));
+  const gap = Math.max(110, (available - left - right) / (axes.length - 1));
   const width = (axes.length - 1) * gap + left + right;
   const x = (index: number) => left + index * gap;
   const y = (at: number) => top + (1 - at) * height;
@@ -138,6 +153,7 @@ function Parallel({ axes, rows, isIn, brushes, isSmallerBetter, best }: {
               <line y1={top} y2={top + height} />
               {axis.scale.ticks.map((tick) => <g transform={`translate(0 ${y(tick.at)})`}><line x2="-4" /><text x="-7" dy="0.32em" text-anchor="end">{visible(tick.text.slice(0, 12))}</text></g>)}
               <text class="name" y={top - 10} text-anchor="middle">{visible(axis.name.length > 22 ? axis.name.slice(0, 21) + '…' : axis.name)}<title>{visible(axis.name)}</title></text>
+              {typeof axis.importance === 'number' && <text y={top + height + 20} text-anchor="middle">{percent(axis.importance)}<title>importance</title></text>}
               {brush && <rect class="brush" x="-7" y={y(brush[1])} width="14" height={Math.max(1, (brush[1] - brush[0]) * height)} />}
             </g>
           );
@@ -170,14 +186,15 @@ function Scatter({ axes, rows, query, best, isSmallerBetter }: { axes: Axis[]; r
   const metric = axes[axes.length - 1]!;
   const choices = axes.slice(0, -1);
   const axis = choices.find(({ name }) => name === query['x']) ?? choices[0]!;
-  const width = 560, height = 300, left = 64, bottom = 40, top = 10, right = 16;
+  const [frame, available] = useWidth<HTMLDivElement>();
+  const width = Math.max(320, available), height = 320, left = 64, bottom = 40, top = 10, right = 16;
   const x = (at: number) => left + at * (width - left - right);
   const y = (at: number) => top + (1 - at) * (height - top - bottom);
   const isNames = axis.scale.ticks.every(({ text }) => Number.isNaN(Number(text.replace('−', '-').replace(/\u202f/g, ''))));
   return (
     <>
       <div class="tools"><Choice label={metric.name + ' against'} value={axis.name} onChange={(name) => setQuery({ x: name })} options={choices.map(({ name }) => [name, name])} /></div>
-      <div class="scroll picture" tabIndex={0} role="region" aria-label="Scatter plot">
+      <div class="scroll picture" ref={frame} tabIndex={0} role="region" aria-label="Scatter plot">
         <svg class="scatter" width={width} height={height} role="img" aria-label={`${metric.name} of ${rows.length} trials against ${axis.name}`}>
           {metric.scale.ticks.map((tick) => <g transform={`translate(0 ${y(tick.at)})`}><line class="grid" x1={left} x2={width - right} /><text x={left - 6} dy="0.32em" text-anchor="end">{tick.text}</text></g>)}
           {axis.scale.ticks.map((tick, i) => <g transform={`translate(${x(tick.at)} ${height - bottom})`}><line class="grid" y2={-(height - top - bottom)} /><text y="15" text-anchor={isNames && i === 0 ? 'start' : isNames && i === axis.scale.ticks.length - 1 ? 'end' : 'middle'}>{visible(tick.text.slice(0, 14))}</text></g>)}

@@ -4,7 +4,7 @@ import { integer, number, percent } from '../format';
 import { link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
 import type { Answer, Experiment, SearchView } from '../types';
-import { Empty, Fact, Loaded, Text, Time } from '../ui';
+import { Empty, Fact, Loaded, Text, Time, useWidth } from '../ui';
 
 export function ExperimentSearch({ experiment, query }: { experiment: Experiment; query: Query }) {
   const data = useData<Answer<SearchView>>(`experiments/${experiment.id}/search`);
@@ -29,14 +29,16 @@ function Search({ search, query }: { search: SearchView; query: Query }) {
   );
 }
 
-const gap = 120, left = 30, top = 40;
+const left = 30, top = 40;
 
 function Bracket({ search, index }: { search: SearchView; index: number }) {
   const bracket = search.brackets[index]!;
   const most = Math.max(1, ...bracket.rungs.map((rung) => rung.entries.length));
   const step = Math.min(16, Math.max(1, 420 / most));
   const size = Math.max(1.2, Math.min(5, step / 2.4));
-  const width = left + (bracket.rungs.length - 1) * gap + 90, height = top + most * step + 20;
+  const [frame, available] = useWidth<HTMLDivElement>();
+  const gap = Math.max(120, (available - left - 60) / Math.max(1, bracket.rungs.length - 1) - 4);
+  const width = left + (bracket.rungs.length - 1) * gap + 60, height = top + most * step + 20;
   const x = (rung: number) => left + rung * gap;
   const y = (rank: number) => top + (rank + 0.5) * step;
   const stopped = new Set(search.decisions.filter((d) => d.bracket === index && d.decision === 'stop').map((d) => `${d.rung} ${d.trial}`));
@@ -52,7 +54,7 @@ function Bracket({ search, index }: { search: SearchView; index: number }) {
   return (
     <figure class="bracket">
       <figcaption>Bracket {index}: {bracket.trials} trials, {percent(bracket.progress)}</figcaption>
-      <div class="scroll picture" tabIndex={0} role="region" aria-label={`Picture of bracket ${index}`}>
+      <div class="scroll picture" ref={frame} tabIndex={0} role="region" aria-label={`Picture of bracket ${index}`}>
         <svg width={width} height={height} role="group" aria-label={`Bracket ${index}: ` + bracket.rungs.map((rung, i) => `rung ${i} of length ${rung.length}: ${rung.entries.length} arrived, ${rung.stopped_trials} stopped`).join('; ') + '.'}>
           <path class="trained" d={lines} />
           {bracket.rungs.map((rung, i) => (

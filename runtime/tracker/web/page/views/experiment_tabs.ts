@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import type { Query } from '../route';
 import type { Experiment } from '../types';
 import { ExperimentCheckpoints, ExperimentConfig } from './experiment_files';
+import { ExperimentEvents } from './experiment_events';
 import { ExperimentHyperparameters } from './experiment_hyperparameters';
 import { ExperimentSearch } from './experiment_search';
 import { ExperimentUsage } from './experiment_usage';
@@ -15,4 +16,5 @@ export const experimentTabs: ExperimentTab[] = [
   { key: 'checkpoints', title: 'Checkpoints', View: ExperimentCheckpoints },
   { key: 'config', title: 'Configuration', View: ExperimentConfig },
   { key: 'usage', title: 'Usage', View: ExperimentUsage },
+  { key: 'events', title: 'History', View: ExperimentEvents },
 ];

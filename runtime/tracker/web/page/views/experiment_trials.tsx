@@ -7,7 +7,7 @@ import { goTo, link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
 import { useKey } from '../keys';
 import type { Answer, Experiment, TrialRow } from '../types';
-import { Elapsed, Empty, isOver, Loaded, State, Text, Time } from '../ui';
+import { Elapsed, Empty, isOver, Loaded, Progress, State, Text, Time } from '../ui';
 import { searcherOf } from './experiment';
 import { bestOf } from './experiment_curves';
 
@@ -16,16 +16,25 @@ export function timesOf(trial: TrialRow): { started: string | null; ended: strin
   return { started: trial.runs[0]?.started ?? null, ended: trial.runs[trial.runs.length - 1]?.ended ?? null };
 }
 
-function columnsFor(rows: readonly TrialRow[], metric: string): Column<TrialRow>[] {
+function columnsFor(rows: readonly TrialRow[], metric: string, isSmallerBetter: boolean): Column<TrialRow>[] {
   const values = new Map(rows.map((row) => [row.name, flatValues(row.hyperparameters)]));
   const texts = [...values.values()].map((map) => new Map([...map].map(([path, value]) => [path, valueText(value)])));
   const paths = rows.length > 1 ? differingPaths(texts) : [...(texts[0]?.keys() ?? [])];
   const hasRungs = rows.some((row) => row.rung !== null);
   return [
     { key: 'id', title: 'Trial', isNumber: true, value: (row) => row.id, cell: (row) => <a href={link(['trials', row.name])}>{row.name}</a> },
-    { key: 'state', title: 'State', value: (row) => row.state, cell: (row) => <State state={row.state} /> },
-    { key: 'best', title: 'Best ' + metric, isNumber: true, value: (row) => row.best_validation?.value ?? null, cell: (row) => number(row.best_validation?.value ?? null) },
+    { key: 'state', title: 'State', value: (row) => (row.decision === 'stop' ? 'stopped' : row.state), cell: (row) => <State state={row.state} decision={row.decision} /> },
+    ...(rows.some((row) => row.progress !== null && row.progress !== undefined) ? [{ key: 'progress', title: 'Progress', value: (row: TrialRow) => row.progress, cell: (row: TrialRow) => <Progress share={row.progress} /> }] : []),
+    { key: 'best', title: 'Best ' + metric, isNumber: true, isDescendingFirst: !isSmallerBetter, value: (row) => row.best_validation?.value ?? null, cell: (row) => number(row.best_validation?.value ?? null) },
     { key: 'steps', title: 'At step', isNumber: true, value: (row) => row.best_validation?.steps_completed ?? null, cell: (row) => number(row.best_validation?.steps_completed ?? null) },
+    ...paths.map((path): Column<TrialRow> => ({
+      key: 'hp.' + path, title: path, isNumber: rows.some((row) => typeof values.get(row.name)?.get(path) === 'number'),
+      value: (row) => {
+        const value = values.get(row.name)?.get(path);
+        return typeof value === 'number' ? value : value === undefined ? null : valueText(value);
+      },
+      cell: (row) => <Text>{valueText(values.get(row.name)?.get(path))}</Text>,
+    })),
     ...(hasRungs ? [
       { key: 'bracket', title: 'Bracket', isNumber: true, value: (row: TrialRow) => row.bracket },
       { key: 'rung', title: 'Rung', isNumber: true, value: (row: TrialRow) => row.rung },
@@ -37,14 +46,6 @@ function columnsFor(rows: readonly TrialRow[], metric: string): Column<TrialRow>
       cell: (row) => <Elapsed from={timesOf(row).started} to={timesOf(row).ended} isRunning={!isOver(row.state) && !timesOf(row).ended} />,
     },
     { key: 'end', title: 'How it ended', value: (row) => row.runs[row.runs.length - 1]?.message ?? '', cell: (row) => <span class="dim"><Text>{row.runs[row.runs.length - 1]?.message ?? ''}</Text></span> },
-    ...paths.map((path): Column<TrialRow> => ({
-      key: 'hp.' + path, title: path, isNumber: rows.some((row) => typeof values.get(row.name)?.get(path) === 'number'),
-      value: (row) => {
-        const value = values.get(row.name)?.get(path);
-        return typeof value === 'number' ? value : value === undefined ? null : valueText(value);
-      },
-      cell: (row) => <Text>{valueText(values.get(row.name)?.get(path))}</Text>,
-    })),
   ];
 }
 
@@ -55,7 +56,7 @@ export function ExperimentTrials({ experiment, query }: { experiment: Experiment
 
 function Trials({ experiment, rows, query }: { experiment: Experiment; rows: TrialRow[]; query: Query }) {
   const { metric, isSmallerBetter } = searcherOf(experiment.config);
-  const columns = useMemo(() => columnsFor(rows, metric), [rows, metric]);
+  const columns = useMemo(() => columnsFor(rows, metric, isSmallerBetter), [rows, metric, isSmallerBetter]);
   const best = bestOf(rows, isSmallerBetter);
   const selected = new Set((query['selected'] ?? '').split(',').filter(Boolean));
   const select = (key: string) => {

@@ -1,7 +1,7 @@
 // The list of all experiments.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useData } from '../api';
-import { number, plural, secondsBetween } from '../format';
+import { number, plural, secondsBetween, visible } from '../format';
 import { describeHyperparameters, differingPaths } from '../hyperparameters';
 import { goTo, link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
@@ -29,7 +29,7 @@ function progressOf(experiment: ExperimentSummary): number | null {
 
 type Hyperparameters = Map<number, Map<string, string>>;
 
-function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<ExperimentSummary>[] {
+function columnsFor(paths: string[], hyperparameters: Hyperparameters, isSmallerBetter: boolean): Column<ExperimentSummary>[] {
   const fixed: Column<ExperimentSummary>[] = [
     { key: 'id', title: 'ID', isNumber: true, value: (e) => e.id, cell: (e) => <a href={link(['experiments', e.id])}>{e.id}</a> },
     { key: 'name', title: 'Name', value: (e) => e.name ?? '', cell: (e) => <a class="name" href={link(['experiments', e.id])} tabIndex={-1}><Text>{e.name ?? '(being created)'}</Text></a> },
@@ -37,7 +37,7 @@ function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<E
     { key: 'progress', title: 'Progress', value: progressOf, cell: (e) => <Progress share={progressOf(e)} /> },
     { key: 'trials', title: 'Trials', isNumber: true, value: (e) => e.trial_count, cell: (e) => (e.trial_count > 1 ? `${e.completed_trials}/${e.trial_count}` : e.trial_count) },
     {
-      key: 'best', title: 'Best', isNumber: true, value: (e) => e.best?.value ?? null,
+      key: 'best', title: 'Best', isNumber: true, isDescendingFirst: !isSmallerBetter, value: (e) => e.best?.value ?? null,
       cell: (e) => e.best && <span title={`${e.searcher?.metric ?? ''} of trial ${e.best.trial} at step ${e.best.steps_completed}`}>{number(e.best.value)}</span>,
     },
     { key: 'metric', title: 'Metric', value: (e) => e.searcher?.metric ?? '', cell: (e) => <span class="dim"><Text>{e.searcher?.metric}</Text></span> },
@@ -48,7 +48,7 @@ function columnsFor(paths: string[], hyperparameters: Hyperparameters): Column<E
     { key: 'created', title: 'Created', value: (e) => e.created ?? '', cell: (e) => <Time utc={e.created} /> },
     { key: 'slots', title: 'Slots', isNumber: true, value: (e) => (e.nodes && e.slots_per_node ? e.nodes * e.slots_per_node : null) },
     { key: 'pool', title: 'Pool', value: (e) => e.resource_pool ?? '', cell: (e) => <Text>{e.resource_pool}</Text> },
-    { key: 'labels', title: 'Labels', value: (e) => (e.labels ?? []).join(', '), cell: (e) => (e.labels ?? []).map((label) => <span class="label"><Text>{label}</Text></span>) },
+    { key: 'labels', title: 'Labels', value: (e) => (e.labels ?? []).join(', '), cell: (e) => (e.labels ?? []).map((label) => <span class="label" title={visible(label)}><Text>{label}</Text></span>) },
   ];
   return [...fixed, ...paths.map((path): Column<ExperimentSummary> => {
     const text = (e: ExperimentSummary) => hyperparameters.get(e.id)?.get(path) ?? '';
@@ -80,7 +80,9 @@ function ExperimentList({ list, query, isWhole }: { list: List; query: Query; is
   [list, query['q'], query['state'], query['pool'], query['label']]);
   const columns = useMemo(() => {
     const hyperparameters: Hyperparameters = new Map(shown.map((e) => [e.id, new Map(describeHyperparameters(e.hyperparameters))]));
-    return columnsFor(differingPaths([...hyperparameters.values()]).slice(0, hyperparametersMax), hyperparameters);
+    // The best come first by the direction that most of the shown experiments have.
+    const larger = shown.filter((e) => e.searcher?.smaller_is_better === false).length;
+    return columnsFor(differingPaths([...hyperparameters.values()]).slice(0, hyperparametersMax), hyperparameters, 2 * larger <= shown.length);
   }, [shown]);
   const values = (of: (e: ExperimentSummary) => string[]): [string, string][] =>
     [...new Set(list.experiments.flatMap(of))].sort().map((value) => [value, value]);

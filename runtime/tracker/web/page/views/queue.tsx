@@ -1,8 +1,11 @@
 // Slurm's queue, and the pools and nodes of the cluster.
+import { useContext, useState } from 'preact/hooks';
+import { Confirm, Dialog } from '../actions';
 import { useData } from '../api';
 import { integer } from '../format';
 import { link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
+import { Tracker } from '../tracker';
 import type { Answer, ClusterNode, Job, Pool } from '../types';
 import { Check, Choice, CommandLine, Empty, Field, Loaded, Text, Time, Warnings } from '../ui';
 
@@ -34,10 +37,48 @@ export function Queue({ query }: { query: Query }) {
   );
 }
 
+function isWaiting(job: Job): boolean {
+  return job.slots_acquired === 0 && job.slurm_state === 'PENDING';
+}
+
+const operations: [string, string][] = [['top', 'to the top'], ['own-top', 'ahead of my other jobs'], ['ahead-of', 'ahead of'], ['behind-of', 'behind'], ['priority', 'to a priority'], ['resource-pool', 'to another pool']];
+
+/** Moves a waiting job: what is chosen, what it will do, and the confirmation. */
+function MoveDialog({ job, jobs, onClose }: { job: Job; jobs: Job[]; onClose: () => void }) {
+  const [operation, setOperation] = useState('top');
+  const [value, setValue] = useState('');
+  const pools = useData<Answer<Pool[]>>('pools', {}, 'pools');
+  const others = jobs.filter((other) => other.id !== job.id && isWaiting(other) && other.resource_pool === job.resource_pool);
+  const first = operation === 'top' ? others[0] : others.find((other) => other.user === job.user);
+  const isTop = operation === 'top' || operation === 'own-top';
+  const target = isTop ? first?.id ?? '' : value;
+  const choose = (next: string) => { setOperation(next); setValue(''); };
+  const names = (pools.value?.answer ?? []).map((pool) => pool.name).filter((name) => name !== job.resource_pool);
+  return (
+    <Dialog title={`Move job ${job.id} ${job.name}`} onClose={onClose}>
+      <div class="tools">
+        <Choice label="Move" value={operation} onChange={choose} options={operations} />
+        {(operation === 'ahead-of' || operation === 'behind-of') && <Choice label="Job" value={value} onChange={setValue} options={[['', 'choose'], ...others.map((other): [string, string] => [other.id, `${other.id} ${other.name} (${other.user})`])]} />}
+        {operation === 'resource-pool' && <Choice label="Pool" value={value} onChange={setValue} options={[['', 'choose'], ...names.map((name): [string, string] => [name, name])]} />}
+        {operation === 'priority' && <label class="choice"><span>1 (most urgent) to 99; unchanged is 42</span><input type="number" min={1} max={99} value={value} onInput={(event) => setValue(event.currentTarget.value)} /></label>}
+      </div>
+      {isTop && !first && <p class="dim">No other {operation === 'top' ? '' : 'own '}job waits in this pool.</p>}
+      <Confirm request={target ? { action: isTop ? 'ahead-of' : operation, target: job.id, value: target } : null} verb="Move" onClose={onClose} onDone={onClose} />
+    </Dialog>
+  );
+}
+
 function Jobs({ jobs, warnings, query }: { jobs: Job[]; warnings: string; query: Query }) {
+  const { actions, user } = useContext(Tracker);
+  const [moved, setMoved] = useState<string | null>(null);
+  const movedJob = jobs.find((job) => job.id === moved);
   const words = (query['q'] ?? '').toLowerCase();
   const placed = jobs.map((job, i) => ({ ...job, place: i + 1 }));
   const shown = placed.filter((job) => (!query['pool'] || job.resource_pool === query['pool']) && (query['own'] !== '1' || job.experiment) && (!words || `${job.id} ${job.name} ${job.user}`.toLowerCase().includes(words)));
+  const columns = !actions ? jobColumns : [...jobColumns.slice(0, 2), {
+    key: 'move', title: 'Action', value: () => null,
+    cell: (j: Job) => (isWaiting(j) && j.user === user ? <button type="button" class="small" aria-label={'Move job ' + j.id} onClick={() => setMoved(j.id)}>move …</button> : ''),
+  }, ...jobColumns.slice(2)];
   const pools = [...new Set(jobs.map((job) => job.resource_pool))].sort();
   return (
     <>
@@ -50,8 +91,9 @@ function Jobs({ jobs, warnings, query }: { jobs: Job[]; warnings: string; query:
       </div>
       {shown.length === 0
         ? <Empty>{jobs.length === 0 ? 'No job runs or waits.' : 'No job matches.'}</Empty>
-        : <Table caption="Jobs in scheduling order" rows={shown} columns={jobColumns} rowKey={(j) => j.id} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName="queue" rowClass={(j) => (j.experiment ? 'own' : '')} />}
-      <p class="dim">Jobs of your experiments are marked. To move one: <CommandLine text="det-submit job update JOB --ahead-of OTHER" /></p>
+        : <Table caption="Jobs in scheduling order" rows={shown} columns={columns} rowKey={(j) => j.id} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName="queue" rowClass={(j) => (j.experiment ? 'own' : '')} />}
+      <p class="dim">Jobs of your experiments are marked.{!actions && <> To move one: <CommandLine text="det-submit job update JOB --ahead-of OTHER" /></>}</p>
+      {movedJob && <MoveDialog job={movedJob} jobs={jobs} onClose={() => setMoved(null)} />}
     </>
   );
 }

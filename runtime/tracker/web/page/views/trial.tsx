@@ -1,9 +1,11 @@
 // The page of one trial: its head, why it failed, and tabs.
 import { useLayoutEffect } from 'preact/hooks';
+import { ActionButtons } from '../actions';
 import { useData } from '../api';
 import { percent, plural, valueText, visible } from '../format';
 import { flatValues } from '../hyperparameters';
 import { link, type Query } from '../route';
+import { useCanAct } from '../tracker';
 import type { Answer, Run, TrialDescription } from '../types';
 import { CommandLine, Elapsed, Fact, isOver, Loaded, Progress, State, Tabs, Text, Time, useWidth, Warnings } from '../ui';
 import { snapshot } from '../snapshot';
@@ -35,9 +37,10 @@ export function TrialPage({ id, query }: { id: string; query: Query }) {
 function Head({ trial }: { trial: TrialDescription }) {
   const last = trial.runs[trial.runs.length - 1];
   const values = [...flatValues(trial.hyperparameters)];
+  const canAct = useCanAct();
   return (
     <header class="head">
-      <h1><span class="dim">Trial</span> {trial.name} <State state={trial.state} /></h1>
+      <h1><span class="dim">Trial</span> {trial.name} <State state={trial.state} decision={trial.decision} /></h1>
       <dl class="facts">
         <Fact name="Progress">{trial.progress !== null && !isOver(trial.state) ? <Progress share={trial.progress} /> : null}</Fact>
         <Fact name="Status">{trial.status && <Text>{trial.status}</Text>}</Fact>
@@ -53,10 +56,11 @@ function Head({ trial }: { trial: TrialDescription }) {
         <p class="note warn">Rank {trial.waits.straggler.rank}{trial.waits.straggler.host && <> on <Text>{trial.waits.straggler.host}</Text></>} is the one that {plural(trial.waits.straggler.waiting_ranks.length, 'rank waits', 'ranks wait')} for, in <Text>{trial.waits.straggler.operation}</Text>: {percent(trial.waits.straggler.share)} of the last {trial.waits.period_s} s. <a href={link(['trials', trial.name], { tab: 'system' })}>Who waits for whom</a></p>
       )}
       {trial.alerts.map((alert) => <p class={'note ' + (alert.level === 'error' ? 'bad' : 'warn')}><Time utc={alert.time} /> {alert.level}: <strong><Text>{alert.title}</Text></strong> <Text>{alert.description}</Text></p>)}
+      {canAct && !isOver(trial.state) && <ActionButtons buttons={[{ request: { action: 'kill-trial', target: trial.name }, verb: 'Kill', isBad: true, title: 'Kill trial ' + trial.name }]} />}
       <details class="commands"><summary>Commands</summary>
         <div><CommandLine text={`det-submit trial logs ${trial.name} -f`} /></div>
         <div><CommandLine text={`det-submit trial download ${trial.name}`} /></div>
-        {!isOver(trial.state) && <div><CommandLine text={`det-submit trial kill ${trial.name}`} /></div>}
+        {!canAct && !isOver(trial.state) && <div><CommandLine text={`det-submit trial kill ${trial.name}`} /></div>}
       </details>
     </header>
   );

@@ -6,6 +6,7 @@ import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLo
 import { lookOf, smooth, type Line } from '../curves';
 import { toNumber } from '../format';
 import { setQuery, type Query } from '../route';
+import { SmallCharts } from '../small_charts';
 import type { MetricName, Series, TrialDescription } from '../types';
 import { Check, Empty, Loaded } from '../ui';
 
@@ -26,6 +27,11 @@ export function panelsOf(metrics: readonly MetricName[]): Panel[] {
     .sort((a, b) => Number(order(a.names[0]!) === 9) - Number(order(b.names[0]!) === 9) || b.names.length - a.names.length);
 }
 
+/** Metrics of other groups than training and validation have the group as the prefix. */
+function nameOfPanel({ title, names: [first] }: Panel): string {
+  return !first || groupOrder.includes(first.group) ? title : first.group + '/' + first.metric;
+}
+
 export function TrialCurves({ trial, query }: { trial: TrialDescription; query: Query }) {
   const names = useData<{ metrics: MetricName[] }>(`experiments/${trial.experiment_id}/metrics`, { trial: trial.name });
   const look = lookIn(query);
@@ -37,7 +43,8 @@ export function TrialCurves({ trial, query }: { trial: TrialDescription; query: 
       </div>
       <Loaded data={names} what="metrics">{({ metrics }) => (metrics.length === 0
         ? <Empty>This trial has not reported a metric yet.</Empty>
-        : <div class="charts">{panelsOf(metrics).map((panel) => <PanelChart key={panel.title} trial={trial.name} panel={panel} look={look} isAllRuns={query['all_runs'] === '1'} />)}</div>)}</Loaded>
+        : <SmallCharts items={panelsOf(metrics)} nameOf={nameOfPanel} keyOf={(panel) => panel.title} query={query}
+            draw={(panel, height) => <PanelChart trial={trial.name} panel={panel} look={look} isAllRuns={query['all_runs'] === '1'} height={height} />} />)}</Loaded>
     </section>
   );
 }
@@ -54,7 +61,7 @@ export function linesOfSeries(series: Series, name: string, look: CurveLook, fir
 }
 
 /** The chart of a panel. A component Fetch for each metric sends the request, because the number of metrics may change. */
-function PanelChart({ trial, panel, look, isAllRuns }: { trial: string; panel: Panel; look: CurveLook; isAllRuns: boolean }) {
+function PanelChart({ trial, panel, look, isAllRuns, height }: { trial: string; panel: Panel; look: CurveLook; isAllRuns: boolean; height: number }) {
   const [parts, setParts] = useState<{ [key: string]: Series }>({});
   const zoom = look.range ? `${look.range.min},${look.range.max}` : '';
   const lines = useMemo(() => panel.names.flatMap((name, i) => {
@@ -66,7 +73,7 @@ function PanelChart({ trial, panel, look, isAllRuns }: { trial: string; panel: P
     <div>
       {panel.names.map((name) => <Fetch key={name.group + '.' + name.metric + look.axis} trial={trial} name={name} look={look} isAllRuns={isAllRuns} zoom={zoom}
         onData={(series) => setParts((old) => (old[name.group + '.' + name.metric] === series ? old : { ...old, [name.group + '.' + name.metric]: series }))} />)}
-      <Chart title={panel.title} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} points={points} isLoading={Object.keys(parts).length < panel.names.length}
+      <Chart title={panel.title} lines={lines} axis={look.axis} isLog={look.isLog} range={look.range} onZoom={zoomTo} points={points} height={height} isLoading={Object.keys(parts).length < panel.names.length}
         {...(panel.names[0]!.group === 'timing' ? { unit: 's' } : {})} />
     </div>
   );

@@ -58,7 +58,7 @@ function TimeLine({ trial, created, checkpoints }: { trial: TrialDescription; cr
   const from = Math.min(created ?? first, first);
   const to = Math.max(from + 1000, isRunning ? now : Math.max(...trial.runs.map((run) => ms(run.ended) ?? ms(run.started) ?? from)));
   const [frame, available] = useWidth<HTMLDivElement>();
-  const width = Math.min(1400, Math.max(340, available || 1000));
+  const width = Math.max(340, available || 1000);
   const x = (time: number) => left + (time - from) / (to - from) * (width - left - right);
   const height = top + trial.runs.length * rowHeight + 26;
   const byRun = new Map(trial.interruptions.map((interruption) => [interruption.run, interruption]));

@@ -1,12 +1,13 @@
 // The system metrics of a run's nodes, timings, and which ranks waited for which.
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { Chart } from '../chart';
 import { lookOf, type Line } from '../curves';
-import { duration, number, percent, scaled, toNumber } from '../format';
+import { duration, number, percent, toNumber, withUnit } from '../format';
 import { lookIn, plotWidth, zoomTo, type CurveLook } from '../curve_controls';
 import { setQuery, type Query } from '../route';
-import { CsvButton } from '../table';
+import { SmallCharts } from '../small_charts';
+import { CsvButton, Table, type Column } from '../table';
 import type { Answer, NodeMetric, ProfiledRun, Series, TrialDescription, Waits } from '../types';
 import { Choice, Empty, Loaded, Text } from '../ui';
 
@@ -14,34 +15,33 @@ export function TrialSystem({ trial, query }: { trial: TrialDescription; query: 
   const profile = useData<Answer<ProfiledRun[]>>(`trials/${trial.name}/profile`);
   return (
     <section aria-label="System">
-      {trial.waits && <WaitTable waits={trial.waits} />}
       <Loaded data={profile} what="system metrics">{({ answer }) => (answer.length === 0 && !trial.waits
         ? <Empty>Nothing was profiled. Set <code>profiling: {'{enabled: true}'}</code> in the configuration, and system metrics of each node appear here.</Empty>
         : answer.length === 0 ? null : <Profile trial={trial} runs={answer} query={query} />)}</Loaded>
+      {trial.waits && <WaitTable waits={trial.waits} />}
     </section>
   );
 }
 
-const seriesMax = 24;
+const linesMax = 64;  // of a chart
+
+type ProfiledNode = ProfiledRun['nodes'][number];
 
 function Profile({ trial, runs, query }: { trial: TrialDescription; runs: ProfiledRun[]; query: Query }) {
   const run = runs.find((candidate) => String(candidate.run) === query['run']) ?? runs[runs.length - 1]!;
-  const node = run.nodes.find((candidate) => String(candidate.node) === query['node']) ?? run.nodes[0];
+  const chosen = run.nodes.filter((node) => String(node.node) === query['node']);
+  const nodes = chosen.length > 0 ? chosen : run.nodes;
+  const rows = nodes.flatMap((node) => node.metrics.map((metric) => ({ node, ...metric })));
   return (
     <>
       <div class="tools">
         <Choice label="Run" value={String(run.run)} onChange={(value) => setQuery({ run: value, zoom: null })} options={runs.map((r) => [String(r.run), 'run ' + r.run])} />
-        {node && <Choice label="Node" value={String(node.node)} onChange={(value) => setQuery({ node: value })} options={run.nodes.map((n) => [String(n.node), n.host || 'node ' + n.node])} />}
+        {run.nodes.length > 1 && <Choice label="Node" value={chosen.length > 0 ? query['node']! : ''} onChange={(value) => setQuery({ node: value })} options={[['', `all ${run.nodes.length} nodes`], ...run.nodes.map((n): [string, string] => [String(n.node), n.host || 'node ' + n.node])]} />}
       </div>
-      {node && <>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Mean and maximum">
-          <table class="narrow"><caption class="unseen">System metrics of {node.host}</caption>
-            <thead><tr><th scope="col">Metric</th><th scope="col">Device</th><th scope="col" class="number">Mean</th><th scope="col" class="number">Maximum</th><th scope="col">Unit</th></tr></thead>
-            <tbody>{node.metrics.map((m) => <tr><td>{m.name}</td><td class="dim"><Text>{m.device ?? ''}</Text></td><td class="number">{scaled(m.mean)}</td><td class="number">{scaled(m.max)}</td><td class="dim">{m.unit}</td></tr>)}</tbody>
-          </table>
-        </div>
-        <CsvButton name={`trial-${trial.name}-run-${run.run}-${node.host || node.node}`} rows={() => [['metric', 'device', 'mean', 'maximum', 'unit'], ...node.metrics.map((m) => [m.name, m.device, m.mean, m.max, m.unit])]} />
-        <NodeCharts trial={trial} run={run.run} node={node} look={{ ...lookIn(query), axis: 'time' }} />
+      {rows.length > 0 && <>
+        <NodeCharts key={run.run + ' ' + nodes.map(({ node }) => node).join()} trial={trial} run={run.run} nodes={nodes} query={query} />
+        <h2>Mean and maximum</h2>
+        <Table caption="Mean and maximum of the system metrics" rows={rows} columns={metricColumns} rowKey={(m) => `${m.node.node} ${m.group} ${m.name} ${m.device ?? ''}`} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName={`trial-${trial.name}-run-${run.run}-system`} maxHeight="320px" />
       </>}
       {run.timings.length > 0 && <>
         <h2>Timings</h2>
@@ -56,36 +56,83 @@ function Profile({ trial, runs, query }: { trial: TrialDescription; runs: Profil
   );
 }
 
-type ProfiledNode = ProfiledRun['nodes'][number];
+type MetricRow = ProfiledNode['metrics'][number] & { node: ProfiledNode };
+const hostOf = (node: ProfiledNode) => node.host || 'node ' + node.node;
 
-/** A chart for each metric of the node, with a line for each of the node's devices. */
-function NodeCharts({ trial, run, node, look }: { trial: TrialDescription; run: number; node: ProfiledNode; look: CurveLook }) {
-  const names = useData<{ metrics: NodeMetric[] }>(`trials/${trial.name}/runs/${run}/nodes/${node.node}/metrics`);
-  const groups = useMemo(() => {
-    const found = new Map<string, NodeMetric[]>();
-    for (const metric of names.value?.metrics ?? []) {
-      if (metric.group === 'waits') continue;
-      const name = metric.metric.split(' ')[0]!;
-      found.set(name, [...(found.get(name) ?? []), metric]);
+const metricColumns: Column<MetricRow>[] = [
+  { key: 'metric', title: 'Metric', value: (m) => m.name },
+  { key: 'node', title: 'Node', value: (m) => hostOf(m.node), cell: (m) => <Text>{hostOf(m.node)}</Text> },
+  { key: 'device', title: 'Device', value: (m) => m.device ?? '', cell: (m) => <span class="dim"><Text>{m.device ?? ''}</Text></span> },
+  { key: 'mean', title: 'Mean', isNumber: true, isDescendingFirst: true, value: (m) => m.mean, cell: (m) => withUnit(m.mean, m.unit) },
+  { key: 'max', title: 'Maximum', isNumber: true, isDescendingFirst: true, value: (m) => m.max, cell: (m) => withUnit(m.max, m.unit) },
+];
+
+interface NodeSeries { node: ProfiledNode; metric: NodeMetric }
+
+/** A chart for each metric, with a line for each node and device. */
+function NodeCharts({ trial, run, nodes, query }: { trial: TrialDescription; run: number; nodes: ProfiledNode[]; query: Query }) {
+  const [found, setFound] = useState<{ [node: number]: NodeMetric[] }>({});
+  const charts = useMemo(() => {
+    const groups = new Map<string, NodeSeries[]>();
+    for (const node of nodes) {
+      for (const metric of found[node.node] ?? []) {
+        if (metric.group === 'waits') continue;
+        const name = metric.metric.split(' ')[0]!;
+        groups.set(name, [...(groups.get(name) ?? []), { node, metric }]);
+      }
     }
-    return [...found].slice(0, seriesMax);
-  }, [names.value]);
-  const unitOf = (name: string) => node.metrics.find((m) => m.name === name)?.unit ?? '';
-  return <div class="charts">{groups.map(([name, metrics]) => <NodeChart key={name} title={name} unit={unitOf(name)} path={`trials/${trial.name}/runs/${run}/nodes/${node.node}/series`} metrics={metrics.slice(0, 8)} look={look} />)}</div>;
+    return [...groups].map(([name, series]) => ({ name, series }));
+  }, [found, nodes]);
+  const look = { ...lookIn(query), axis: 'time' as const };
+  const unitOf = (name: string) => nodes.flatMap((node) => node.metrics).find((m) => m.name === name)?.unit ?? '';
+  const isLoading = nodes.some(({ node }) => !found[node]);
+  return (
+    <>
+      {nodes.map((node) => <Names key={node.node} path={`trials/${trial.name}/runs/${run}/nodes/${node.node}/metrics`} onData={(metrics) => setFound((old) => (old[node.node] === metrics ? old : { ...old, [node.node]: metrics }))} />)}
+      {charts.length === 0 && isLoading ? <p class="loading" role="status">Loading the metrics …</p>
+        : <SmallCharts items={charts} nameOf={({ name }) => name} keyOf={({ name }) => name} query={query}
+          draw={({ name, series }, height) => <NodeChart title={name} unit={unitOf(name)} path={`trials/${trial.name}/runs/${run}/nodes`} series={series} isOneNode={nodes.length === 1} look={look} height={Math.max(180, height)} />} />}
+    </>
+  );
 }
 
-function NodeChart({ title, unit, path, metrics, look }: { title: string; unit: string; path: string; metrics: NodeMetric[]; look: CurveLook }) {
-  const range = look.range ? { from: look.range.min * 1e6, to: look.range.max * 1e6 } : {};
-  // One hook for each metric. Their number must not change between calls: it is the number of the node's devices.
-  const parts = metrics.map(({ group, metric }) => useData<Series>(path, { group, metric, width: plotWidth(), ...range }, `${path} ${metric}`));
-  const lines = parts.flatMap(({ value }, i): Line[] => {
-    const curve = value?.curves[0];
+function Names({ path, onData }: { path: string; onData: (metrics: NodeMetric[]) => void }) {
+  const data = useData<{ metrics: NodeMetric[] }>(path);
+  useEffect(() => {
+    if (data.value) onData(data.value.metrics);
+    else if (data.error && data.error.status !== 0) onData([]);
+  }, [data.value, data.error]);
+  return null;
+}
+
+function NodeChart({ title, unit, path, series, isOneNode, look, height }: { title: string; unit: string; path: string; series: NodeSeries[]; isOneNode: boolean; look: CurveLook; height: number }) {
+  const [parts, setParts] = useState<{ [key: string]: Series }>({});
+  const shown = series.slice(0, linesMax);
+  const keyOf = ({ node, metric }: NodeSeries) => node.node + ' ' + metric.metric;
+  const lines = useMemo(() => shown.flatMap((each, i): Line[] => {
+    const curve = parts[keyOf(each)]?.curves[0];
     if (!curve) return [];
-    const device = metrics[i]!.metric.split(' ').slice(1).join(' ');
-    return [{ key: metrics[i]!.metric, label: device || title, x: curve.times_us.map((us) => us / 1e6), y: Float64Array.from(curve.values, (v) => toNumber(v) ?? NaN), ...lookOf(i) }];
-  });
-  const stable = useMemo(() => lines, [parts.map(({ value }) => value).join(), ...parts.map(({ value }) => value)]);
-  return <Chart title={title} unit={unit} lines={stable} axis="time" range={look.range} onZoom={zoomTo} height={180} isLoading={parts.some(({ value, error }) => !value && !error)} />;
+    const device = each.metric.metric.split(' ').slice(1).join(' ');
+    const label = [isOneNode ? '' : hostOf(each.node), device].filter(Boolean).join(' ') || title;
+    return [{ key: keyOf(each), label, x: curve.times_us.map((us) => us / 1e6), y: Float64Array.from(curve.values, (v) => toNumber(v) ?? NaN), ...lookOf(i) }];
+  }), [parts, series]);
+  return (
+    <div>
+      {shown.map((each) => <NodeFetch key={keyOf(each)} path={`${path}/${each.node.node}/series`} metric={each.metric} look={look} onData={(data) => setParts((old) => (old[keyOf(each)] === data ? old : { ...old, [keyOf(each)]: data }))} />)}
+      <Chart title={title} unit={unit} isScaled={!/^(%|)$/.test(unit)} lines={lines} axis="time" range={look.range} onZoom={zoomTo} height={height} isLoading={Object.keys(parts).length < shown.length} />
+      {series.length > linesMax && <p class="dim">The first {linesMax} of {series.length} devices; choose a node for others.</p>}
+    </div>
+  );
+}
+
+function NodeFetch({ path, metric: { group, metric }, look, onData }: { path: string; metric: NodeMetric; look: CurveLook; onData: (series: Series) => void }) {
+  const range = look.range ? { from: look.range.min * 1e6, to: look.range.max * 1e6 } : {};
+  const data = useData<Series>(path, { group, metric, width: plotWidth(), ...range }, `${path} ${metric}`);
+  useEffect(() => {
+    if (data.value) onData(data.value);
+    else if (data.error && data.error.status !== 0) onData({ group, metric, curves: [] });
+  }, [data.value, data.error]);
+  return null;
 }
 
 /** The seconds that ranks waited for each other: a row for each rank, a column for each rank that others waited for. */
