@@ -118,7 +118,8 @@ function Where() {
   const shownRoot = home !== '' && root.startsWith(home + '/') ? '~' + root.slice(home.length) : root;
   return (
     <span class="where">
-      {root && <span class="root" title={root}><Text>{shownRoot}</Text>{info.host && <> on <Text>{info.host}</Text></>}</span>}
+      {root && <span class="root" title={root}><Text>{shownRoot}</Text>{info.host && <> on <Text>{info.host}</Text></>}
+        {info.is_foreign && <> of <Text>{info.owner}</Text>, read only</>}</span>}
       {info.index_error && <span class="state bad" title={info.index_error}>index not written</span>}
       <span class={'connection ' + connection} role="status">{words}</span>
     </span>

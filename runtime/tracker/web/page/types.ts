@@ -286,6 +286,10 @@ export interface TrackerInfo {
   version?: string;
   host?: string;
   root?: string;
+  /** Who has the root. */
+  owner?: string;
+  /** Whether that is another user than the tracker's. */
+  is_foreign?: boolean;
   home?: string;
   user?: string;
   /** Whether the page can act. */
