@@ -151,7 +151,8 @@ BOOST_AUTO_TEST_CASE(podman_runs_the_entrypoint_and_the_launcher_and_the_exit_co
     BOOST_TEST(cluster.logs().find("kept /models") != std::string::npos, cluster.logs());
     // The first run makes a file of the image, and the second one uses it.
     cluster.shell(
-        "sed -i \"s|{image}'|docker-archive:{image}'|; s|^container_t|image_directory: $HOME/images\\n&|\" "
+        "sed -i \"s|{image}'|docker-archive:{image}'|; s|^container_t|image_directory: "
+        "$HOME/images/%u\\n&|\" "
         "site.yaml && echo \"  import: [podman save --output, '{file}', '{image}']\" >>site.yaml");
     for (int run = 0; run < 2; ++run) {
         auto const imported = cluster.run("det-launch sh -c 'cat /etc/image'");

@@ -66,12 +66,12 @@ using Log = std::function<void(std::string_view)>;
 
 /// The file of the image, which the first process of all nodes and jobs that needs it makes.
 Result<std::string> import_once(ContainerSpec const& container, fs::path const& run_dir,
-                                Environment const& environment, Log log) {
+                                Environment environment, Log log) {
     auto const command = [&](fs::path const& file) { return node::render_import(container, file); };
     node::ImageImport import;
     import.file = container.image_file;
     import.command = command;
-    import.environment = environment;
+    import.environment = std::move(environment);
     import.log = std::move(log);
     // With force_pull_image a file counts that was made for this run.
     if (container.pulls_always) import.not_before = fs::last_write_time(run_dir / info_files::directory);
@@ -94,12 +94,17 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
 
     ContainerCall call;
     call.container = *spec.container;
+    call.run_dir = *run_dir;
+    DET_TRY_ASSIGN(call.has_credentials,
+                   write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
     if (!call.container.image_file.empty()) {
+        auto for_import = environment;
+        if (call.has_credentials)
+            for_import.set("APPTAINER_CONFIGDIR", *run_dir + "/" + std::string(node::registry_folder));
         DET_TRY_ASSIGN(call.container.image,
-                       import_once(call.container, *run_dir, environment, std::move(log)));
+                       import_once(call.container, *run_dir, std::move(for_import), std::move(log)));
     }
     call.slot_type = node::find_slot_type(spec.shape.slot_type);
-    call.run_dir = *run_dir;
     call.directories = {spec.root};
     if (!spec.checkpoint_path.empty() && !spec.checkpoint_path.starts_with(spec.root + "/")) {
         call.directories.emplace_back(spec.checkpoint_path);
@@ -117,8 +122,6 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     call.environment = environment;
     DET_TRY(make_places(call));
     DET_TRY(node::write_scontrol_shim(call.run_dir));
-    DET_TRY_ASSIGN(call.has_credentials,
-                   write_credentials(call, spec, environment.find(variables::experiment_path).value_or("")));
     return node::render_container(call);
 }
 

@@ -64,7 +64,8 @@ inline constexpr JsonField json_fields<ContainerTemplate>[] = {
     field<&ContainerTemplate::name>("name"),
     field<&ContainerTemplate::command>("command"),
     field<&ContainerTemplate::srun_args>("srun_args"),
-    field<&ContainerTemplate::gpu_options>("gpu_options"),
+    field<&ContainerTemplate::cuda_options>("cuda_options"),
+    field<&ContainerTemplate::rocm_options>("rocm_options"),
     field<&ContainerTemplate::import_command>("import_command"),
 };
 

@@ -77,18 +77,15 @@ void check_path(ExperimentConfig const& config, std::string_view key, std::strin
               "bind it under another name, or a directory above it"}));
 }
 
-ContainerTemplate template_of(config::ContainerTemplateEntry const& entry, SlotType type) {
-    auto const& gpu_options = type == SlotType::cuda ? entry.cuda : entry.rocm;
-    return {entry.name, entry.command, entry.srun_args,
-            type == SlotType::cpu ? std::vector<std::string>() : gpu_options, entry.import_command};
+ContainerTemplate template_of(config::ContainerTemplateEntry const& entry) {
+    return {entry.name, entry.command, entry.srun_args, entry.cuda, entry.rocm, entry.import_command};
 }
 
 ContainerSpec make_container(ExperimentConfig const& config, site::Site const& site,
                              SubmissionPlan const& plan, std::string const& image, Diagnostics& found) {
     ContainerSpec container;
     container.runtime = plan.pool.container_runtime;
-    if (plan.pool.container_template)
-        container.custom = template_of(*plan.pool.container_template, plan.shape.slot_type);
+    if (plan.pool.container_template) container.custom = template_of(*plan.pool.container_template);
     auto const file = launch::node::image_file_name(container, image);
     bool const is_imported = site.image_directory && !file.empty();
     // enroot start takes the name of a container of the user's, and enroot import that of a registry.

@@ -34,7 +34,7 @@ ImageImport import_into(std::filesystem::path const& file) {
     import.file = file;
     import.command = [](auto const& path) { return std::vector<std::string>{"runtime", "pull", path};
 };
-import.between_looks = 1ms;
+import.poll_interval = 1ms;
 return import;
 }  // namespace import_image_test
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "placeholders.hpp"
+
 namespace det::launch::node {
 namespace {
 
@@ -120,10 +122,9 @@ std::vector<std::string> render_import(ContainerSpec const& container, std::file
     }
     std::vector<std::string> argv;
     for (auto const& item : container.custom->import_command) {
-        for (auto word : split(item, ' ')) {
-            if (word == "{file}") word = file.native();
-            if (word == "{image}") word = image;
-            if (!word.empty()) argv.emplace_back(word);
+        for (auto const word : split(item, ' ')) {
+            if (word.empty()) continue;
+            argv.push_back(replaced(replaced(std::string(word), "{file}", file.native()), "{image}", image));
         }
     }
     return argv;

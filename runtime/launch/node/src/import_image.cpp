@@ -41,17 +41,21 @@ public:
 
     /// Removes the lock of a process that has not renewed it. Of several processes one succeeds. The times
     /// are those of the file server: a new file in the same directory says what time it is there.
-    void remove_if_old() const {
+    Status remove_if_old() const {
         auto const probe = fs::path(import_.file.string() + ".time-" + make_uuid());
-        if (!write_file(probe, "")) return;
-        std::error_code failure;
+        DET_TRY(write_file(probe, ""));
+        std::error_code failure, ignored;
         auto const now = fs::last_write_time(probe, failure);
         auto const renewed = failure ? now : fs::last_write_time(path_, failure);
-        fs::remove(probe, failure);
-        if (now - renewed < import_.lock_timeout) return;
+        fs::remove(probe, ignored);
+        // After a failure the lock has just been released.
+        if (failure || now - renewed < import_.lock_timeout) return Ok{};
         auto const aside = fs::path(path_.string() + "-" + make_uuid());
         fs::rename(path_, aside, failure);
-        fs::remove(aside, failure);
+        if (failure && failure != std::errc::no_such_file_or_directory)
+            return os_error(fmt::format("remove the old lock '{}'", path_.string()), failure.value());
+        fs::remove(aside, ignored);
+        return Ok{};
     }
 
     void renew() const {
@@ -70,9 +74,9 @@ private:
 };
 
 /// Renews the lock while the command runs.
-class Pulse {
+class LockRenewal {
 public:
-    Pulse(ImportLock const& lock, std::chrono::milliseconds interval)
+    LockRenewal(ImportLock const& lock, std::chrono::milliseconds interval)
         : thread_([this, &lock, interval](std::stop_token const& stop) {
               std::unique_lock guard(mutex_);
               while (!stop.stop_requested()) {
@@ -92,8 +96,8 @@ std::string_view last_line(std::string_view text) {
     return text.substr(text.rfind('\n') == std::string_view::npos ? 0 : text.rfind('\n') + 1);
 }
 
-/// Makes the file under another name first, so that nobody sees half of it. The suffix stays, because
-/// runtimes look at it.
+/// Makes the file under another name first, so that no process reads an unfinished file. The suffix stays,
+/// because runtimes read the kind of file from it.
 Status make_file(ImageImport const& import, ProcessRunner& runner) {
     auto const part = import.file.parent_path() / fmt::format(".{}-{}{}", import.file.stem().string(),
                                                               make_uuid(), import.file.extension().string());
@@ -127,13 +131,13 @@ Result<fs::path> import_image(ImageImport const& import, ProcessRunner& runner) 
         if (is_ours) break;
         if (!has_waited) import.log(fmt::format("waiting for '{}'", import.file.string()));
         has_waited = true;
-        std::this_thread::sleep_for(import.between_looks);
-        lock.remove_if_old();
+        std::this_thread::sleep_for(import.poll_interval);
+        DET_TRY(lock.remove_if_old());
     }
     Status made = Ok{};
     {
-        Pulse const pulse(lock, import.between_pulses);
-        // Another process may have made it between the look and the lock.
+        LockRenewal const renewal(lock, import.renewal_interval);
+        // Another process may have made it between is_usable() and try_take().
         auto const is_there = is_usable(import);
         if (!is_there || !*is_there) made = make_file(import, runner);
     }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "placeholders.hpp"
+
 namespace det::launch::node {
 namespace {
 
@@ -76,12 +78,6 @@ constexpr string_view mount_places[] = {"{source}", "{target}", "{mode}"};
 
 bool has_place(string_view item, string_view place) { return item.find(place) != string_view::npos; }
 
-std::string replaced(std::string text, string_view place, string_view value) {
-    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size()))
-        text.replace(at, place.size(), value);
-    return text;
-}
-
 /// The mounts as pyxis takes them: "/a:/b:ro,/c:/c".
 std::string joined(std::vector<ContainerMount> const& mounts) {
     Arguments texts;
@@ -103,7 +99,8 @@ public:
             bool const is_for_mounts =
                 std::ranges::any_of(mount_places, [&](auto const place) { return has_place(item, place); });
             if (item == "{gpu}") {
-                add_item_of_all(call_.container.custom->gpu_options);
+                if (call_.slot_type == SlotType::cuda) add_item_of_all(call_.container.custom->cuda_options);
+                if (call_.slot_type == SlotType::rocm) add_item_of_all(call_.container.custom->rocm_options);
             } else if (is_for_mounts) {
                 for (auto const& mount : mounts_)
                     add_item(item, {{mount_places[0], mount.host_path},
@@ -230,6 +227,12 @@ std::vector<ContainerMount> mounts_of_srun(ContainerCall const& call, fs::path c
 }
 
 }  // namespace
+
+std::string replaced(std::string text, std::string_view place, std::string_view value) {
+    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size()))
+        text.replace(at, place.size(), value);
+    return text;
+}
 
 ContainerProcess render_container(ContainerCall const& given) {
     auto call = given;

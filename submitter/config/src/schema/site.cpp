@@ -85,7 +85,11 @@ bool require_path_of_user(yaml::Node const& value, Path const& path, Checker& ch
 }
 
 void require_image_directory(yaml::Node const& value, Path const& path, Checker& checker) {
-    (void)require_path_of_user(value, path, checker);
+    auto const& text = *value.text();
+    if (!require_path_of_user(value, path, checker) || text.find("%u") != std::string::npos) return;
+    checker.refuse_value(
+        value, fmt::format("{} must hold %u: a user runs only images that others can't write", path.text()),
+        fmt::format("for example {}/%u", clean_path(text)));
 }
 
 void require_storage_root(yaml::Node const& value, Path const& path, Checker& checker) {

@@ -30,12 +30,13 @@ struct ContainerDevice {
 /// How a site starts containers of a runtime that det-submit does not know. The items of a list are words of
 /// a command line, or several words separated by blanks, with placeholders: {image}; {source}, {target} and
 /// {mode} (ro or rw), for which an item is repeated for each mount; {variable}, for the name of each variable
-/// that containers get; {gpu}, the gpu_options; {file}, in import_command: the file to make of the image.
+/// that containers get; {gpu}, the options of the vendor of the node's GPUs; {file}, in import_command: the
+/// file to make of the image.
 struct ContainerTemplate {
     std::string name;
     std::vector<std::string> command;    // in front of the program; empty: srun starts the container
     std::vector<std::string> srun_args;  // of the step
-    std::vector<std::string> gpu_options = {};
+    std::vector<std::string> cuda_options = {}, rocm_options = {};
     std::vector<std::string> import_command = {};
     friend bool operator==(ContainerTemplate const&, ContainerTemplate const&) = default;
 };

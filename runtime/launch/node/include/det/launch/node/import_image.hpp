@@ -22,15 +22,16 @@ struct ImageImport {
     std::optional<std::filesystem::file_time_type> not_before = {};  // an older file is made anew
     std::function<void(std::string_view)> log = [](std::string_view) {};
     std::chrono::milliseconds command_timeout = std::chrono::hours(2);
-    std::chrono::milliseconds between_looks = std::chrono::seconds(1);
-    std::chrono::milliseconds between_pulses = std::chrono::seconds(10);
-    std::chrono::milliseconds lock_timeout = std::chrono::seconds(60);  // of a process that is gone
+    std::chrono::milliseconds poll_interval = std::chrono::seconds(1);
+    std::chrono::milliseconds renewal_interval = std::chrono::seconds(10);
+    std::chrono::milliseconds lock_timeout =
+        std::chrono::seconds(60);  // a lock that was not renewed for so long is removed
 };
 
-/// Makes the file unless it is there. Of many processes on many nodes one makes it, and the others wait: the
-/// one that has made the directory "FILE.lock", whose time it renews. Blocks. A file that others can write or
-/// have made is codes::unsafe_owner; codes::process if the command fails.
-/// \return The file.
+/// Makes the file unless it is there. Of all processes on all nodes, the one that has made the directory
+/// FILE.lock makes the file, and renews the time of that directory; the others wait. Blocks.
+/// \return The file; codes::unsafe_owner if other users own or can write it, codes::process if the command
+/// fails
 Result<std::filesystem::path> import_image(ImageImport const& import, ProcessRunner& runner);
 
 }  // namespace det::launch::node

@@ -15,8 +15,8 @@ struct HardwareFiles {
     std::filesystem::path kfd = "/dev/kfd";
 };
 
-/// \return The slot type of this node's GPUs where the planned one is of another vendor: the names of GPUs in
-/// Slurm do not always tell it. Without GPUs of either vendor, and for CPU slots, the planned one.
+/// Corrects the vendor of a planned slot type, because the names of GPUs in Slurm do not always tell it.
+/// \return cuda or rocm if the node has GPUs of that vendor only; else, and for CPU slots, `planned`
 SlotType find_slot_type(SlotType planned, HardwareFiles const& files = {});
 
 /// The CPUs that this process may use, in ascending order.
