@@ -81,10 +81,6 @@ let connection: Connection = 'connecting';
 const connectionListeners = new Set<() => void>();
 const changeListeners = new Set<() => void>();
 
-export function getConnection(): Connection {
-  return connection;
-}
-
 function setConnection(next: Connection): void {
   if (next === connection) return;
   connection = next;

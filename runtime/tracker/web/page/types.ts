@@ -286,7 +286,7 @@ export interface TrackerInfo {
   version?: string;
   host?: string;
   root?: string;
-  /** Who has the root. */
+  /** The owner of the root. */
   owner?: string;
   /** Whether that is another user than the tracker's. */
   is_foreign?: boolean;

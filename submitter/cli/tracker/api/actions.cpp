@@ -134,11 +134,12 @@ void add_action_routes(Routes& routes, Sources& sources, ActionTools const& tool
         auto const known = reject_unknown_parameters(request, {});
         if (!known) return responder.respond(http::error_response(known.error()));
         auto const name = request.path_values.find("confirmation")->second;
-        auto command = tools.confirmations.take(name, sources.clock.steady_now());
-        if (!command) return responder.respond(http::error_response(no_confirmation()));
-        tools.services.add(responder, [&sources, tools, command = *std::move(command)] {
-            return do_action(command, sources, tools);
-        });
+        // Taken by the work: a confirmation that finds no place in the queue stays valid.
+        auto confirmed = [&sources, tools, name, now = sources.clock.steady_now()] {
+            auto const command = tools.confirmations.take(name, now);
+            return command ? do_action(*command, sources, tools) : http::error_response(no_confirmation());
+        };
+        tools.services.add(responder, std::move(confirmed), ServiceThread::IfClientGoes::run);
     };
     routes.push_back({http::Method::post, "/v1/actions", http::AuthClass::acting_owner, std::move(plan)});
     routes.push_back({http::Method::post, "/v1/actions/{confirmation}", http::AuthClass::acting_owner,

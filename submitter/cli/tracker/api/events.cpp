@@ -8,7 +8,7 @@ namespace {
 Result<Json> experiment_events(Sources const& sources, Request const& request) {
     DET_TRY(reject_unknown_parameters(request, {}));
     DET_TRY_ASSIGN(auto const id, experiment_of(request));
-    // Not from the index: who has just done something looks for it here.
+    // Reads the journal, because the index may not have the event of an action that has just ended.
     DET_TRY_ASSIGN(auto const record,
                    history::JournalHistory(sources.root).load_experiment_without_trials(id));
     auto events = Json::array();

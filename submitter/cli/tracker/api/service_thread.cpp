@@ -26,14 +26,14 @@ ServiceThread::~ServiceThread() {
     thread_.join();
 }
 
-void ServiceThread::add(http::Responder responder, Work work) {
+void ServiceThread::add(http::Responder responder, Work work, IfClientGoes if_client_goes) {
     {
         std::lock_guard const lock(mutex_);
         if (tasks_.size() >= waiting_max) {
             return responder.respond(http::error_response(
                 Error{codes::slurm_unreachable, "too many requests wait for Slurm", "try again later"}));
         }
-        tasks_.push_back({std::move(responder), std::move(work)});
+        tasks_.push_back({std::move(responder), std::move(work), if_client_goes});
     }
     changed_.notify_one();
 }
@@ -45,7 +45,8 @@ void ServiceThread::run(std::stop_token const& stop) {
         auto const task = std::move(tasks_.front());
         tasks_.pop_front();
         lock.unlock();
-        if (!task.responder.is_done()) task.responder.respond(call(task.work));
+        if (task.if_client_goes == IfClientGoes::skip && task.responder.is_done()) continue;
+        task.responder.respond(call(task.work));
     }
 }
 

@@ -18,6 +18,8 @@ public:
     static constexpr std::size_t waiting_max = 32;
 
     using Work = std::function<http::Response()>;
+    /// What happens to work whose client has gone before it begins.
+    enum class IfClientGoes { skip, run };
 
     ServiceThread();
     /// Drops work that has not begun, and waits for work that has.
@@ -25,14 +27,15 @@ public:
     ServiceThread(ServiceThread const&) = delete;
     ServiceThread& operator=(ServiceThread const&) = delete;
 
-    /// Responds with the result of `work`, which the service thread calls unless the client has gone
-    /// before. If too many requests wait, responds with an error 503 at once.
-    void add(http::Responder responder, Work work);
+    /// Responds with the result of `work`, which the service thread calls. If too many requests wait,
+    /// responds with an error 503 at once and does not call it.
+    void add(http::Responder responder, Work work, IfClientGoes if_client_goes = IfClientGoes::skip);
 
 private:
     struct Task {
         http::Responder responder;
         Work work;
+        IfClientGoes if_client_goes;
     };
     void run(std::stop_token const& stop);
 

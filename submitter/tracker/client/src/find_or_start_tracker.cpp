@@ -15,19 +15,24 @@ Result<std::unique_ptr<http::Client>> find_or_start_tracker(Environment const& e
                                                             StartSettings const& settings,
                                                             ProcessRunner& runner) {
     DET_TRY_ASSIGN(auto const paths, make_tracker_paths(environment, root));
+    auto port = settings.port;
     if (settings.needs_actions) {
         DET_TRY_ASSIGN(auto const state, find_state(paths));
         if (state && !state->allows_actions) {
             std::vector<std::string> stop{settings.program.string(), "tracker", "stop", "--root",
                                           root.path().string()};
-            DET_TRY(runner.run({std::move(stop), environment, settings.timeout}));
+            DET_TRY_ASSIGN(auto const stopped, runner.run({std::move(stop), environment, settings.timeout}));
+            if (stopped.exit_code != 0)
+                return Error{codes::process, fmt::format("the tracker without actions did not stop: {}",
+                                                         escape_control(trim(stopped.err)))};
+            if (port.value_or(0) == 0 && state->port != 0) port = state->port;
         }
     }
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     std::vector<std::string> argv{settings.program.string(), "tracker", "start", "--root",
                                   root.path().string()};
     if (settings.needs_actions) argv.emplace_back("--actions");
-    if (settings.port) argv.insert(argv.end(), {"--port", std::to_string(*settings.port)});
+    if (port) argv.insert(argv.end(), {"--port", std::to_string(*port)});
     DET_TRY_ASSIGN(auto const output, runner.run({std::move(argv), environment, settings.timeout}));
     if (auto client = find_tracker(paths)) return Result<std::unique_ptr<http::Client>>(std::move(client));
     return Error{codes::process,
