@@ -37,8 +37,8 @@ public:
 
 /// What a command does with the root of the experiments.
 enum class RootUse {
-    changes,  // or works without a root: another user's is refused
-    shows,    // another user's too
+    changes,  // another user's is refused
+    shows,    // another user's too; also of commands that the tracker runs and that need no root
 };
 
 /// A row of the table of commands. Its source and its page are <group>/<name>.cpp and .md, with '_' in place

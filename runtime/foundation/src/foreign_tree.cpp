@@ -62,7 +62,9 @@ std::optional<uid_t> foreign_owner_of(std::filesystem::path const& path) {
 }
 
 Status check_foreign_owner(struct stat const& info, std::filesystem::path const& path, uid_t owner) {
-    if (info.st_uid == owner || info.st_uid == 0) return Ok{};
+    // A link in the path may lead to a file of root that this user can read and the owner of the tree can't.
+    bool const is_public_of_root = info.st_uid == 0 && (info.st_mode & S_IROTH) != 0;
+    if (info.st_uid == owner || is_public_of_root) return Ok{};
     return Error{codes::unsafe_owner,
                  fmt::format("'{}' belongs to user {}, and not to the owner of the root, user {}",
                              path.string(), info.st_uid, owner),

@@ -30,13 +30,13 @@ bool look_up(LookUp look_up_entry, Id id, Entry& entry, std::vector<char>& buffe
     return false;
 }
 
+}  // namespace
+
 std::string name_of_group(gid_t group) {
     ::group entry{};
     std::vector<char> buffer;
     return look_up(::getgrgid_r, group, entry, buffer) ? entry.gr_name : std::to_string(group);
 }
-
-}  // namespace
 
 std::string name_of_user(uid_t user) {
     passwd entry{};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "experiment/live_line.hpp"
+#include "output/output_style.hpp"
 
 namespace det::cli {
 namespace {
@@ -26,13 +27,16 @@ void end_by_interrupt() {
 }  // namespace
 
 InterruptNotice::InterruptNotice(ExperimentId id, std::string const& command, Session const& session) {
+    struct sigaction present {};
+    ::sigaction(SIGINT, nullptr, &present);
+    if (present.sa_handler == SIG_IGN) return;  // as in a command that a script has put into the background
     auto signals = SignalReader::open(signal_set({SIGINT}));
     stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
     // Without these two, Ctrl-C ends the process without the text.
     if (!signals || !stop_) return;
     signals_.emplace(*std::move(signals));
     bool const is_live = session.style.colour == Colour::always;
-    auto const text = (is_live ? "\r\x1b[K" : "") + interrupt_text(id, command) + "\n";
+    auto const text = std::string(is_live ? erase_line : "") + interrupt_text(id, command) + "\n";
     thread_ = start_thread("interrupt", [this, text](std::stop_token const&) {
         pollfd waited[] = {{signals_->fd(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
         while (::poll(waited, std::size(waited), -1) < 0) {

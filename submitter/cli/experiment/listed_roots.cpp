@@ -1,6 +1,7 @@
 #include "experiment/listed_roots.hpp"
 
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/count_text.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>
@@ -30,15 +31,12 @@ void ListedRoots::add(experiment::ForeignRoot const& foreign) {
 Result<bool> ListedRoots::load_root(ListedRoot const& root, ListPage const& page, bool with_archived) {
     DET_TRY_ASSIGN(auto ids, root.history->list_experiments());
     if (page.is_reversed) std::ranges::reverse(ids);
-    auto const begin = session_.clock.steady_now();
+    if (root.is_foreign && !foreign_begin_) foreign_begin_ = session_.clock.steady_now();
     for (auto const id : ids) {
         if (page.limit && loaded_.size() == *page.limit) return false;
-        if (root.is_foreign && session_.clock.steady_now() - begin > foreign_time_max) {
-            session_.warn(
-                {codes::timed_out,
-                 fmt::format("the experiments of {} from {} on are left out: reading takes too long",
-                             root.owner, id.value),
-                 fmt::format("list them with --root '{}' and --offset", root.layout.path().string())});
+        if (root.is_foreign && !session_.has_named_root &&
+            session_.clock.steady_now() - *foreign_begin_ > foreign_time_max) {
+            unread_roots_.push_back(root.layout.path().string());
             break;
         }
         auto record = root.history->load_experiment(id);
@@ -66,6 +64,11 @@ Result<std::vector<ListedExperiment>> ListedRoots::load_views(ListPage const& pa
         else if (!*has_space)
             break;
     }
+    if (!unread_roots_.empty())
+        session_.warn({codes::timed_out,
+                       fmt::format("experiments of {} are left out: reading takes too long",
+                                   count_text(unread_roots_.size(), "other root")),
+                       fmt::format("list them with --root, for example --root '{}'", unread_roots_.front())});
     std::vector<tracker::history::ExperimentRecord> own, others;  // in the order of loaded_
     for (auto& each : loaded_) (each.root->is_foreign ? others : own).push_back(std::move(each.record));
     auto const queue = experiment::query_queue(own, session_, experiment::RecordsOf::this_user);

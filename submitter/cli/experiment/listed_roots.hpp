@@ -3,6 +3,7 @@
 #include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,8 +44,8 @@ public:
 
     /// Loads the experiments of the page, root after root. Asks Slurm once for the jobs of this user and once
     /// for those of others. Warns about an experiment that can't be read and leaves it out; an experiment
-    /// that another user keeps to himself is left out silently. Reads a root of another user for two seconds
-    /// at most, because its files may be made to take long.
+    /// that another user keeps to himself is left out silently. Reads the roots of other users for two
+    /// seconds at most, unless --root names one, because their files may be made to take long.
     Result<std::vector<ListedExperiment>> load_views(ListPage const& page, bool with_archived);
 
 private:
@@ -59,6 +60,8 @@ private:
     std::vector<std::unique_ptr<ListedRoot>> roots_;
     std::vector<Loaded> loaded_;
     std::uint32_t skipped_ = 0;
+    std::optional<std::chrono::steady_clock::time_point> foreign_begin_;  // of reading roots of other users
+    std::vector<std::string> unread_roots_;  // of other users, that were not read to their end
 };
 
 }  // namespace det::cli

@@ -31,13 +31,6 @@ constexpr auto training_interval = 1s;
 constexpr int training_interval_per_cost = 10;
 constexpr std::size_t failure_lines_max = 12;
 constexpr double extrapolated_progress_min = 0.02;
-constexpr std::string_view remove_line = "\r\x1b[K";
-
-/// Slurm hides the jobs of other users from this one: a position among his own says nothing.
-bool hides_jobs(Session& session) {
-    auto const config = experiment::query_cluster_config(session, experiment::Freshness::recent);
-    return config && config->find("PrivateData").value_or("").find("jobs") != std::string::npos;
-}
 
 std::optional<MetricFact> find_last_value(std::vector<RunReports> const& runs, std::string const& name) {
     for (auto const* group : {"validation", "training"}) {
@@ -105,7 +98,7 @@ void LiveStatus::update(ExperimentView const& view) {
         auto line = live_line(facts_, session_.clock.now(),
                               output_style_of(session_.environment, Destination::terminal).columns);
         if (line == drawn_) return;
-        session_.err << remove_line << line << std::flush;
+        session_.err << erase_line << line << std::flush;
         drawn_ = std::move(line);
         return;
     }
@@ -120,7 +113,7 @@ void LiveStatus::update(ExperimentView const& view) {
 }
 
 void LiveStatus::clear() {
-    if (!drawn_.empty()) session_.err << remove_line << std::flush;
+    if (!drawn_.empty()) session_.err << erase_line << std::flush;
     drawn_.clear();
 }
 
@@ -174,7 +167,7 @@ void LiveStatus::read_place(ExperimentView const& view) {
     for (auto const& array : view.own_arrays()) own.push_back(array.job);
     facts_.place =
         find_queue_place(queue::in_scheduling_order(*std::move(jobs), {}), own, session_.clock.now());
-    if (facts_.place && hides_jobs(session_)) facts_.place->position = 0;
+    if (facts_.place && experiment::hides_jobs_of_others(session_)) facts_.place->position = 0;
 }
 
 void LiveStatus::read_training(ExperimentView const& view) {

@@ -1,9 +1,13 @@
 #pragma once
 #include <cstddef>
+#include <string_view>
 
 #include "session.hpp"
 
 namespace det::cli {
+
+/// Erases the line of a terminal on which the cursor is.
+inline constexpr std::string_view erase_line = "\r\x1b[K";
 
 /// What the destination of answers can show.
 struct OutputStyle {

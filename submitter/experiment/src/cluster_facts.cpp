@@ -216,4 +216,9 @@ std::filesystem::path cache_directory_of(Environment const& environment) {
     return fmt::format("/var/tmp/det-{}", ::geteuid());
 }
 
+bool hides_jobs_of_others(Context& context) {
+    auto const config = query_cluster_config(context, Freshness::recent);
+    return config && config->has_option("PrivateData", "jobs");
+}
+
 }  // namespace det::experiment

@@ -1,6 +1,6 @@
 #include <det/experiment/code_permissions.hpp>
-#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/error_codes.hpp>
+#include <det/foundation/user_name.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

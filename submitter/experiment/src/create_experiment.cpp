@@ -75,7 +75,8 @@ Status prepare_root(SubmissionRequest const& request, Context& context) {
         context.warn(
             {codes::permission,
              fmt::format("the experiment is shared with the group '{}', which has no other members", *group),
-             fmt::format("chgrp -R GROUP '{}'", request.root.path().string())});
+             fmt::format("chgrp GROUP '{}', then 'det-submit config set sharing group'",
+                         request.root.path().string())});
     return Ok{};
 }
 

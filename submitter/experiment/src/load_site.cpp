@@ -1,9 +1,9 @@
 #include <det/experiment/check_accounting.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/site_trust.hpp>
-#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/user_name.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>

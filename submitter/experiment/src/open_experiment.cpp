@@ -106,11 +106,6 @@ bool has_newly_settled(std::vector<bool> const& before, std::vector<bool> const&
 
 constexpr std::size_t foreign_jobs_max = 10'000;
 
-bool hides_jobs_of_others(Context& context) {
-    auto const config = query_cluster_config(context, Freshness::recent);
-    return config && config->has_option("PrivateData", "jobs");
-}
-
 }  // namespace
 
 tracker::history::QueueSnapshot query_queue(std::vector<tracker::history::ExperimentRecord> const& records,

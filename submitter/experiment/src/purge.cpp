@@ -24,7 +24,7 @@ std::optional<UtcTime> Purge::time_of(RootLayout const& root,
 std::optional<Purge> find_purge(config::SiteFile const& site) {
     if (!site.purge_days) return std::nullopt;
     auto const roots = site.storage_root.value_or("");
-    return Purge{*site.purge_days, roots.substr(0, roots.find("%u"))};
+    return Purge{*site.purge_days, config::expand_storage_root(roots.substr(0, roots.find("%u")), "")};
 }
 
 std::optional<Error> purge_warning(std::vector<PurgedExperiment> experiments,

@@ -1,11 +1,11 @@
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/bytes.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/foreign_tree.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/trusted_path.hpp>
+#include <det/foundation/user_name.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>

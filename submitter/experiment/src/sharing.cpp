@@ -1,10 +1,10 @@
 #include <det/experiment/sharing.hpp>
-#include <det/experiment/trusted_owner.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/foundation/trusted_path.hpp>
+#include <det/foundation/user_name.hpp>
 
 #include <array>
 #include <fmt/format.h>
@@ -33,9 +33,9 @@ Status set_mode(fs::path const& path, mode_t mode) {
 
 /// \param group of the root: directories that were made before the root got it have another one
 Status share(fs::path const& path, gid_t group) {
-    if (shares_new_files(path)) return Ok{};
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    if (info.st_gid == group && shares_new_files(path)) return Ok{};
     if (info.st_gid != group && ::chown(path.c_str(), static_cast<uid_t>(-1), group) != 0)
         return os_error(fmt::format("give '{}' to the group '{}'", path.string(), name_of_group(group)),
                         errno);

@@ -60,10 +60,10 @@ fs::path existing(fs::path path) {
     return path;
 }
 
-std::optional<FreeSpace> query_space(fs::path const& path) {
+std::optional<StorageAmount> query_space(fs::path const& path) {
     struct statvfs info {};
     if (::statvfs(path.c_str(), &info) != 0) return std::nullopt;
-    FreeSpace space{static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize, std::nullopt};
+    StorageAmount space{static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize, std::nullopt};
     if (info.f_files != 0) space.files = info.f_favail;
     return space;
 }

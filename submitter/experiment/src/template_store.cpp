@@ -6,6 +6,7 @@
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/executable.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -162,14 +163,14 @@ Result<TemplateText> TemplateStore::load(std::string const& name) const {
 Result<TemplateFile> TemplateStore::write(std::string const& name, std::string_view text) const {
     DET_TRY(check_name(name));
     DET_TRY(make_directories(root_.templates()));
-    DET_TRY(write_file(own_path(name), text));
+    DET_TRY(write_secret_file(own_path(name), text));  // it may hold passwords
     return TemplateFile{name, own_path(name)};
 }
 
 Result<TemplateFile> TemplateStore::create(std::string const& name, std::string_view text) const {
     DET_TRY(check_name(name));
     DET_TRY(make_directories(root_.templates()));
-    DET_TRY_ASSIGN(bool const is_new, write_new_file(own_path(name), text));
+    DET_TRY_ASSIGN(bool const is_new, write_new_secret_file(own_path(name), text));
     if (is_new) return TemplateFile{name, own_path(name)};
     return Error{codes::name_taken, fmt::format("there is a template '{}' already", name),
                  fmt::format("replace it with 'det-submit template set {} FILE'", name)};

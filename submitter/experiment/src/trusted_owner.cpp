@@ -1,7 +1,6 @@
 #include <det/experiment/trusted_owner.hpp>
 
 #include <fmt/format.h>
-#include <grp.h>
 #include <pwd.h>
 #include <vector>
 
@@ -13,19 +12,6 @@ std::optional<uid_t> find_user(std::string const& name) {
     std::vector<char> buffer(16384);
     ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
     return found == nullptr ? std::nullopt : std::optional(found->pw_uid);
-}
-
-std::string name_of_user(uid_t user) {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::vector<char> buffer(16384);
-    ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found);
-    return found == nullptr ? std::to_string(user) : found->pw_name;
-}
-
-std::string name_of_group(gid_t group) {
-    auto const* entry = ::getgrgid(group);
-    return entry == nullptr ? std::to_string(group) : entry->gr_name;
 }
 
 Result<std::optional<uid_t>> find_trusted_owner(std::optional<std::string> const& name) {

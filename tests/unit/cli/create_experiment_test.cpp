@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(secrets_stay_in_the_file_that_the_user_wrote) {
 BOOST_AUTO_TEST_CASE(a_dry_run_prints_the_script_and_submits_nothing) {
     BOOST_TEST(create(" --dry-run") == 0, err);
     BOOST_TEST(out.starts_with("#!"));
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "test"}),
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "config", "test"}),
                boost::test_tools::per_element());
     BOOST_TEST(!path_exists(root.path()));
     BOOST_TEST(create(" --dry-run --json") == 0, err);

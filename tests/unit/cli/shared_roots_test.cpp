@@ -82,6 +82,9 @@ BOOST_FIXTURE_TEST_CASE(new_experiments_are_shared_once_the_owner_wants_it, Crea
     BOOST_TEST(mode_of(experiment(2).secrets()) == 0600u);
     BOOST_TEST(mode_of(experiment(2).submitted()) == 0600u);  // has the secret
     BOOST_TEST(mode_of(experiment(2).desired()) == 0640u);
+    must(write_file(directory / "t.yaml", "environment: {registry_auth: {password: hunter2}}\n"));
+    BOOST_REQUIRE_MESSAGE(run("template set t " + (directory / "t.yaml").string()) == 0, err);
+    BOOST_TEST(mode_of(root.templates() / "t.yaml") == 0600u);
     BOOST_REQUIRE_MESSAGE(run("config set sharing private") == 0, err);
     BOOST_REQUIRE_MESSAGE(create() == 0, err);
     BOOST_TEST(mode_of(experiment(3).path()) == 0700u);
@@ -104,6 +107,20 @@ BOOST_FIXTURE_TEST_CASE(the_site_shares_and_the_owner_may_refuse, CreateFixture)
     BOOST_TEST(contains(err, "is neither 'private' nor 'group'"), err);
 }
 
+BOOST_FIXTURE_TEST_CASE(sharing_again_takes_the_new_group_of_the_root, CreateFixture,
+                        *boost::unit_test::precondition(is_root_user)) {
+    BOOST_REQUIRE_MESSAGE(create() == 0, err);
+    BOOST_REQUIRE_MESSAGE(run("config set sharing group") == 0, err);
+    BOOST_REQUIRE(::chown(root.path().c_str(), static_cast<uid_t>(-1), third) == 0);
+    BOOST_REQUIRE_MESSAGE(run("config set sharing group") == 0, err);
+    for (auto const& path : {root.experiments(), root.contexts(), root.checkpoints()}) {
+        struct stat info {};
+        BOOST_REQUIRE(::stat(path.c_str(), &info) == 0);
+        BOOST_TEST(info.st_gid == third, path.string());
+        BOOST_TEST(mode_of(path) == 02750u, path.string());
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(commands_that_read_show_the_root_of_a_colleague, Colleague,
                         *boost::unit_test::precondition(is_root_user)) {
     BOOST_REQUIRE_MESSAGE(run("experiment list" + option()) == 0, err);
@@ -119,6 +136,9 @@ BOOST_FIXTURE_TEST_CASE(commands_that_read_show_the_root_of_a_colleague, Colleag
     BOOST_TEST(run("experiment describe digits" + option()) >= 0);  // names are looked up there
     BOOST_TEST(run("experiment list --root " + root.path().string()) == 0, err);
     BOOST_TEST(run("experiment list --root /nowhere") == 0, err);  // as any root that does not exist yet
+    for (std::string const command :
+         {"job list", "resource-pool list", "task list"})  // a page asks for these
+        BOOST_TEST(run(command + option()) == 0, command << ": " << err);
 }
 
 BOOST_FIXTURE_TEST_CASE(commands_that_change_refuse_the_root_of_a_colleague, Colleague,

@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(tables_of_quota_and_lfs_quota_are_read) {
 }
 
 BOOST_AUTO_TEST_CASE(warnings_have_the_numbers) {
-    StoragePlace place{"the root", "/home/ada/det", FreeSpace{5 * gibibyte, 10'000}};
+    StoragePlace place{"the root", "/home/ada/det", StorageAmount{5 * gibibyte, 10'000}};
     BOOST_TEST(find_storage_warnings({place}, files_of(100, 1)).empty());
-    place.space = FreeSpace{gibibyte / 2, 100};
+    place.space = StorageAmount{gibibyte / 2, 100};
     auto const warnings = find_storage_warnings({place}, files_of(100, 2));
     BOOST_REQUIRE(warnings.size() == 2u);
     BOOST_TEST(warnings[0].message == "512.0 MiB are left on the file system of the root '/home/ada/det'");
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(warnings_have_the_numbers) {
         warnings[1].message ==
         "100 files can still be made on the file system of the root '/home/ada/det', and the experiment "
         "makes about 1310 and those of its checkpoints");
-    place.space = FreeSpace{5 * gibibyte, std::nullopt};  // btrfs
+    place.space = StorageAmount{5 * gibibyte, std::nullopt};  // btrfs
     place.quotas = parse_quotas(quota_output);
     auto const of_quota = find_storage_warnings({place}, 10);
     BOOST_REQUIRE(of_quota.size() == 1u);
@@ -134,6 +134,15 @@ BOOST_FIXTURE_TEST_CASE(experiments_that_the_site_deletes_are_named, Fixture) {
     BOOST_REQUIRE_MESSAGE(run("experiment list") == 0, err);
     BOOST_TEST(!contains(err, "deletes"), err);
     BOOST_TEST(contains(out, "Purged"), out);
+}
+
+BOOST_AUTO_TEST_CASE(the_purged_directory_is_the_storage_root_before_the_user) {
+    config::SiteFile site;
+    BOOST_TEST(!find_purge(site));
+    site.purge_days = 30;
+    BOOST_TEST(find_purge(site).value().directory == "");
+    site.storage_root = "/scratch%%2/%u/det";
+    BOOST_TEST(find_purge(site).value().directory == "/scratch%2/");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

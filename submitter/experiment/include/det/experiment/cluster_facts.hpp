@@ -15,6 +15,8 @@ enum class Freshness { recent, current };
 
 Result<std::vector<slurm::Partition>> query_partitions(Context& context, Freshness freshness);
 Result<slurm::ClusterConfig> query_cluster_config(Context& context, Freshness freshness);
+/// Whether Slurm shows jobs only to their owners (PrivateData=jobs); false if it does not answer.
+bool hides_jobs_of_others(Context& context);
 
 /// What the accounting database says about this user.
 Result<slurm::Accounting> query_accounting(Context& context, slurm::ClusterConfig const& config,

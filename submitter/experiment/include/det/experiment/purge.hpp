@@ -14,10 +14,10 @@
 
 namespace det::experiment {
 
-/// What a site deletes: files below a directory that nobody has used for some days (purge_days).
+/// What a site deletes: files below a directory, some days after their last use (purge_days).
 struct Purge {
     std::int64_t days;
-    std::string directory;  // of storage_root, up to %u; empty: all roots
+    std::string directory;  // the part of storage_root before %u; empty: all roots
 
     /// When the site may delete the files of an experiment: so many days after its end. nullopt if it has not
     /// ended, or if the root is elsewhere. Pure.

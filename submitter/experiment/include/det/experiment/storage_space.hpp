@@ -11,18 +11,18 @@
 
 namespace det::experiment {
 
-/// What a user may still write to a file system, as the file system says.
-struct FreeSpace {
+/// An amount of bytes and files: free, used or allowed.
+struct StorageAmount {
     std::uint64_t bytes = 0;
-    std::optional<std::uint64_t>
-        files;  // nullopt: the file system has no fixed number (btrfs, Lustre's clients)
+    /// nullopt: the file system has no fixed number of files, as btrfs and Lustre's clients.
+    std::optional<std::uint64_t> files;
 };
 
 /// A limit of a user on a file system, as `quota` and `lfs quota` print it.
 struct Quota {
     std::string file_system;  // the device, "server:/export" or, on Lustre, the mount point
-    FreeSpace used;
-    FreeSpace limit;  // of bytes: 0 means none; of files: nullopt means none
+    StorageAmount used;
+    StorageAmount limit;  // of bytes: 0 means none; of files: nullopt means none
 };
 
 /// Parses the table of `quota -w -p` or `lfs quota -q`: kilobytes, quota, limit, grace, then the same of
@@ -33,15 +33,15 @@ std::vector<Quota> parse_quotas(std::string_view output);
 struct StoragePlace {
     std::string name;  // "the root", "the checkpoint storage"
     std::filesystem::path path;
-    std::optional<FreeSpace> space = {};
+    std::optional<StorageAmount> space = {};
     std::vector<Quota> quotas = {};
 };
 
 /// The number of files that an experiment makes besides those of its checkpoints.
 std::uint64_t files_of(std::uint32_t trials, int nodes);
 
-/// A warning for each place that has less than 1 GiB, or less files than needed, and for each limit that is
-/// used up to nine tenths. Pure.
+/// A warning for each place that has less than 1 GiB or fewer files than needed, and for each quota of which
+/// nine tenths are used. Pure.
 std::vector<Error> find_storage_warnings(std::vector<StoragePlace> const& places, std::uint64_t files_needed);
 
 /// Asks the file systems of the root and of the checkpoint storage, and `quota` and on Lustre `lfs quota`

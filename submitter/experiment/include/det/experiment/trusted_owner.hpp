@@ -9,10 +9,6 @@ namespace det::experiment {
 
 /// The UID of a user; nullopt if there is none of this name.
 std::optional<uid_t> find_user(std::string const& name);
-/// The login name of a user, or his UID as a number if he has none.
-std::string name_of_user(uid_t user);
-/// The name of a group, or its GID as a number if it has none.
-std::string name_of_group(gid_t group);
 
 /// The user of the option --trust-owner, whose checkpoint a command uses like one of its own user.
 /// \param name nullopt if the option is not given
