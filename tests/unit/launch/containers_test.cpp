@@ -7,6 +7,7 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "check_result.hpp"
@@ -78,12 +79,18 @@ BOOST_AUTO_TEST_CASE(a_template_of_the_site_starts_a_runtime_that_is_not_known) 
         {"hpc run --rm", "{gpu}", "--bind {source}:{target}:{mode}", "--env={variable}", "--image={image}"},
         {"--hpc-image={image}"},
         {"--gpu --mpi"},
-        {"hpc pull {image} {file}"}};
+        {"--device=/dev/kfd"},
+        {"hpc pull docker://{image} {file}"}};
     call.container.mounts[0].host_path = "/data/with blank";
     check_golden("launch/template.txt", words(render_container(call).argv));
     BOOST_TEST(words(render_template_options(call, "/tmp")) == "--hpc-image=ubuntu:22.04\n");
     BOOST_TEST(words(render_import(call.container, "/images/x y")) ==
-               "hpc\npull\nubuntu:22.04\n/images/x y\n");
+               "hpc\npull\ndocker://ubuntu:22.04\n/images/x y\n");
+    auto amd = call;
+    amd.slot_type = SlotType::rocm;  // what the node has
+    auto const amd_words = render_container(amd).argv;
+    BOOST_TEST((std::ranges::find(amd_words, "--device=/dev/kfd") != amd_words.end()));
+    BOOST_TEST((std::ranges::find(amd_words, "--gpu") == amd_words.end()));
     // Without a command srun starts the container, with the mounts of pyxis.
     BOOST_TEST(image_file_name(call.container, "ubuntu:22.04").ends_with(".image"));
     call.container.custom->command.clear();
