@@ -157,7 +157,8 @@ BOOST_AUTO_TEST_CASE(podman_runs_the_entrypoint_and_the_launcher_and_the_exit_co
     for (int run = 0; run < 2; ++run) {
         auto const imported = cluster.run("det-launch sh -c 'cat /etc/image'");
         BOOST_TEST(imported["exit_code"] == 0, cluster.logs());
-        BOOST_TEST(cluster.shell("ls images | sed 's/^[0-9a-f]\\{64\\}[.]/SHA256./'") == "SHA256.image");
+        BOOST_TEST(cluster.shell("ls images/researcher | sed 's/^[0-9a-f]\\{64\\}[.]/SHA256./'") ==
+                   "SHA256.image");
     }
     BOOST_TEST(cluster.shell("cat $DET_ROOT/experiments/*/trials/*/runs/*/node-0.log | grep --count "
                              "'importing the image: podman save'") == "1");
