@@ -35,8 +35,8 @@ struct TrustRules {
     /// A group that may write is accepted: only the owner or root has given it the permission.
     bool accepts_groups = false;
     bool (*is_private_group)(gid_t group, uid_t user) = det::is_private_group;
-    /// More owners, and groups that may write: those who could replace the program that checks, and those
-    /// that an administrator names.
+    /// More trusted owners, and groups whose members may write: the owner and the group of the installed
+    /// program, and those that an administrator names.
     std::vector<uid_t> owners = {};
     std::vector<gid_t> groups = {};
 };
@@ -45,8 +45,8 @@ struct TrustRules {
 bool has_trusted_owner(struct stat const& info, TrustRules const& rules = {});
 
 /// Whether users besides the owner and root can write a file or directory. A private group of the user or of
-/// the other owner, and one of the groups of the rules, count as none, unless the file has an ACL: then the
-/// mode shows its mask, and not who may write.
+/// the other owner, and one of the groups of the rules, count as none, unless the file has an ACL: then
+/// the group bits of the mode are the mask of the ACL, and do not tell who may write.
 ///
 /// \param descriptor of the file; O_PATH is enough. Not used if the rules accept groups
 bool can_others_write(int descriptor, struct stat const& info, TrustRules const& rules = {});
