@@ -43,6 +43,17 @@ describe('the views', () => {
     await page.locator('text=digits baseline').first().waitFor();
   }));
 
+  it('follow an address that changes before the first frame', async () => {
+    const page = await browser.newPage();
+    try {
+      await page.addInitScript(() => document.addEventListener('DOMContentLoaded', () => { location.hash = '#/pools'; }));
+      await page.goto(tracker.address);
+      await page.locator('nav a[aria-current=page]:text-is("Pools")').waitFor();
+    } finally {
+      await page.close();
+    }
+  });
+
   it('list, filter and sort experiments, with the state in the address', withPage(async (page) => {
     await page.locator('text=digits baseline').first().waitFor();
     const rows = () => page.locator('tbody tr').count();
@@ -530,6 +541,18 @@ describe('keys', () => {
       await page.keyboard.press(key);
       await page.waitForFunction((expected) => location.hash === expected, path);
     }
+  }));
+
+  it('are for the page as soon as a dialog is closed', withPage(async (page) => {
+    await page.locator('text=digits baseline').first().waitFor();
+    await page.keyboard.press('?');
+    const focused = await page.evaluate(() => {
+      document.querySelector('dialog[open]').close();
+      // The browser takes the focus from the dialog only at the next frame.
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true, cancelable: true }));
+      return document.activeElement.id;
+    });
+    assert.equal(focused, 'search');
   }));
 
   it('leave no trap: Tab passes through each view', withPage(async (page) => {

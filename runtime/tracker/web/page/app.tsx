@@ -1,5 +1,5 @@
 // The frame of the page: navigation, state of the connection, field for the token, and the view that the address names.
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { reconnect, setToken, useConnection, useData } from './api';
 import { useKey } from './keys';
 import { goTo, link, useRoute, type Route } from './route';
@@ -33,10 +33,10 @@ export function App() {
 
 function usePlaceKeys() {
   const isG = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (target.closest('input, select, textarea, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (target.closest('input, select, textarea, dialog[open]') || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isG.current) {
         const place = places.find(([, , key]) => key === event.key);
         if (place) {

@@ -41,7 +41,7 @@ function resolveColor(color: string, style: CSSStyleDeclaration): string {
 export function useTheme(): string {
   const name = () => document.documentElement.dataset['theme'] ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   const [theme, setTheme] = useState(name);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const update = () => setTheme(name());
     const query = matchMedia('(prefers-color-scheme: dark)');
     query.addEventListener('change', update);

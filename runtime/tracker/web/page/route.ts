@@ -1,6 +1,6 @@
 // The address of the page. The part after '#' determines the view and its filters, so that a user can send it to a colleague.
 // "#/experiments/7?tab=trials" has the path [experiments, 7] and the query {tab: trials}.
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { snapshot } from './snapshot';
 
 export interface Route { path: string[]; query: Query }
@@ -42,7 +42,8 @@ export function currentRoute(): Route {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(currentRoute);
-  useEffect(() => {
+  // Not useEffect, which waits for the next frame: a change of the address before it would be missed.
+  useLayoutEffect(() => {
     const update = () => setRoute(currentRoute());
     listeners.add(update);
     return () => void listeners.delete(update);

@@ -107,7 +107,7 @@ export function Table<Row>(props: TableProps<Row>) {
   useEffect(() => {
     if (wanted.current !== null && wanted.current >= first && wanted.current < last) focusRow(wanted.current);
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!onSort) return;  // only tables that can be sorted have keys
     const onKey = (event: KeyboardEvent) => {
       if (isForField(event)) return;

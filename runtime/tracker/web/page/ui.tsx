@@ -200,8 +200,11 @@ export function Field({ label, value, placeholder, onChange, id, size = 18 }: {
   );
 }
 
-/** Whether a key press is for a field or dialog that has the focus, or for the browser, and not for the page. */
+/**
+ * Whether a key press is for a field or dialog that has the focus, or for the browser, and not for the page. A dialog that was
+ * closed keeps the focus until the next frame.
+ */
 export function isForField(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
-  return event.ctrlKey || event.metaKey || event.altKey || !!target?.closest('input, select, textarea, [contenteditable], dialog');
+  return event.ctrlKey || event.metaKey || event.altKey || !!target?.closest('input, select, textarea, [contenteditable], dialog[open]');
 }
