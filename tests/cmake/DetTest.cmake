@@ -83,14 +83,15 @@ endfunction()
 # Slurm, another profile of the loopback site, or both. The test's name is main_job_24.11_memory. EXCEPT suite/case ... leaves
 # out these cases.
 function(det_site_test program)
-  cmake_parse_arguments(ARG "" "SLURM;PROFILE;LABEL" "EXCEPT" ${ARGN})
+  cmake_parse_arguments(ARG "" "SLURM;PROFILE;LABEL" "EXCEPT;ONLY" ${ARGN})
   if(NOT TARGET test_${program})
     return()
   endif()
   set(parts ${program} ${ARG_SLURM} ${ARG_PROFILE})
   list(JOIN parts _ name)
   list(TRANSFORM ARG_EXCEPT PREPEND "--run_test=!")
-  add_test(NAME ${name} COMMAND test_${program} --color_output=no ${ARG_EXCEPT})
+  list(TRANSFORM ARG_ONLY PREPEND "--run_test=")
+  add_test(NAME ${name} COMMAND test_${program} --color_output=no ${ARG_EXCEPT} ${ARG_ONLY})
   # The first test of a release on a machine makes its root file system.
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200 SKIP_RETURN_CODE 77
     FIXTURES_REQUIRED digits_data ENVIRONMENT "DET_TEST_SLURM=${ARG_SLURM};DET_TEST_PROFILE=${ARG_PROFILE}")

@@ -34,6 +34,20 @@ SiteProfile mixed_nodes_profile() {
     return profile;
 }
 
+/// Profile accounting where a QOS preempts, in place of a partition: urgent preempts normal.
+SiteProfile preempt_qos_profile() {
+    auto profile = accounting_profile();
+    profile.name = "preempt-qos";
+    profile.slurm_options.push_back({"PreemptType", "preempt/qos"});
+    profile.setup = {
+        {"sacctmgr", "--immediate", "add", "account", "lab"},
+        {"sacctmgr", "--immediate", "add", "user", "researcher", "account=lab"},
+        {"sacctmgr", "--immediate", "modify", "qos", "normal", "set", "PreemptMode=requeue", "GraceTime=60"},
+        {"sacctmgr", "--immediate", "add", "qos", "urgent", "Preempt=normal"},
+        {"sacctmgr", "--immediate", "modify", "user", "researcher", "set", "qos+=urgent"}};
+    return profile;
+}
+
 }  // namespace
 
 std::vector<SiteProfile> const& profiles() {
@@ -67,12 +81,17 @@ std::vector<SiteProfile> const& profiles() {
                             {"SBATCH_TIMELIMIT", "60"},
                             {"SLURM_ACCOUNT", "lab"},
                             {"SLURM_TIMELIMIT", "60"}}},
+        // Each node is at a switch of its own, and both switches are at one.
+        {.name = "topology",
+         .slurm_options = {{"TopologyPlugin", "topology/tree"}},
+         .files = {"topology.conf"}},
         // Jobs run in images: apptainer is on the nodes. Of Debian's releases sid has it, so this is
         // for 26.05.
         {.name = "apptainer", .programs = {{"apptainer", "apptainer"}}},
         // The Python of the release has its torch.
         {.name = "torch", .programs = {{"torchrun", "python3-torch"}}},
         accounting_profile(),
+        preempt_qos_profile(),
         mixed_nodes_profile(),
     };
     return all;
