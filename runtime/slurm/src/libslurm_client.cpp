@@ -177,7 +177,6 @@ Status check_configuration(Environment const& environment) {
 /// are those of Slurm.
 Result<LibslurmAnswer> ask_libslurm(LibslurmCall const& call, det_libslurm_reading reading,
                                     QueueFilter const& filter) {
-    DET_TRY(check_configuration(call.environment));
     DET_TRY_ASSIGN(auto answer, make_large_pipe());
     DET_TRY_ASSIGN(auto messages, make_large_pipe());
     auto const request = make_request(reading, filter);
@@ -213,9 +212,7 @@ public:
     /// Empty if commands must be used from now on.
     std::optional<Result<LibslurmAnswer>> ask(det_libslurm_reading reading, QueueFilter const& filter = {}) {
         if (!is_usable_) return std::nullopt;
-        auto answer = read_with_retries(
-            clock_, [&] { return ask_libslurm(call_, reading, filter); },
-            [](auto const& got) { return !got && got.error().code == codes::slurm_unreachable; });
+        auto answer = ask_until_answered(reading, filter);
         is_usable_ = answer || answer.error().code != codes::slurm_backend ||
                      fallback_ == LibslurmOptions::Fallback::error;
         if (!is_usable_) return std::nullopt;
@@ -223,6 +220,13 @@ public:
     }
 
 private:
+    Result<LibslurmAnswer> ask_until_answered(det_libslurm_reading reading, QueueFilter const& filter) {
+        DET_TRY(check_configuration(call_.environment));  // a file that is missing is no busy slurmctld
+        return read_with_retries(
+            clock_, [&] { return ask_libslurm(call_, reading, filter); },
+            [](auto const& got) { return !got && got.error().code == codes::slurm_unreachable; });
+    }
+
     LibslurmCall call_;
     Clock& clock_;
     LibslurmOptions::Fallback fallback_;
