@@ -17,6 +17,8 @@
 #include "experiment/live_status.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
+#include "logs/terminal_lines.hpp"
+#include "output/output_style.hpp"
 
 namespace det::cli {
 namespace {
@@ -110,9 +112,11 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
     auto& out = session.wants_json() ? session.err : session.out;
     LiveStatus status(request.root, id, LiveStatus::Answer::log_lines, session);
     InterruptNotice const notice(id, fmt::format("logs --follow {}", id.value), session);
+    TerminalLines lines(!session.wants_json() &&
+                        output_style_of(session.environment, session.destination).has_colour);
     auto const print = [&](LogLine const& line) {
         status.clear();
-        out << escape_control_except_tabs(line.whole) << '\n';
+        out << lines.format(line) << '\n';
         return SinkResult::go_on;
     };
     LogFollower follower(ExperimentLayout(request.root, id).trial(0), {});

@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <ostream>
-
-#include "output/json_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -32,8 +29,6 @@ std::optional<UtcTime> parse_ago(std::string_view text, UtcTime now) {
     if (!ago) return std::nullopt;
     return UtcTime{now.microseconds - static_cast<std::int64_t>(*ago * 1e6)};
 }
-
-constexpr std::size_t text_size_max = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -151,24 +146,6 @@ std::string escape_control_except_tabs(std::string_view text) {
         first = false;
     }
     return out;
-}
-
-void LogPrinter::print(LogLine const& line) {
-    if (session_.wants_json()) {
-        text_ += json_text(to_json(line));
-    } else if (session_.destination == Destination::terminal) {
-        text_ += escape_control_except_tabs(line.whole);
-    } else {
-        text_ += line.whole;
-    }
-    text_ += '\n';
-    if (text_.size() >= text_size_max) flush();
-}
-
-void LogPrinter::flush() {
-    session_.out.write(text_.data(), static_cast<std::streamsize>(text_.size()));
-    session_.out.flush();
-    text_.clear();
 }
 
 }  // namespace det::cli

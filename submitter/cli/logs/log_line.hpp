@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/clock.hpp>
 #include <det/foundation/result.hpp>
+#include <det/protocol/document.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -9,8 +10,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "session.hpp"
 
 namespace det::cli {
 
@@ -90,21 +89,5 @@ private:
 /// Escapes as escape_control() does (control characters, invalid UTF-8, characters that change the direction
 /// of text), but leaves tabs, so that the output of a rank can't control the terminal.
 std::string escape_control_except_tabs(std::string_view text);
-
-/// Prints log lines: unchanged, escaped for a terminal, or as JSON. Buffers its output.
-class LogPrinter {
-public:
-    explicit LogPrinter(Session& session) : session_(session) {}
-    ~LogPrinter() { flush(); }
-    LogPrinter(LogPrinter const&) = delete;
-    LogPrinter& operator=(LogPrinter const&) = delete;
-
-    void print(LogLine const& line);
-    void flush();
-
-private:
-    Session& session_;
-    std::string text_;
-};
 
 }  // namespace det::cli

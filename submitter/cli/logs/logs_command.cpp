@@ -16,6 +16,7 @@
 #include "experiment/live_status.hpp"
 #include "logs/log_follower.hpp"
 #include "logs/log_line.hpp"
+#include "logs/log_printer.hpp"
 #include "output/load_interruptions.hpp"
 #include "output/no_such_name.hpp"
 

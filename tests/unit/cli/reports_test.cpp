@@ -7,10 +7,13 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <set>
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
+#include "local_time_zone.hpp"
+#include "logs/terminal_lines.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -338,6 +341,50 @@ BOOST_AUTO_TEST_CASE(on_a_terminal_control_bytes_of_logs_are_escaped) {
     destination = Destination::terminal;
     BOOST_TEST(run("trial logs 1") == 0);
     BOOST_TEST(out == std::string(noon) + "[rank=1] \\x1b[2Jgone\tand \\xff \\r\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_with_colours_shows_the_local_time_and_a_colour_for_each_rank) {
+    LocalTimeZone const two_hours_east("XYZ-2");
+    auto const lines =
+        "2026-11-21T21:59:59.999999Z [rank=0] last of the day\n"
+        "2026-11-21T22:00:00.000000Z [rank=1] \x1b[2Jnext\tday\n"
+        "2026-11-21T22:00:00.000001Z [rank=8] like rank 0\n"
+        "2026-11-21T22:00:01.500000Z srun: a line without a label\n"
+        "a line without a time\n";
+    log(0, 0, lines);
+    environment.set("TERM", "xterm");
+    BOOST_TEST(run("trial logs 1") == 0);
+    BOOST_TEST(out == lines);  // a pipe
+    destination = Destination::terminal;
+    auto const shown =
+        "\x1b[2m2026-11-21, times in XYZ\x1b[0m\n"
+        "23:59:59 \x1b[36m[rank=0]\x1b[0m last of the day\n"
+        "\x1b[2m2026-11-22, times in XYZ\x1b[0m\n"
+        "00:00:00 \x1b[33m[rank=1]\x1b[0m \\x1b[2Jnext\tday\n"
+        "00:00:00 \x1b[36m[rank=8]\x1b[0m like rank 0\n"
+        "00:00:01 srun: a line without a label\n"
+        "a line without a time\n";
+    for (auto const* command : {"trial logs 1", "experiment logs 1", "task logs 1"}) {
+        BOOST_TEST(run(command) == 0);
+        BOOST_TEST(out == shown);
+    }
+    BOOST_TEST(run("trial logs 1 --head 1 --json") == 0);
+    BOOST_TEST(parse_json(out)["time"] == "2026-11-21T21:59:59.999999Z");
+    environment.set("NO_COLOR", "1");
+    BOOST_TEST(run("trial logs 1 --head 1") == 0);
+    BOOST_TEST(out == "2026-11-21T21:59:59.999999Z [rank=0] last of the day\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_ranks_of_a_node_of_eight_gpus_have_different_colours) {
+    TerminalLines lines(true);
+    std::set<std::string> labels;
+    for (int rank = 0; rank < 8; ++rank) {
+        auto const line = std::string(noon) + "[rank=" + std::to_string(rank) + "] x";
+        auto const shown = lines.format(parse_log_line(line));
+        auto const label = shown.rfind("\x1b[", shown.find("[rank="));
+        labels.insert(shown.substr(label, shown.find("[rank=") - label));
+    }
+    BOOST_TEST(labels.size() == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_is_selected_by_number_or_name) {
