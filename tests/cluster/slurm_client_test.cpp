@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(both_backends_read_the_same_values_for_every_kind_of_job) {
     BOOST_TEST_MESSAGE("SKIPPED: the libslurm backend is not built");
 #endif
     // The name of a job can't forge a row of the printed table.
-    auto const table = cluster.shell("det-submit job list");
+    auto const table = cluster.shell("det-submit job list --array");
     BOOST_TEST(split_lines(table).size() == 2 + by_commands.at("queue").size());
     BOOST_TEST(table.find('\x1b') == std::string::npos);
     BOOST_TEST(table.find("\n999999") == std::string::npos);

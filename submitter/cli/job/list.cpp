@@ -1,12 +1,18 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_all_jobs.hpp>
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/explain_reason.hpp>
+#include <det/queue/fold_jobs.hpp>
 #include <det/queue/job_level.hpp>
 #include <det/queue/start_estimate.hpp>
+#include <det/tracker/history/attributes.hpp>
+#include <det/tracker/history/journal_history.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <ostream>
 
 #include "command.hpp"
@@ -26,11 +32,153 @@ struct Row {
     queue::StartEstimate start;  // empty for a job that has nodes
 };
 
+/// The jobs of which the table shows one row, in scheduling order. Has at least one job.
+using RowGroup = std::vector<Row const*>;
+
+std::vector<RowGroup> group_rows(std::vector<Row> const& rows, bool is_folded) {
+    std::vector<RowGroup> groups;
+    if (!is_folded) {
+        for (auto const& row : rows) groups.push_back({&row});
+        return groups;
+    }
+    std::vector<JobStatus const*> jobs;
+    for (auto const& row : rows) jobs.push_back(row.job);
+    for (auto const& members : queue::fold_jobs(jobs)) {
+        auto& group = groups.emplace_back();
+        for (auto const member : members) group.push_back(&rows[member]);
+    }
+    return groups;
+}
+
+/// "experiment" for TYPE_EXPERIMENT.
+std::string type_in_words(JobStatus const& job) {
+    constexpr std::string_view prefix = "TYPE_";
+    auto const type = experiment::determined_type_of(job);
+    return to_lower(type.starts_with(prefix) ? type.substr(prefix.size()) : type);
+}
+
+std::string jobs_text(RowGroup const& group) {
+    std::vector<slurm::JobRef> refs;
+    for (auto const* row : group) refs.push_back(row->job->ref);
+    return queue::compress_job_refs(std::move(refs));
+}
+
+/// The name of the first job; with "..." where others have other names.
+std::string name_text(RowGroup const& group) {
+    auto const& name = group.front()->job->name;
+    bool const is_same = std::ranges::all_of(group, [&](auto const* row) { return row->job->name == name; });
+    return is_same ? name : name + " ...";
+}
+
+/// The level of the jobs on Determined's scale; "42-50" if they differ.
+std::string level_text(RowGroup const& group, queue::PriorityKind kind) {
+    auto const level = [&](auto const* row) { return queue::level_of(*row->job, kind); };
+    auto const [least, most] = std::ranges::minmax(group, {}, level);
+    return level(least) == level(most) ? std::to_string(level(least))
+                                       : fmt::format("{}-{}", level(least), level(most));
+}
+
+/// Slurm's priority of the first job, if Slurm computed it from age, size and shares; else nothing, because
+/// it is a number near 2^32 that says no more than the level and the place.
+std::string slurm_priority_text(RowGroup const& group, queue::PriorityKind kind) {
+    auto const priority = group.front()->job->priority;
+    bool const is_computed = kind != queue::PriorityKind::basic &&
+                             priority < std::int64_t{queue::priority_of_level(queue::default_level - 1)};
+    return is_computed ? std::to_string(priority) : "";
+}
+
+std::string slots_text_of_group(RowGroup const& group) {
+    std::int64_t acquired = 0, needed = 0;
+    for (auto const* row : group) {
+        needed += row->slots;
+        if (queue::has_nodes(*row->job)) acquired += row->slots;
+    }
+    return fmt::format("{}/{}", acquired, needed);
+}
+
+std::string state_in_words(JobStatus const& job) {
+    if (queue::has_nodes(job)) return to_lower(job.state_text);
+    return queue::is_held(job) ? "held" : "waiting";
+}
+
+/// "running"; of several jobs "2 running, 38 waiting".
+std::string states_text(RowGroup const& group) {
+    if (group.size() == 1) return state_in_words(*group.front()->job);
+    std::vector<std::pair<std::string, std::size_t>> counts;
+    for (auto const* row : group) {
+        auto state = state_in_words(*row->job);
+        auto const found = std::ranges::find(counts, state, &std::pair<std::string, std::size_t>::first);
+        if (found == counts.end())
+            counts.emplace_back(std::move(state), 1);
+        else
+            ++found->second;
+    }
+    std::vector<std::string> parts;
+    for (auto const& [state, count] : counts) parts.push_back(fmt::format("{} {}", count, state));
+    return join(parts, ", ");
+}
+
+/// When the first of the jobs that wait starts, as far as Slurm can tell.
+std::string expected_start_text(RowGroup const& group) {
+    std::optional<UtcTime> first;
+    for (auto const* row : group) {
+        auto const& time = row->start.time;
+        if (time && row->start.unknown_because.empty() && (!first || *time < *first)) first = time;
+    }
+    if (first) return short_time(first);
+    bool const is_unknown =
+        std::ranges::any_of(group, [](auto const* row) { return !row->start.unknown_because.empty(); });
+    return is_unknown ? "unknown" : "";
+}
+
+/// The reasons of the jobs that wait, each once.
+std::string reasons_text(RowGroup const& group) {
+    std::vector<std::string> reasons;
+    for (auto const* row : group) {
+        if (queue::has_nodes(*row->job)) continue;
+        auto reason = queue::explain_reason(row->job->reason);
+        if (!reason.empty() && std::ranges::find(reasons, reason) == reasons.end())
+            reasons.push_back(std::move(reason));
+    }
+    return join(reasons, "; ");
+}
+
+/// "7 digits": numbers of this user's experiments with their names, each read once.
+class ExperimentTexts {
+public:
+    explicit ExperimentTexts(Session const& session)
+        : owner_(experiment::experiment_job_owner(session)), root_(find_own_root(session)) {}
+
+    /// Only the number if the name can't be read; empty for a job that is of no experiment of this user.
+    std::string const& of(JobStatus const& job) {
+        static std::string const none;
+        auto const number = queue::experiment_of(job, owner_);
+        if (!number || !root_) return none;
+        auto const [found, is_new] = texts_.try_emplace(*number, std::to_string(*number));
+        if (!is_new) return found->second;
+        tracker::history::JournalHistory history(*root_);
+        auto const record = history.load_experiment_without_trials(ExperimentId{*number});
+        if (record) found->second += ' ' + tracker::history::attributes_of(*record).name;
+        return found->second;
+    }
+
+private:
+    static std::optional<RootLayout> find_own_root(Session const& session) {
+        auto root = experiment::find_root(session.environment);
+        return root ? std::optional(*root) : std::nullopt;
+    }
+
+    queue::ExperimentJobOwner owner_;
+    std::optional<RootLayout> root_;
+    std::map<std::uint32_t, std::string> texts_;
+};
+
 class JobList final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"-p,--resource-pool", &pool_, "only the jobs of this pool"},
                 {"-u,--user", &user_, "only the jobs of this user"},
+                {"-r,--array", &array_, "a row for each job: no tasks and trials in one row"},
                 {"--limit", &limit_, "so many rows at most"},
                 {"--offset", &offset_, "leave out so many rows before them"},
                 {"--pages", &pages_, "1 or all: all means no limit", Need::optional, {"1", "all"}},
@@ -47,18 +195,22 @@ public:
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot, session.clock.now());
+        bool const has_row_for_each_job = session.wants_json() || yaml_ || csv_ || array_;
+        auto groups = group_rows(rows, !has_row_for_each_job);
+        choose_page(groups);
         auto const kind = find_priority_kind(session);
+        auto const owner = experiment::experiment_job_owner(session);
         if (session.wants_json()) {
-            session.answer(as_json(rows, kind, experiment::experiment_job_owner(session)));
+            session.answer(as_json(groups, kind, owner));
         } else if (yaml_) {
-            session.out << to_yaml(as_json(rows, kind, experiment::experiment_job_owner(session)));
+            session.out << to_yaml(as_json(groups, kind, owner));
         } else {
-            auto const table = as_table(rows, kind);
+            auto const table = as_table(groups, kind, session);
             if (csv_)
                 session.out << table.render_csv();
             else
                 print_table(session, table);
-            explain_unknown_starts(rows, session);
+            explain_unknown_starts(groups, session);
         }
         return ExitCode::done;
     }
@@ -71,12 +223,15 @@ private:
         return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
     }
 
-    static void explain_unknown_starts(std::vector<Row> const& rows, Session& session) {
-        auto const unknown =
-            std::ranges::find_if(rows, [](auto const& row) { return !row.start.unknown_because.empty(); });
-        if (unknown == rows.end()) return;
-        session.say(
-            fmt::format("the expected start of a job is unknown if {}", unknown->start.unknown_because));
+    static void explain_unknown_starts(std::vector<RowGroup> const& groups, Session& session) {
+        for (auto const& group : groups) {
+            if (expected_start_text(group) != "unknown") continue;
+            auto const unknown = std::ranges::find_if(
+                group, [](auto const* row) { return !row->start.unknown_because.empty(); });
+            session.say(fmt::format("the expected start of a job is unknown if {}",
+                                    (*unknown)->start.unknown_because));
+            return;
+        }
     }
 
     std::vector<Row> select(experiment::JobsSnapshot const& snapshot, UtcTime now) const {
@@ -89,22 +244,27 @@ private:
             auto start = queue::has_nodes(job) ? queue::StartEstimate{} : estimates.evaluate(job.start_time);
             rows.push_back({rows.size(), &job, experiment::slots_of(job, snapshot.site), std::move(start)});
         }
-        if (reverse_) std::reverse(rows.begin(), rows.end());
-        rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(
-                                                    std::min<std::size_t>(offset_.value_or(0), rows.size())));
-        bool const is_limited = limit_ && pages_ != "all";
-        if (is_limited && rows.size() > *limit_) rows.erase(rows.begin() + *limit_, rows.end());
         return rows;
+    }
+
+    void choose_page(std::vector<RowGroup>& groups) const {
+        if (reverse_) std::ranges::reverse(groups);
+        auto const left_out = std::min<std::size_t>(offset_.value_or(0), groups.size());
+        groups.erase(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(left_out));
+        bool const is_limited = limit_ && pages_ != "all";
+        if (is_limited && groups.size() > *limit_) groups.resize(*limit_);
     }
 
     static Json time_or_null(std::optional<UtcTime> const& time) {
         return time ? Json(format_utc(*time)) : Json(nullptr);
     }
 
-    static Json as_json(std::vector<Row> const& rows, queue::PriorityKind kind,
+    /// \pre Each group has one job.
+    static Json as_json(std::vector<RowGroup> const& groups, queue::PriorityKind kind,
                         queue::ExperimentJobOwner const& owner) {
         auto answer = Json::array();
-        for (auto const& [place, shown, slots, start] : rows) {
+        for (auto const& group : groups) {
+            auto const& [place, shown, slots, start] = *group.front();
             auto const& job = *shown;
             bool const has_nodes = queue::has_nodes(job);
             auto const own = queue::experiment_of(job, owner);
@@ -133,29 +293,31 @@ private:
         return answer;
     }
 
-    /// "experiment" for TYPE_EXPERIMENT.
-    static std::string type_in_words(slurm::JobStatus const& job) {
-        constexpr std::string_view prefix = "TYPE_";
-        auto const type = experiment::determined_type_of(job);
-        return to_lower(type.starts_with(prefix) ? type.substr(prefix.size()) : type);
-    }
-
-    /// With priority/basic Slurm's priorities are numbers near 2^32 that count down with every job.
-    static Table as_table(std::vector<Row> const& rows, queue::PriorityKind kind) {
-        bool const is_basic = kind == queue::PriorityKind::basic;
-        Table table({"#", "ID", "Type", "Job Name", "Priority", "Slurm Priority", "Submitted",
-                     "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"},
+    Table as_table(std::vector<RowGroup> const& groups, queue::PriorityKind kind,
+                   Session const& session) const {
+        // Programs that read the CSV rely on its columns.
+        bool const has_slurm_priority = csv_ || kind != queue::PriorityKind::basic;
+        std::vector<std::string> header{"#", "ID", "Experiment", "Type", "Job Name", "Priority"};
+        if (has_slurm_priority) header.emplace_back("Slurm Priority");
+        for (auto const* name :
+             {"Submitted", "Slots (acquired/needed)", "Status", "User", "Expected Start", "Waits Because"})
+            header.emplace_back(name);
+        Table table(std::move(header),
                     {"Slurm Priority", "Submitted", "Type", "Priority", "User", "Slots (acquired/needed)"});
-        for (auto const& [place, shown, slots, start] : rows) {
-            auto const& job = *shown;
-            bool const has_nodes = queue::has_nodes(job);
-            table.add({queue::is_held(job) ? "N/A" : std::to_string(place), slurm::to_string(job.ref),
-                       type_in_words(job), job.name, std::to_string(queue::level_of(job, kind)),
-                       is_basic ? "" : std::to_string(job.priority),
-                       short_time(job.submit_time), fmt::format("{}/{}", has_nodes ? slots : 0, slots),
-                       std::string(experiment::determined_status_of(job)), job.user,
-                       start.unknown_because.empty() ? short_time(start.time) : "unknown",
-                       has_nodes ? "" : queue::explain_reason(job.reason)});
+        ExperimentTexts experiments(session);
+        for (auto const& group : groups) {
+            auto const& first = *group.front()->job;
+            std::vector<std::string> row{queue::is_held(first) ? "N/A" : std::to_string(group.front()->place),
+                                         jobs_text(group),
+                                         experiments.of(first),
+                                         type_in_words(first),
+                                         name_text(group),
+                                         level_text(group, kind)};
+            if (has_slurm_priority) row.push_back(slurm_priority_text(group, kind));
+            for (auto text : {short_time(first.submit_time), slots_text_of_group(group), states_text(group),
+                              first.user, expected_start_text(group), reasons_text(group)})
+                row.push_back(std::move(text));
+            table.add(std::move(row));
         }
         return table;
     }
@@ -164,7 +326,7 @@ private:
     std::optional<std::string> user_;
     std::optional<std::uint32_t> limit_, offset_;
     std::optional<std::string> pages_;
-    bool reverse_ = false, csv_ = false, yaml_ = false, table_ = false;
+    bool array_ = false, reverse_ = false, csv_ = false, yaml_ = false, table_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
+#include "example_experiments.hpp"
 #include "golden.hpp"
 
 using namespace det;
@@ -69,6 +70,50 @@ BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_a_table_or_json) {
     check_golden("cli/job_list.json", out);
 }
 
+BOOST_AUTO_TEST_CASE(an_array_or_an_experiment_is_one_row_of_the_table) {
+    create_example(root, 7, "tuning");
+    auto const comment = "det:" + root_id(root) + "/7";
+    slurm.other_jobs.clear();
+    for (std::uint32_t task = 1; task <= 40; ++task) {
+        auto trial = job({1200, task}, task <= 2 ? JobState::running : JobState::pending, 10, 0);
+        trial.user = user_name(environment);
+        trial.comment = comment;
+        trial.tres_per_node = "gres:gpu:4";
+        slurm.other_jobs.push_back(trial);
+    }
+    auto resubmitted = slurm.other_jobs.back();
+    resubmitted.ref = {1207, 5};
+    resubmitted.reason = "JobArrayTaskLimit";
+    slurm.other_jobs.push_back(resubmitted);
+    slurm.other_jobs.push_back(job({1208}, JobState::pending, 4'294'901'760 + 41, 0));
+    slurm.other_jobs.push_back(job({1209}, JobState::pending, 4'294'901'760, 0));
+    BOOST_TEST(run("job list") == 0);
+    auto const rows = split_lines(out);
+    BOOST_REQUIRE(rows.size() == 5u);
+    BOOST_TEST(contains(rows[2], "0 | 1200_[1-40],1207_5 | 7 tuning   | experiment |"), out);
+    BOOST_TEST(contains(rows[2], "| 16/328 "), out);
+    BOOST_TEST(contains(rows[2], "| 2 running, 39 waiting |"), out);
+    BOOST_TEST(contains(rows[2], "; "), out);  // both reasons
+    BOOST_TEST(contains(rows[3], "| 1208 "), out);
+    BOOST_TEST(contains(rows[3], "| 1        |                |"), out);  // an operator has set it
+    BOOST_TEST(contains(rows[4], "| 42       | 4294901760     |"), out);  // computed
+    for (auto const* option : {"-r", "--array"}) {
+        BOOST_TEST(run(std::string("job list ") + option) == 0);
+        BOOST_TEST(split_lines(out).size() == 2u + slurm.other_jobs.size());
+        BOOST_TEST(contains(out, "| 1200_40 "), out);
+    }
+    BOOST_TEST(ask("job list").size() == slurm.other_jobs.size());
+    BOOST_TEST(run("job list --limit 1") == 0);
+    BOOST_TEST(split_lines(out).size() == 3u);
+    BOOST_TEST(contains(out, "39 waiting"), out);
+    BOOST_TEST(run("job list --reverse --offset 1 --limit 1") == 0);
+    BOOST_TEST(contains(out, "| 1208 "), out);
+    slurm.config = slurm::ClusterConfig({{"PriorityType", "priority/basic"}, {"SlurmUser", "slurm(64030)"}});
+    BOOST_TEST(run("job list") == 0);
+    BOOST_TEST(!contains(out, "42949"), out);
+    BOOST_TEST(!contains(out, "Slurm Priority"), out);
+}
+
 BOOST_AUTO_TEST_CASE(the_start_of_a_job_behind_one_without_a_time_limit_is_unknown) {
     auto const in_days = [&](std::int64_t days) {
         return UtcTime{clock.now().microseconds + days * 24 * 3600 * 1'000'000};
@@ -95,7 +140,8 @@ BOOST_AUTO_TEST_CASE(control_bytes_of_a_job_name_are_escaped) {
     slurm.other_jobs.clear();
     for (auto const* name : {"new\n0 | 1 | TYPE_EXPERIMENT", "\x1b[2J\x1b]0;title\a", "right \u202eto left",
                              "\xff\xfe", "unit\x1fseparator\r", "\x9b\u009b"}) {
-        slurm.other_jobs.push_back(job({30}, JobState::pending, 1, 1));
+        slurm.other_jobs.push_back(
+            job({static_cast<std::uint32_t>(30 + slurm.other_jobs.size())}, JobState::pending, 1, 1));
         slurm.other_jobs.back().name = name;
     }
     BOOST_TEST(run("job list") == 0);
@@ -128,7 +174,7 @@ BOOST_AUTO_TEST_CASE(the_queue_is_printed_as_comma_separated_values) {
     BOOST_TEST(run("job list --csv") == 0);
     auto const lines = split_lines(out);
     BOOST_REQUIRE(lines.size() == 7u);
-    BOOST_TEST(lines[0].starts_with("#,ID,Type,Job Name,"));
+    BOOST_TEST(lines[0].starts_with("#,ID,Experiment,Type,Job Name,"));
     BOOST_TEST(contains(lines[4], ",\"two, words\","));
     BOOST_TEST(run("job list --csv --yaml") == to_int(ExitCode::usage));
     BOOST_TEST(run("job list --table --json") == to_int(ExitCode::usage));
