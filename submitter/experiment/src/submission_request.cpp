@@ -17,6 +17,7 @@
 
 #include "bad_nodes.hpp"
 #include "dependencies.hpp"
+#include "idle_slots_warning.hpp"
 #include "script_losses.hpp"
 
 namespace det::experiment {
@@ -111,7 +112,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     context.on_warnings(loaded.warnings);
     DET_TRY_ASSIGN(auto plan, plan_for(loaded.config, file, context));
     auto script = take_script(options, loaded, plan);
-    context.on_warnings(plan.warnings);
+    context.on_warnings(limit_idle_slots_warning(plan.warnings, plan, context));
     exclude_bad_nodes(plan, loaded.config, root, context);
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
     DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));

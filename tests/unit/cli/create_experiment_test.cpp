@@ -19,6 +19,7 @@
 
 #include "cli_support.hpp"
 #include "create_support.hpp"
+#include "local_time_zone.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -437,6 +438,48 @@ BOOST_AUTO_TEST_CASE(answers_of_slurm_are_cached_for_a_minute) {
     std::filesystem::permissions(cache, std::filesystem::perms::all);
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(asked() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(idle_slots_are_warned_of_in_one_line_once_a_day_for_each_pool) {
+    cache = directory / "cache";
+    LocalTimeZone const two_hours_east("XYZ-2");
+    auto const warnings = [&](std::string const& options = "") {
+        BOOST_TEST(create(" --config resources.slots_per_trial=1" + options) == 0, err);
+        std::size_t count = 0;
+        for (auto const line : split_lines(err)) count += contains(line, "jobs get whole nodes") ? 1 : 0;
+        return count;
+    };
+    slurm.partition_list[0].is_default = true;
+    slurm.partition_list.push_back(
+        {"other", false, true, "REQUEUE", std::chrono::seconds(30), {{4, 8, "idle", "gpu:4"}}});
+    BOOST_TEST(warnings() == 1u, err);
+    BOOST_TEST(contains(err,
+                        "det-submit: warning: a trial asks for 1 slot, and its job holds 4: jobs get whole "
+                        "nodes; 'slurm: {exclusive: false}' holds only what it asks for [idle-slots]\n"),
+               err);
+    BOOST_TEST(!contains(err, "hint: "), err);
+    BOOST_TEST(warnings() == 0u, err);
+    BOOST_TEST(warnings(" --config resources.resource_pool=other") == 1u, err);
+    BOOST_TEST(warnings(" --config resources.resource_pool=other") == 0u, err);
+    clock.sleep_for(std::chrono::hours(10) -
+                    std::chrono::seconds(1));  // from 14:00 to 23:59:59 in local time
+    BOOST_TEST(warnings() == 0u, err);
+    clock.sleep_for(std::chrono::seconds(1));
+    BOOST_TEST(warnings() == 1u, err);
+    BOOST_TEST(warnings() == 0u, err);
+    // What does not remember the day is no error: the warning stays.
+    for (auto const* damaged : {"nonsense", "[]", "{\"compute\": 7}"}) {
+        must(write_file(cache / "idle-slots-warned.json", damaged));
+        BOOST_TEST(warnings() == 1u, err);
+        BOOST_TEST(warnings() == 0u, err);
+    }
+    std::filesystem::permissions(cache, std::filesystem::perms::all);  // others may write it
+    BOOST_TEST(warnings() == 1u, err);
+    BOOST_TEST(warnings() == 1u, err);
+    must(write_file(directory / "file", ""));
+    cache = directory / "file" / "cache";  // can't be made
+    BOOST_TEST(warnings() == 1u, err);
+    BOOST_TEST(warnings() == 1u, err);
 }
 
 BOOST_AUTO_TEST_CASE(the_accounting_database_is_asked_once_a_minute_also_if_it_does_not_answer) {
