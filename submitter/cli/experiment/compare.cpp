@@ -10,6 +10,7 @@
 #include <set>
 
 #include "command.hpp"
+#include "experiment/config_differences.hpp"
 #include "experiment/ranked_trials.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
@@ -27,6 +28,8 @@ struct ComparedExperiment {
     Json json;                                           // as the answer shows it
     std::map<std::string, std::string> metrics;          // of the trial at its best validation
     std::map<std::string, std::string> hyperparameters;  // of the trial, by path
+    Json config;                                         // effective, with masked secrets
+    std::map<std::string, std::string> config_differences;
     std::vector<std::pair<std::string, std::string>> facts;
 };
 
@@ -99,7 +102,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
     auto const duration_s = duration_s_of(view, now);
     auto const slots = spec.shape.nodes * spec.shape.slots_per_node;
     auto const name = tracker::history::attributes_of(view.record).name;
-    ComparedExperiment column{view.record.id, {}, {}, {}, {}};
+    ComparedExperiment column{view.record.id, {}, {}, {}, spec.config, {}, {}};
     column.json = {
         {"id", view.record.id.value},
         {"name", name},
@@ -122,6 +125,43 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
     for (auto const& [metric, value] : metrics.items()) column.metrics[metric] = value_text(value);
     flatten(hyperparameters, "", column.hyperparameters);
     return column;
+}
+
+std::string config_value_text(Json const& value) {
+    if (value.is_null()) return "";
+    return value.is_string() ? value.get<std::string>() : to_line(value);
+}
+
+/// Whether the key of a configuration is a hyperparameter that has the value of the trial, which is shown
+/// anyway.
+bool repeats_hyperparameter(std::string const& key, std::string const& value,
+                            std::map<std::string, std::string> const& hyperparameters) {
+    constexpr std::string_view section = "hyperparameters.", constant = ".val";
+    if (!key.starts_with(section)) return false;
+    auto name = key.substr(section.size());
+    if (!hyperparameters.contains(name) && name.ends_with(constant))
+        name.resize(name.size() - constant.size());
+    auto const found = hyperparameters.find(name);
+    return found == hyperparameters.end() ? value.empty() : found->second == value;
+}
+
+/// Sets the differences of the configurations in the JSON and for the table of each column.
+void add_config_differences(std::vector<ComparedExperiment>& columns) {
+    std::vector<Json> configs;
+    for (auto const& column : columns) configs.push_back(column.config);
+    auto const differences = find_config_differences(configs);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].json["config_differences"] = differences[i];
+    for (auto const& [key, unused] : differences.front()) {
+        bool is_repeated = true;
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            auto const& value = differences[i].at(key);
+            is_repeated = is_repeated && repeats_hyperparameter(key, value.is_null() ? "" : to_line(value),
+                                                                columns[i].hyperparameters);
+        }
+        if (is_repeated) continue;
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            columns[i].config_differences[key] = config_value_text(differences[i].at(key));
+    }
 }
 
 using Values = std::map<std::string, std::string> ComparedExperiment::*;
@@ -161,6 +201,7 @@ public:
             DET_TRY_ASSIGN(auto column, load_column(experiment, session.clock.now()));
             columns.push_back(std::move(column));
         }
+        add_config_differences(columns);
         if (session.wants_json()) {
             auto answer = Json::array();
             for (auto const& column : columns) answer.push_back(column.json);
@@ -187,6 +228,7 @@ private:
         }
         add_rows(table, columns, &ComparedExperiment::metrics, "validation", false);
         add_rows(table, columns, &ComparedExperiment::hyperparameters, "hparam", true);
+        add_rows(table, columns, &ComparedExperiment::config_differences, "config", false);
         return table;
     }
 

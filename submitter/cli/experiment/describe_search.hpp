@@ -1,6 +1,6 @@
 #pragma once
 #include <det/experiment/open_experiment.hpp>
-#include <det/protocol/document.hpp>
+#include <det/protocol/json.hpp>
 #include <det/tracker/history/search_view.hpp>
 
 #include <optional>

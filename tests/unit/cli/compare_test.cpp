@@ -5,6 +5,7 @@
 
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
+#include "experiment/config_differences.hpp"
 #include "golden.hpp"
 
 using namespace det;
@@ -20,11 +21,27 @@ struct Fixture : CliFixture {
         slurm.is_down = true;
     }
 
+    static Json config_of(std::uint32_t id, Json const& hyperparameters) {
+        auto const number = std::to_string(id);
+        return {{"name", "run-" + number},
+                {"labels", {"label-" + number}},
+                {"entrypoint", id == 1 ? "python3 train.py" : "python3 other.py"},
+                {"max_restarts", 5},
+                {"hyperparameters", hyperparameters},
+                {"resources", {{"slots_per_trial", 4 * id}}},
+                {"checkpoint_storage", {{"type", "s3"}, {"secret_key", "********"}}},
+                {"environment",
+                 {{"environment_variables",
+                   {{"cpu", {"SAME=1", "DEPTH=" + number, "WANDB_API_KEY=hunter" + number}},
+                    {"cuda", {"SAME=1", "DEPTH=" + number, "WANDB_API_KEY=hunter" + number}}}}}}};
+    }
+
     /// An experiment whose one trial validated at 100, 200 ... steps, with a checkpoint at each of them.
     void write(std::uint32_t id, Json const& hyperparameters, std::vector<double> const& losses) {
         auto const layout = create_example(root, id);
         auto spec = must(parse_spec(must(read_file(layout.spec()))));
         spec.hyperparameters = hyperparameters;
+        spec.config = config_of(id, hyperparameters);
         must(write_file(layout.spec(), render_spec(spec)));
         must(start_run(layout, 0, 1).append(finish(1 + static_cast<int>(id))));
         auto chief = report(layout, 0);
@@ -67,6 +84,46 @@ BOOST_AUTO_TEST_CASE(only_hyperparameters_that_differ_are_compared) {
     BOOST_TEST(json[0]["ends"] == (Json{{"finished", 1}}));
     BOOST_TEST(json[0]["metrics"] == (Json{{"loss", 0.25}, {"accuracy", "NaN"}}));
     BOOST_TEST(json[0]["hyperparameters"]["layers"]["count"] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_the_configurations_that_differ_are_compared_without_names_and_secrets) {
+    BOOST_TEST(run("experiment compare 1 2 --json") == 0);
+    check_golden("cli/experiment_compare.json", out);
+    BOOST_TEST(!contains(out, "hunter"), out);
+    BOOST_TEST(!contains(out, "max_restarts"), out);
+    BOOST_TEST(run("experiment compare 1 2") == 0);
+    BOOST_TEST(contains(out, "config environment.environment_variables.DEPTH | 1                | 2"), out);
+    BOOST_TEST(!contains(out, "hunter"), out);
+    BOOST_TEST(!contains(out, "config hyperparameters"), out);  // "hparam" rows have them
+    BOOST_TEST(ask("experiment compare 1")[0]["config_differences"] == Json::object());
+    BOOST_TEST(ask("experiment compare 1 1")[1]["config_differences"] == Json::object());
+    // What experiment 3 does not have is null.
+    BOOST_TEST(ask("experiment compare 1 3")[1]["config_differences"]["max_restarts"].is_null());
+}
+
+BOOST_AUTO_TEST_CASE(variables_and_search_spaces_are_compared_by_key) {
+    auto const differences = [](Json const& a, Json const& b) {
+        return Json(find_config_differences({a, b}));
+    };
+    auto const variables = [](Json const& list) {
+        return Json{{"environment", {{"environment_variables", list}}}};
+    };
+    BOOST_TEST(
+        differences(variables({"A=1", "B=2", "MY_TOKEN=x"}), variables({"B=3", "A=1", "MY_TOKEN=y"})) ==
+        Json::parse(R"([{"environment.environment_variables.B": "2"},
+                               {"environment.environment_variables.B": "3"}])"));
+    BOOST_TEST(differences(variables({{"cpu", {"A=1"}}, {"cuda", {"A=1"}}}),
+                           variables({{"cpu", {"A=1"}}, {"cuda", {"A=2"}}}))[1] ==
+               Json::parse(R"({"environment.environment_variables.A": null,
+                               "environment.environment_variables.A.cpu": "1",
+                               "environment.environment_variables.A.cuda": "2"})"));
+    BOOST_TEST(differences({{"hyperparameters", {{"lr", {{"minval", 0}, {"maxval", 1}}}}}},
+                           {{"hyperparameters", {{"lr", 1}}}})[1] ==
+               Json::parse(R"({"hyperparameters.lr": 1, "hyperparameters.lr.minval": null,
+                               "hyperparameters.lr.maxval": null})"));
+    BOOST_TEST(differences({{"name", "a"}, {"project", "p"}, {"searcher", {{"name", "single"}}}},
+                           {{"name", "b"}, {"project", "q"}, {"searcher", {{"name", "random"}}}})[1] ==
+               (Json{{"searcher.name", "random"}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_list_shows_best_trials_if_asked) {
