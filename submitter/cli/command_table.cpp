@@ -8,7 +8,7 @@ namespace {
 constexpr CommandEntry command_entries[] = {
     {"experiment", "create", "submit an experiment", make_experiment_create},
     {"experiment", "list", "your experiments and their states", make_experiment_list, RootUse::shows},
-    {"experiment", "describe", "one experiment: its trials, runs and how they ended",
+    {"experiment", "describe", "one experiment: its state, best trial, last failure and what comes next",
      make_experiment_describe, RootUse::shows},
     {"experiment", "config", "the configuration of an experiment, as it runs", make_experiment_config,
      RootUse::shows},
@@ -133,7 +133,7 @@ constexpr ShortCommand short_names[] = {
     {"run", "experiment", "create", "--follow-first-trial",
      "submit an experiment or a batch script, and follow it"},
     {"ls", "experiment", "list", "", "your experiments"},
-    {"status", "experiment", "describe", "", "an experiment: its trials, and how they ended"},
+    {"status", "experiment", "describe", "", "an experiment: its state, best trial and last failure"},
     {"logs", "trial", "logs", "", "what its ranks print; -f follows"},
     {"stop", "experiment", "cancel", "", "end it; its trials may save their work"},
 };

@@ -1,74 +1,30 @@
-#include <det/experiment/config_changes.hpp>
 #include <det/experiment/open_experiment.hpp>
-#include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
 
 #include "command.hpp"
 #include "experiment/describe_search.hpp"
+#include "experiment/experiment_summary.hpp"
 #include "output/load_interruptions.hpp"
 #include "output/metric_reports.hpp"
+#include "output/output_style.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
 
 namespace det::cli {
 namespace {
 
-/// Describes the state. While running trials save their work for a pause, the state is still RUNNING; the
-/// text adds that the experiment then pauses.
-std::string describe_state(tracker::history::ExperimentView const& view) {
-    bool const is_to_pause = view.record.desired == DesiredState::pause &&
-                             view.state != lifecycle::State::paused && !lifecycle::is_terminal(view.state);
-    return fmt::format("{}{}", to_string(view.state), is_to_pause ? ", saves its work and then pauses" : "");
-}
-
-std::string describe_attributes(tracker::history::Attributes const& now) {
-    auto text = fmt::format("Name:          {}\n", escape_control(now.name));
-    if (!now.description.empty()) text += fmt::format("Description:   {}\n", escape_control(now.description));
-    if (!now.labels.empty())
-        text += fmt::format("Labels:        {}\n",
-                            escape_control(fmt::format("{}", fmt::join(now.labels, ", "))));
-    if (now.max_slots) text += fmt::format("Max slots:     {}\n", *now.max_slots);
-    if (now.max_concurrent_trials)
-        text += fmt::format("Max trials:    {} at a time\n", *now.max_concurrent_trials);
-    if (now.is_archived) text += "Archived:      yes\n";
-    if (!now.notes.empty()) text += fmt::format("Notes:         {}\n", escape_control(now.notes));
-    return text;
-}
-
-std::string describe_spec(ExperimentSpec const& spec) {
-    return fmt::format(
-        "Owner:         {}\nCreated:       {}\nResource pool: {}, {} of {}\n"
-        "Entrypoint:    {} (launch: {})\nSearcher:      {}, {} of {}\n",
-        escape_control(spec.owner), short_time(spec.created), escape_control(spec.pool),
-        count_text(spec.shape.nodes, "node"), count_text(spec.shape.slots_per_node, "slot"),
-        escape_control(join(spec.entrypoint, " ")), to_string(spec.launch), spec.searcher.name,
-        spec.searcher.smaller_is_better ? "smallest" : "largest", escape_control(spec.searcher.metric));
-}
-
 using Interruptions = std::vector<std::vector<tracker::history::Interruption>>;  // one list for each trial
-
-/// Describes each continuation: a line with its user and time, then its changes.
-std::string describe_continuations(std::vector<Event> const& events) {
-    std::string text;
-    for (auto const& event : events) {
-        if (event.kind != event_kinds::continued) continue;
-        text += fmt::format("Continued:     {} by {}\n", short_time(event.time), escape_control(event.by));
-        for (auto const& change : experiment::changes_in(event))
-            text += fmt::format("               {}\n", describe(change));
-    }
-    return text;
-}
 
 using ShownReports = std::vector<std::vector<ShownReport>>;  // one list for each trial; empty: not shown
 
 /// What is shown of an experiment.
 struct Description {
     experiment::OpenExperiment experiment;
+    SummaryFacts facts;  // for text only
     Interruptions interruptions;
     ShownReports reports;
 };
@@ -77,8 +33,9 @@ class ExperimentDescribe final : public Command {
 public:
     std::vector<Option> options() override {
         return {{"id", &ids_, "the experiment; several with commas between them", Need::required},
-                {"--search", &search_, "the rungs of its search instead of its runs"},
-                {"--metrics", &metrics_, "the metrics of its trials too"},
+                {"--trials", &trials_, "its trials and their runs too"},
+                {"--search", &search_, "the rungs of its search instead"},
+                {"--metrics", &metrics_, "its trials and their metrics too"},
                 {"--csv", &csv_, "its runs as comma-separated values; with --metrics its metrics"}};
     }
 
@@ -99,14 +56,18 @@ public:
         auto json = Json::array();
         std::string text;
         for (auto const& each : descriptions) {
-            json.push_back(as_json(each));
-            text += (text.empty() ? "" : "\n") + as_text(each);
+            if (session.wants_json())
+                json.push_back(as_json(each));
+            else
+                text += (text.empty() ? "" : "\n") + as_text(each, session);
         }
         answer_one_or_all(std::move(json), text, session);
         return ExitCode::done;
     }
 
 private:
+    bool shows_trials() const { return trials_ || metrics_; }
+
     /// Prints an object for one experiment, an array for several.
     static void answer_one_or_all(Json json, std::string const& text, Session& session) {
         session.answer(json.size() == 1 ? json[0] : json, text);
@@ -130,8 +91,12 @@ private:
     Result<Description> load(std::string const& id, Session& session) const {
         DET_TRY_ASSIGN(auto experiment,
                        experiment::open_experiment(id, experiment::SlurmAnswer::optional, session));
-        Description description{std::move(experiment), {}, {}};
+        Description description{std::move(experiment), {}, {}, {}};
         auto const& opened = description.experiment;
+        if (!session.wants_json() && !csv_) {
+            DET_TRY_ASSIGN(description.facts, load_summary_facts(opened, session));
+            if (!shows_trials()) return description;
+        }
         for (auto const& trial : opened.view.trials) {
             DET_TRY_ASSIGN(auto of_trial, load_interruptions(*opened.history, trial));
             description.interruptions.push_back(std::move(of_trial));
@@ -168,16 +133,22 @@ private:
         return answer;
     }
 
-    static std::string as_text(Description const& description) {
-        auto const& view = description.experiment.view;
-        auto text = fmt::format("Experiment {}: {}\n", view.record.id.value, describe_state(view));
-        if (view.record.spec) {
-            text += describe_attributes(tracker::history::attributes_of(view.record));
-            text += describe_spec(*view.record.spec);
-            text += describe_continuations(view.record.events);
-        }
-        for (std::size_t i = 0; i < view.trials.size(); ++i) {
-            auto const& trial = view.trials[i];
+    static SummaryContext context_of(Session const& session) {
+        SummaryContext context{Table::any_width, "", session.foreign_root.has_value()};
+        if (session.destination == Destination::terminal)
+            context.columns = output_style_of(session.environment, session.destination).columns;
+        if (session.has_named_root)
+            context.root_option =
+                " --root " + quote_for_shell(session.environment.find("DET_ROOT").value_or(""));
+        return context;
+    }
+
+    std::string as_text(Description const& description, Session const& session) const {
+        auto const& opened = description.experiment;
+        auto text = summary_text(opened.view, description.facts, context_of(session));
+        if (!shows_trials()) return text;
+        for (std::size_t i = 0; i < opened.view.trials.size(); ++i) {
+            auto const& trial = opened.view.trials[i];
             text += '\n' + trial_headline(trial) + runs_table(trial) +
                     interruptions_table(description.interruptions[i]);
             if (!description.reports.empty() && !description.reports[i].empty())
@@ -187,7 +158,7 @@ private:
     }
 
     std::string ids_;
-    bool search_ = false, metrics_ = false, csv_ = false;
+    bool trials_ = false, search_ = false, metrics_ = false, csv_ = false;
 };
 
 }  // namespace

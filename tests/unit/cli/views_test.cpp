@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_CASE(experiments_are_json_for_programs, Fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(an_experiment_is_described_run_by_run, Fixture) {
-    BOOST_TEST(run("experiment describe 1") == 0);
+    BOOST_TEST(run("experiment describe 1 --trials") == 0);
     check_golden("cli/experiment_describe.txt", out);
     auto const described = ask("experiment describe 1");
     auto listed = ask("experiment list")[0];
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(a_run_has_all_its_fields_before_it_begins, Fixture) {
 
 BOOST_FIXTURE_TEST_CASE(what_was_never_submitted_is_shown_as_far_as_it_goes, Fixture) {
     BOOST_TEST(run("experiment describe 10") == 0);
-    BOOST_TEST(out == "Experiment 10: SUBMITTING\n");
+    BOOST_TEST(out == "Experiment 10: SUBMITTING\nNext:          det-submit experiment kill 10\n");
     BOOST_TEST(ask("experiment describe 10")["job_id"].is_null());
 }
 
@@ -76,6 +76,9 @@ BOOST_FIXTURE_TEST_CASE(the_jobs_reason_is_shown_while_it_waits, Fixture) {
     slurm.job = job_of(2, slurm::JobState::pending, "PENDING");
     slurm.job->reason = "Resources";
     BOOST_TEST(run("experiment describe 2") == 0);
+    BOOST_TEST(contains(out, "\nWaits:         job 4712_0: "), out);
+    BOOST_TEST(contains(out, "(Resources)\n"), out);
+    BOOST_TEST(run("experiment describe 2 --trials") == 0);
     BOOST_TEST(contains(out, "Trial 2.0: QUEUED, job 4712_0: PENDING, Resources\n"), out);
 }
 
