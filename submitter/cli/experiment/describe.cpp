@@ -134,7 +134,7 @@ private:
     }
 
     static SummaryContext context_of(Session const& session) {
-        SummaryContext context{Table::any_width, "", session.foreign_root.has_value()};
+        SummaryContext context{Table::any_width, "", session.foreign_root.has_value(), time_text_of(session)};
         if (session.destination == Destination::terminal)
             context.columns = output_style_of(session.environment, session.destination).columns;
         if (session.has_named_root)

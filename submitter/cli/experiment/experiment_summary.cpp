@@ -156,15 +156,15 @@ void add_attributes(SummaryLines& lines, tracker::history::Attributes const& now
     if (!now.notes.empty()) lines.add("Notes:", now.notes);
 }
 
-void add_times(SummaryLines& lines, ExperimentView const& view) {
+void add_times(SummaryLines& lines, ExperimentView const& view, TimeText const& time_text) {
     auto const& spec = *view.record.spec;
-    lines.add("Created:", fmt::format("{} by {}", short_time(spec.created), spec.owner));
+    lines.add("Created:", fmt::format("{} by {}", time_text(spec.created), spec.owner));
     auto const started = view.started(), ended = view.ended();
     if (!started) return;
-    auto text = short_time(started);
+    auto text = time_text(started);
     if (ended) {
         auto const duration_s = static_cast<double>(ended->microseconds - started->microseconds) / 1e6;
-        text += fmt::format(", ended {}, after {}", short_time(ended), duration_text(duration_s));
+        text += fmt::format(", ended {}, after {}", time_text(ended), duration_text(duration_s));
     }
     lines.add("Started:", text);
 }
@@ -179,11 +179,11 @@ std::string resources_text(ExperimentSpec const& spec, tracker::history::Attribu
 }
 
 /// Describes the last continuation: its time and user, and its changes.
-void add_continuation(SummaryLines& lines, std::vector<Event> const& events) {
+void add_continuation(SummaryLines& lines, std::vector<Event> const& events, TimeText const& time_text) {
     auto const last = std::find_if(events.rbegin(), events.rend(),
                                    [](auto const& event) { return event.kind == event_kinds::continued; });
     if (last == events.rend()) return;
-    auto text = fmt::format("{} by {}", short_time(last->time), last->by);
+    auto text = fmt::format("{} by {}", time_text(last->time), last->by);
     for (auto const& change : experiment::changes_in(*last))
         text += (text.ends_with(last->by) ? ": " : "; ") + experiment::describe(change);
     lines.add("Continued:", text);
@@ -257,9 +257,10 @@ std::vector<std::string> error_rows(SummaryLines const& lines, std::string outpu
 }
 
 /// \param rows_max for the message and the error
-void add_failure(SummaryLines& lines, FailedRun const& failed, std::size_t rows_max) {
+void add_failure(SummaryLines& lines, FailedRun const& failed, TimeText const& time_text,
+                 std::size_t rows_max) {
     lines.add("Last failure:", fmt::format("trial {}, run {}, {}", to_string(failed.run.trial),
-                                           failed.run.number, short_time(failed.time)));
+                                           failed.run.number, time_text(failed.time)));
     bool const has_error = failed.failure && !trim(failed.failure->last_output).empty();
     auto const for_error = has_error ? std::size_t{1} : 0;
     auto const message =
@@ -382,9 +383,9 @@ std::string summary_text(ExperimentView const& view, SummaryFacts const& facts,
         auto const& spec = *view.record.spec;
         auto const now = tracker::history::attributes_of(view.record);
         add_attributes(lines, now);
-        add_times(lines, view);
+        add_times(lines, view, context.time_text);
         lines.add("Resource pool:", resources_text(spec, now));
-        add_continuation(lines, view.record.events);
+        add_continuation(lines, view.record.events, context.time_text);
         if (view.trials.size() == 1)
             lines.add("Trial:", trial_and_run(view.trials[0]));
         else
@@ -395,7 +396,8 @@ std::string summary_text(ExperimentView const& view, SummaryFacts const& facts,
         // The line above the message counts too.
         auto const used = lines.size() + 1 + commands.size();
         if (facts.last_failure)
-            add_failure(lines, *facts.last_failure, summary_lines_max - std::min(summary_lines_max, used));
+            add_failure(lines, *facts.last_failure, context.time_text,
+                        summary_lines_max - std::min(summary_lines_max, used));
     }
     for (auto const& command : commands)
         lines.add_whole(&command == &commands.front() ? "Next:" : "", command);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiment/ranked_trials.hpp"
+#include "output/table.hpp"
 #include "session.hpp"
 
 namespace det::cli {
@@ -40,6 +41,7 @@ struct SummaryContext {
     std::size_t columns;      // longer lines are cut or wrapped
     std::string root_option;  // " --root DIR" if the user named the root, for commands
     bool is_foreign = false;  // another user's root: no command changes it
+    TimeText time_text = {};
 };
 
 /// Reads what the summary needs. Reads the journals of all trials.

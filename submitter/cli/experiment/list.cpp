@@ -133,6 +133,7 @@ private:
         if (all_) header.push_back("Archived");
         if (has_purge) header.push_back("Purged");
         if (has_roots) header.push_back("Root");
+        auto const time_text = time_text_of(session, csv_);
         Table table(std::move(header),
                     {"Archived", "Parent ID", "Resource Pool", "Ended", "Started", "Owner"});
         for (auto const& each : listed) {
@@ -150,8 +151,8 @@ private:
                                          spec && spec->parent ? to_string(*spec->parent) : "",
                                          std::string(to_string(view.state)),
                                          fmt::format("{}/{}", completed, view.trials.size()),
-                                         short_time(view.started()),
-                                         short_time(view.ended()),
+                                         time_text(view.started()),
+                                         time_text(view.ended()),
                                          spec ? spec->pool : ""};
             if (metrics_) {
                 auto const best = find_best(each, session);
@@ -160,7 +161,7 @@ private:
                                    : "");
             }
             if (all_) row.push_back(now.is_archived ? "yes" : "");
-            if (has_purge) row.push_back(short_time(purge_time(each, purge)));
+            if (has_purge) row.push_back(time_text(purge_time(each, purge)));
             if (has_roots) row.push_back(each.root->layout.path().string());
             table.add(std::move(row));
         }

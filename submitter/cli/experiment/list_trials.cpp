@@ -52,7 +52,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(rows, spec));
         } else {
-            auto const table = as_table(rows, spec);
+            auto const table = as_table(rows, spec, time_text_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -106,7 +106,8 @@ private:
         return answer;
     }
 
-    static Table as_table(std::vector<TrialRow> const& rows, std::optional<ExperimentSpec> const& spec) {
+    static Table as_table(std::vector<TrialRow> const& rows, std::optional<ExperimentSpec> const& spec,
+                          TimeText const& time_text) {
         bool const has_rungs = spec && search::is_asha(spec->searcher.name);
         std::vector<std::string> header{"Trial ID", "State", "Runs", "Started", "Ended"};
         if (has_rungs) header.insert(header.end(), {"Bracket", "Rung"});
@@ -117,7 +118,7 @@ private:
             auto const& trial = *row.view;
             std::vector<std::string> cells{to_string(trial.record.id), std::string(to_string(trial.state)),
                                            std::to_string(trial.record.runs.size()),
-                                           short_time(trial.started()), short_time(trial.ended())};
+                                           time_text(trial.started()), time_text(trial.ended())};
             if (has_rungs) {
                 cells.push_back(row.last_decision ? std::to_string(row.last_decision->bracket) : "");
                 cells.push_back(row.last_decision ? std::to_string(row.last_decision->rung) : "");

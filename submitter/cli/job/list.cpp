@@ -119,13 +119,13 @@ std::string states_text(RowGroup const& group) {
 }
 
 /// When the first of the jobs that wait starts, as far as Slurm can tell.
-std::string expected_start_text(RowGroup const& group) {
+std::string expected_start_text(RowGroup const& group, TimeText const& time_text) {
     std::optional<UtcTime> first;
     for (auto const* row : group) {
         auto const& time = row->start.time;
         if (time && row->start.unknown_because.empty() && (!first || *time < *first)) first = time;
     }
-    if (first) return short_time(first);
+    if (first) return time_text(first);
     bool const is_unknown =
         std::ranges::any_of(group, [](auto const* row) { return !row->start.unknown_because.empty(); });
     return is_unknown ? "unknown" : "";
@@ -225,7 +225,7 @@ private:
 
     static void explain_unknown_starts(std::vector<RowGroup> const& groups, Session& session) {
         for (auto const& group : groups) {
-            if (expected_start_text(group) != "unknown") continue;
+            if (expected_start_text(group, {}) != "unknown") continue;
             auto const unknown = std::ranges::find_if(
                 group, [](auto const* row) { return !row->start.unknown_because.empty(); });
             session.say(fmt::format("the expected start of a job is unknown if {}",
@@ -295,7 +295,7 @@ private:
 
     Table as_table(std::vector<RowGroup> const& groups, queue::PriorityKind kind,
                    Session const& session) const {
-        // Programs that read the CSV rely on its columns.
+        // The CSV has the same columns on each site.
         bool const has_slurm_priority = csv_ || kind != queue::PriorityKind::basic;
         std::vector<std::string> header{"#", "ID", "Experiment", "Type", "Job Name", "Priority"};
         if (has_slurm_priority) header.emplace_back("Slurm Priority");
@@ -305,6 +305,7 @@ private:
         Table table(std::move(header),
                     {"Slurm Priority", "Submitted", "Type", "Priority", "User", "Slots (acquired/needed)"});
         ExperimentTexts experiments(session);
+        auto const time_text = time_text_of(session, csv_);
         for (auto const& group : groups) {
             auto const& first = *group.front()->job;
             std::vector<std::string> row{queue::is_held(first) ? "N/A" : std::to_string(group.front()->place),
@@ -314,8 +315,8 @@ private:
                                          name_text(group),
                                          level_text(group, kind)};
             if (has_slurm_priority) row.push_back(slurm_priority_text(group, kind));
-            for (auto text : {short_time(first.submit_time), slots_text_of_group(group), states_text(group),
-                              first.user, expected_start_text(group), reasons_text(group)})
+            for (auto text : {time_text(first.submit_time), slots_text_of_group(group), states_text(group),
+                              first.user, expected_start_text(group, time_text), reasons_text(group)})
                 row.push_back(std::move(text));
             table.add(std::move(row));
         }

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
+#include <fmt/format.h>
 #include <numeric>
 #include <ostream>
+#include <utility>
 
 #include "output/output_style.hpp"
 
@@ -69,6 +72,27 @@ Character first_character(std::string_view text) {
     auto code = static_cast<char32_t>(lead & (0xffu >> (size + 1)));
     for (std::size_t i = 1; i < size; ++i) code = (code << 6) | (byte(i) & 0x3fu);
     return {code, size};
+}
+
+std::tm to_local(UtcTime time) {
+    auto const seconds = static_cast<std::time_t>(time.microseconds / 1'000'000);
+    std::tm local{};
+    ::localtime_r(&seconds, &local);
+    return local;
+}
+
+/// The same day so many days later. It is at noon, because a day on which the clocks change has 23 or 25
+/// hours.
+std::tm days_later(std::tm day, int days) {
+    day.tm_mday += days;
+    day.tm_hour = 12;
+    day.tm_isdst = -1;
+    std::mktime(&day);
+    return day;
+}
+
+bool is_same_day(std::tm const& a, std::tm const& b) {
+    return a.tm_year == b.tm_year && a.tm_yday == b.tm_yday;
 }
 
 }  // namespace
@@ -154,6 +178,27 @@ std::string short_time(std::optional<UtcTime> const& time) {
     auto text = format_utc(*time).substr(0, 19);
     text[10] = ' ';
     return text + "Z";
+}
+
+std::string local_time(UtcTime time, UtcTime now) {
+    auto const at = to_local(time), today = to_local(now);
+    char clock[16], date[32];
+    std::strftime(clock, sizeof clock, "%H:%M", &at);
+    std::strftime(date, sizeof date, "%Y-%m-%d", &at);
+    constexpr std::pair<int, char const*> names[] = {{0, "today"}, {-1, "yesterday"}, {1, "tomorrow"}};
+    for (auto const& [days, name] : names) {
+        if (is_same_day(at, days_later(today, days))) return fmt::format("{} {}", name, clock);
+    }
+    return fmt::format("{} {}", date, clock);
+}
+
+std::string TimeText::operator()(std::optional<UtcTime> const& time) const {
+    return time && now_ ? local_time(*time, *now_) : short_time(time);
+}
+
+TimeText time_text_of(Session const& session, bool is_csv) {
+    bool const is_for_people = session.destination == Destination::terminal && !is_csv;
+    return is_for_people ? TimeText(session.clock.now()) : TimeText();
 }
 
 std::size_t display_width(std::string_view text) {

@@ -47,6 +47,24 @@ void print_table(Session const& session, Table const& table);
 /// Returns the time as "2026-11-21 08:15:30Z"; an empty text if there is no time.
 std::string short_time(std::optional<UtcTime> const& time);
 
+/// Returns the time in the time zone of this process: "today 14:03", "yesterday 14:03", "tomorrow 14:03", or
+/// "2026-11-21 14:03" on any other day.
+std::string local_time(UtcTime time, UtcTime now);
+
+/// Renders times for people on a terminal (local_time), or for programs (short_time).
+class TimeText {
+public:
+    TimeText() = default;  // for programs
+    explicit TimeText(UtcTime now) : now_(now) {}
+    std::string operator()(std::optional<UtcTime> const& time) const;
+
+private:
+    std::optional<UtcTime> now_;
+};
+
+/// How a command shows times in its answer: local on a terminal, except in comma-separated values.
+TimeText time_text_of(Session const& session, bool is_csv = false);
+
 /// Returns the number of terminal columns that the text needs: two for a wide character, none for a combining
 /// mark. The caller must have escaped control bytes.
 std::size_t display_width(std::string_view text);

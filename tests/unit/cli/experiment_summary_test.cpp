@@ -201,6 +201,29 @@ BOOST_AUTO_TEST_CASE(an_error_wraps_on_a_terminal_and_its_end_is_cut) {
     BOOST_TEST(contains(text, "    " + std::string(36, 'a') + "\nNext:"), text);
 }
 
+BOOST_AUTO_TEST_CASE(times_are_local_on_a_terminal_and_utc_elsewhere) {
+    auto waits = job_of(2, slurm::JobState::pending, "PENDING");
+    waits.submit_time = minute(0);
+    slurm.other_jobs = {waits};
+    environment.set("COLUMNS", "500");
+    auto const has_utc = [&] { return contains(out, ":00Z"); };
+    for (std::string const command :
+         {"experiment list", "experiment describe 1", "experiment list-trials 1", "job list"}) {
+        destination = Destination::terminal;
+        BOOST_TEST(run(command) == 0, err);
+        BOOST_TEST(!has_utc(), out);
+        if (!command.ends_with("describe 1")) {
+            BOOST_TEST(run(command + " --csv") == 0, err);
+            BOOST_TEST(has_utc(), out);
+        }
+        BOOST_TEST(run(command + " --json") == 0, err);
+        BOOST_TEST(contains(out, ":00.000000Z"), out);
+        destination = Destination::pipe_or_file;
+        BOOST_TEST(run(command) == 0, err);
+        BOOST_TEST(has_utc(), out);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(each_state_has_the_commands_that_it_allows) {
     auto const experiment = create_example(root, 20);
     tracker::history::ExperimentView view;

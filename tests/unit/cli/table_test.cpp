@@ -71,6 +71,24 @@ BOOST_AUTO_TEST_CASE(the_widest_column_is_cut_where_that_is_enough) {
                "not shown: Nodes\n");
 }
 
+BOOST_AUTO_TEST_CASE(local_times_name_the_day_and_change_at_local_midnight) {
+    ::setenv("TZ", "XST-2", 1);  // two hours east of UTC
+    ::tzset();
+    auto const at = [](std::string_view time) {
+        return local_time(*parse_utc(time), *parse_utc("2026-11-21T08:15:30Z"));
+    };
+    BOOST_TEST(at("2026-11-21T06:03:00Z") == "today 08:03");
+    BOOST_TEST(at("2026-11-20T22:00:00Z") == "today 00:00");
+    BOOST_TEST(at("2026-11-20T21:59:59Z") == "yesterday 23:59");
+    BOOST_TEST(at("2026-11-19T22:00:00Z") == "yesterday 00:00");
+    BOOST_TEST(at("2026-11-19T21:59:59Z") == "2026-11-19 23:59");
+    BOOST_TEST(at("2026-11-21T21:59:59Z") == "today 23:59");
+    BOOST_TEST(at("2026-11-21T22:00:00Z") == "tomorrow 00:00");
+    BOOST_TEST(at("2026-11-22T22:00:00Z") == "2026-11-23 00:00");
+    ::unsetenv("TZ");
+    ::tzset();
+}
+
 BOOST_AUTO_TEST_CASE(short_times_have_a_zone) {
     BOOST_TEST(short_time(parse_utc("2026-11-21T08:15:30.999999Z")) == "2026-11-21 08:15:30Z");
     BOOST_TEST(short_time(std::nullopt) == "");
