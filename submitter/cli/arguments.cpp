@@ -90,10 +90,8 @@ std::string group_overview(std::string_view group) {
 
 Error unknown_command(std::string const& typed, std::string_view group) {
     if (typed.starts_with('-')) {
-        auto const before = group.empty() ? std::string() : fmt::format("{} ", group);
-        return Error{
-            codes::usage, fmt::format("the option '{}' is where the command must be", typed),
-            fmt::format("write options after the command: det-submit {}COMMAND {} ...", before, typed)};
+        return Error{codes::usage, fmt::format("the option '{}' is where the command must be", typed),
+                     fmt::format("write options after the command: det-submit COMMAND {} ...", typed)};
     }
     if (auto absent = group.empty() ? find_absent_command(typed, "") : find_absent_command(group, typed))
         return *std::move(absent);

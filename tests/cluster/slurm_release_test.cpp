@@ -32,13 +32,13 @@ LoopbackOptions with_long_grace() {
     return options;
 }
 
-/// What a profile asks of the words of a user.
-struct Words {
+/// The options that a user needs with a profile.
+struct ProfileOptions {
     std::string_view experiment;  // options of `experiment create`
     std::string_view urgent = "--partition urgent";
 };
 
-Words words_for(std::string_view profile) {
+ProfileOptions options_for(std::string_view profile) {
     if (profile == "shared")
         return {"--config slurm.gpu_type=a100", "--partition urgent --exclusive --mem=100"};
     if (profile == "preempt-qos") return {"", "--qos urgent"};
@@ -49,14 +49,14 @@ struct Site : DigitsCluster {
     Site() : DigitsCluster(with_long_grace()) {}
 
     int create(std::string const& options) const {
-        return DigitsCluster::create(fmt::format("{} {}", words.experiment, options));
+        return DigitsCluster::create(fmt::format("{} {}", user_options.experiment, options));
     }
     /// The node of an experiment's first run.
     std::string first_node(int experiment) const {
         return trial(experiment).at("runs").at(0).at("hosts").get<std::string>();
     }
 
-    Words words = words_for(profile_of_test());
+    ProfileOptions user_options = options_for(profile_of_test());
 
     std::size_t validations(int experiment) const {
         return ask(fmt::format("trial metrics {} --group validation", experiment)).size();
@@ -129,7 +129,7 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
         create("--template mpi --config resources.slots_per_trial=4 --config searcher.max_length.epochs=400");
     wait_until([&] { return validations(interrupted) >= 2; }, 60s, "epochs");
     // One node: with profile accounting, a user has the GPUs of two.
-    shell(fmt::format("srun {} --nodelist {} true", words.urgent, first_node(interrupted)));
+    shell(fmt::format("srun {} --nodelist {} true", user_options.urgent, first_node(interrupted)));
     finish(interrupted);
     auto const runs = trial(interrupted).at("runs");
     BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(trials_train_are_preempted_and_resume_and_scripts_get_ra
         return shell(fmt::format("squeue --noheader --states=all --Format={}:40 --name=exp-{}", field, last));
     };
     wait_for_state(last, "RUNNING");
-    shell(fmt::format("sbatch {} --nodelist {} --output=/dev/null --wrap 'touch urgent'", words.urgent,
+    shell(fmt::format("sbatch {} --nodelist {} --output=/dev/null --wrap 'touch urgent'", user_options.urgent,
                       first_node(last)));
     wait_until([&] { return shown("PreemptTime").find("T") != std::string::npos; }, 60s, "the preemption");
     shell("touch go");

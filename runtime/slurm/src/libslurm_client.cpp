@@ -221,7 +221,7 @@ public:
 
 private:
     Result<LibslurmAnswer> ask_until_answered(det_libslurm_reading reading, QueueFilter const& filter) {
-        DET_TRY(check_configuration(call_.environment));  // a file that is missing is no busy slurmctld
+        DET_TRY(check_configuration(call_.environment));  // not repeated: a missing file stays missing
         return read_with_retries(
             clock_, [&] { return ask_libslurm(call_, reading, filter); },
             [](auto const& got) { return !got && got.error().code == codes::slurm_unreachable; });

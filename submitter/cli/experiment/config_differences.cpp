@@ -15,11 +15,19 @@ constexpr std::array<std::string_view, 5> naming_keys{"name", "description", "la
 constexpr std::string_view variables_key = "environment.environment_variables";
 constexpr char masked_value[] = "********";
 
-bool is_named_as_secret(std::string_view variable) {
+/// Whether a word of the name is or ends with one that names secrets (WANDB_API_KEY, PGPASSWORD, but not
+/// MAX_TOKENS), or the value is an address with a password in it.
+bool may_be_secret(std::string_view variable, std::string_view value) {
+    constexpr std::array<std::string_view, 11> endings{"key",    "token",      "secret",     "pass",
+                                                       "passwd", "pwd",        "password",   "passphrase",
+                                                       "auth",   "credential", "credentials"};
     auto const name = to_lower(variable);
-    return std::ranges::any_of(
-        std::array{"key", "token", "secret", "passw", "passphrase", "credential", "auth"},
-        [&](std::string_view word) { return name.find(word) != std::string::npos; });
+    for (auto const word : split(name, '_')) {
+        if (word == "pat" || std::ranges::any_of(endings, [&](auto each) { return word.ends_with(each); }))
+            return true;
+    }
+    auto const host = value.find("://");
+    return host != std::string_view::npos && value.find('@', host) != std::string_view::npos;
 }
 
 /// Reads ["NAME=VALUE", "NAME"]. The last value of a name counts.
@@ -31,7 +39,7 @@ ConfigValues variables_in(Json const& list) {
         auto const& text = each.get_ref<std::string const&>();
         auto const name = text.substr(0, text.find('='));
         auto const value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
-        values[name] = is_named_as_secret(name) && !value.empty() ? masked_value : value;
+        values[name] = !value.empty() && may_be_secret(name, value) ? masked_value : value;
     }
     return values;
 }
@@ -60,7 +68,7 @@ void add_variables(Json const& variables, ConfigValues& values) {
 
 void add_values(Json const& value, std::string const& path, ConfigValues& values) {
     if (path == variables_key) return add_variables(value, values);
-    if (!value.is_object()) {
+    if (!value.is_object() || (value.empty() && !path.empty())) {
         if (!value.is_null()) values[path] = value;
         return;
     }

@@ -31,27 +31,29 @@ Json read_days(std::filesystem::path const& file) {
     return days.is_object() ? days : none;
 }
 
-/// Returns whether the user has had the warning for the pool on this day. Remembers that it has it now.
-bool has_warned_today(std::string const& pool, Context const& context) {
-    if (context.cache.empty()) return false;
+/// Returns whether the user gets the warning for the pool for the first time on this day, and records that.
+bool record_warning(std::string const& pool, Context const& context) {
+    if (context.cache.empty()) return true;
     auto const file = context.cache / days_file;
     auto const today = local_day(context.clock.now());
     auto days = read_days(file);
-    if (auto const found = days.find(pool); found != days.end() && *found == today) return true;
-    days[pool] = today;
+    // Pools of two clusters may have the same name.
+    auto const key = context.environment.find("SLURM_CONF").value_or("") + ':' + pool;
+    if (auto const found = days.find(key); found != days.end() && *found == today) return false;
+    days[key] = today;
     if (make_directories(context.cache) && require_private(context.cache, "", ""))
         (void)write_file(file, to_line(days) + "\n", 0600);
-    return false;
+    return true;
 }
 
-/// Without the place in the file. The shortest way out is in the line instead of a hint.
+/// Without the place in the file. What helps is in the line instead of a hint.
 Error one_line(Error const& warning, plan::SubmissionPlan const& plan) {
-    std::string way_out;
+    std::string remedy;
     if (plan.trial_count > 1)
-        way_out = "; more trials share them with slurm.trials_per_node";
+        remedy = "; more trials share them with slurm.trials_per_node";
     else if (!plan.pool.has_only_whole_nodes)
-        way_out = "; 'slurm: {exclusive: false}' holds only what it asks for";
-    return {warning.code, warning.message + way_out};
+        remedy = "; 'slurm: {exclusive: false}' holds only what it asks for";
+    return {warning.code, warning.message + remedy};
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ Diagnostics limit_idle_slots_warning(Diagnostics const& warnings, plan::Submissi
             limited.report(error);
         } else if (error.code != codes::idle_slots) {
             limited.warn(error);
-        } else if (!has_warned_today(plan.pool.name, context)) {
+        } else if (record_warning(plan.pool.name, context)) {
             limited.warn(one_line(error, plan));
         }
     }

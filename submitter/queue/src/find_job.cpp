@@ -28,7 +28,8 @@ std::optional<std::uint32_t> job_with_number(std::vector<JobStatus> const& jobs,
 
 Error no_id(std::string_view text) {
     return {codes::usage, fmt::format("'{}' is not the id of a job", text),
-            "ids are those of 'det-submit job list' (12, 12_3), or the number of an experiment of yours"};
+            "ids are those of 'det-submit job list' (12, 12_3; --array has a row for each job), or the "
+            "number of an experiment of yours"};
 }
 
 }  // namespace
@@ -46,7 +47,10 @@ Result<std::optional<std::uint32_t>> find_job_id(std::vector<JobStatus> const& j
     bool const says_job = text.starts_with(job_prefix);
     auto const number =
         slurm::parse_job_ref(says_experiment || says_job ? text.substr(experiment_prefix.size()) : text);
-    if (!number || (says_experiment && number->task)) return no_id(text);
+    // "12_[3-5],14_1", several arrays in a row of the list, would be its first array only.
+    auto const after_brackets = text.substr(std::min(text.find(']'), text.size()));
+    bool const names_several = after_brackets.find(',') != std::string_view::npos;
+    if (!number || (says_experiment && number->task) || names_several) return no_id(text);
     auto const as_experiment =
         says_job || number->task ? std::nullopt : job_of_experiment(jobs, number->job, owner);
     auto const as_job = says_experiment ? std::nullopt : job_with_number(jobs, number->job);

@@ -112,6 +112,12 @@ BOOST_AUTO_TEST_CASE(variables_and_search_spaces_are_compared_by_key) {
         differences(variables({"A=1", "B=2", "MY_TOKEN=x"}), variables({"B=3", "A=1", "MY_TOKEN=y"})) ==
         Json::parse(R"([{"environment.environment_variables.B": "2"},
                                {"environment.environment_variables.B": "3"}])"));
+    for (std::string const secret : {"DB_PASS=", "PGPASSWORD=", "GITHUB_PAT=", "DB=postgres://me@host/"}) {
+        BOOST_TEST(differences(variables({secret + "1"}), variables({secret + "2"}))[0].empty(), secret);
+    }
+    for (std::string const shown : {"MAX_TOKENS=", "PATH=", "KEYBOARD=", "DATA=https://host/"}) {
+        BOOST_TEST(differences(variables({shown + "1"}), variables({shown + "2"}))[0].size() == 1u, shown);
+    }
     BOOST_TEST(differences(variables({{"cpu", {"A=1"}}, {"cuda", {"A=1"}}}),
                            variables({{"cpu", {"A=1"}}, {"cuda", {"A=2"}}}))[1] ==
                Json::parse(R"({"environment.environment_variables.A": null,

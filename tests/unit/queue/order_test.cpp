@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_named_as_job_list_shows_it_or_by_its_experiment) {
     BOOST_TEST(find("job-12") == 12u);
     for (auto const* absent : {"8", "9", "exp-8", "job-7", "7_0", "99"})
         BOOST_TEST(find(absent) == 0u, absent);
-    for (auto const* wrong : {"", "x", "-1", "7.0", "exp-", "exp-7_0", "0", "7 "})
+    for (auto const* wrong : {"", "x", "-1", "7.0", "exp-", "exp-7_0", "0", "7 ", "12_[3-5],71_3", "71,12"})
         BOOST_TEST((must_fail(find_job_id(jobs, wrong, owner)).code == codes::usage), wrong);
 }
 

@@ -1,5 +1,5 @@
 // A chart of lines, each with its own x, over the axes of plot.ts.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { nearestIndex, rangeOfX, rangeOfY, widen, type Line, type Range } from './curves';
 import { download, duration, integer, localTime, number, plural, toCsv, utcTime, visible, withUnit } from './format';
 import { Plot } from './plot';
