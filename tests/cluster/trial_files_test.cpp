@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_setup_line_that_fails_is_the_reason) {
     BOOST_TEST(contains(trial_text, "line 2 of slurm.setup failed with exit code 2: ls /no/such/directory"),
                trial_text);
     BOOST_TEST(contains(trial_text, "    ls: cannot access '/no/such/directory'"), trial_text);
-    auto const experiment_text = shell(fmt::format("det-submit experiment describe {}", id));
+    auto const experiment_text = shell(fmt::format("det-submit experiment describe {} --trials", id));
     BOOST_TEST(contains(experiment_text, "the trainer was not started: on n"), experiment_text);
     BOOST_TEST(contains(experiment_text, "/no/such/directory (ls: cannot access '/no/such/directory'"),
                experiment_text);
