@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -129,6 +132,26 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_user_has_taken_is_avoided_with_a_random
     BOOST_TEST(!path_exists(usual.string() + "-4f2a"));
     BOOST_TEST((must_fail(NodeDirectory::enter(base.path(), "run", write_marker, {}, "../x")).code ==
                 codes::bad_value));
+}
+
+BOOST_AUTO_TEST_CASE(processes_enter_while_the_last_one_leaves_and_removes_the_directory_with_a_suffix) {
+    must(write_file(base / ("det-" + std::to_string(::getuid())), "no directory"));
+    std::mutex mutex;
+    std::set<std::string> failures;
+    {
+        std::vector<std::jthread> ranks;
+        for (int rank = 0; rank < 4; ++rank) {
+            ranks.emplace_back([&] {
+                for (int i = 0; i < 300; ++i) {
+                    auto const entered = NodeDirectory::enter(base.path(), "run", write_marker, {}, "4f2a");
+                    if (entered) continue;
+                    std::lock_guard const lock(mutex);
+                    failures.insert(entered.error().message);
+                }
+            });
+        }
+    }
+    BOOST_TEST(failures == std::set<std::string>(), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_killed_runs_have_left_in_directories_with_a_suffix_is_removed) {

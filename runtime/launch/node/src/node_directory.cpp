@@ -20,19 +20,25 @@ constexpr char ready_name[] = "ready";
 std::string own_directory_name() { return fmt::format("det-{}", ::getuid()); }
 
 /// Whether this is a directory of this user that no other user can enter.
+bool is_own(struct stat const& info) {
+    return S_ISDIR(info.st_mode) && info.st_uid == ::getuid() && (info.st_mode & 077) == 0;
+}
+
 bool is_own_directory(fs::path const& path) {
     struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::getuid() &&
-           (info.st_mode & 077) == 0;
+    return ::lstat(path.c_str(), &info) == 0 && is_own(info);
 }
 
 /// Creates a directory that only this user can enter, below a world-writable one. Fails if the name belongs
-/// to another user or others can enter the directory.
+/// to another user or others can enter the directory, and with no_such_file if another process removes the
+/// directory meanwhile.
 Status make_own_directory(fs::path const& path) {
     bool const is_new = ::mkdir(path.c_str(), 0700) == 0;
     if ((is_new && ::chmod(path.c_str(), 0700) != 0) || (!is_new && errno != EEXIST))
         return os_error(fmt::format("create '{}'", path.string()), errno);
-    if (is_own_directory(path)) return Ok{};
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return os_error(fmt::format("look at '{}'", path.string()), errno);
+    if (is_own(info)) return Ok{};
     return Error{
         codes::unsafe_owner,
         fmt::format("'{}' is not a directory that only this user can enter", path.string()),
@@ -101,6 +107,27 @@ void remove_if_unused(fs::path const& path, UniqueFd const& users,
     ::unlink(lock_path(path).c_str());
 }
 
+/// This user's directory, with the lock of a run in it.
+struct LockedRun {
+    OwnDirectory own;
+    UniqueFd gate;
+};
+
+/// Locks the .gate file of a run, and makes the directory for it if it is absent. A directory with a suffix
+/// is removed by the last process that leaves it, which may be between the two: then it is made again.
+Result<LockedRun> lock_run(fs::path const& base, std::string const& local_suffix, std::string const& key) {
+    constexpr int attempts_max = 100;  // each means that another process has left in between
+    for (int attempt = 1;; ++attempt) {
+        auto const try_to_lock = [&]() -> Result<LockedRun> {
+            DET_TRY_ASSIGN(auto own, own_directory(base, local_suffix));
+            DET_TRY_ASSIGN(auto gate, acquire_lock(lock_path(own.path / key), IfHeld::wait));
+            return LockedRun{std::move(own), *std::move(gate)};
+        };
+        auto locked = try_to_lock();
+        if (locked || locked.error().code != codes::no_such_file || attempt == attempts_max) return locked;
+    }
+}
+
 /// Removes directories of runs that were killed: no process holds their locks any more.
 /// \return whether it has removed one
 bool remove_left_behind(fs::path const& directory, fs::path const& except) {
@@ -161,10 +188,9 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
         if (is_name || (name == &local_suffix && name->empty())) continue;
         return Error{codes::bad_value, fmt::format("'{}' can't name a run's directory", *name)};
     }
-    DET_TRY_ASSIGN(auto const own, own_directory(base, local_suffix));
-    auto const& parent = own.path;
+    DET_TRY_ASSIGN(auto const locked, lock_run(base, local_suffix, key));
+    auto const& parent = locked.own.path;
     auto const path = parent / key;
-    DET_TRY_ASSIGN(auto const gate, acquire_lock(lock_path(path), IfHeld::wait));
     DET_TRY_ASSIGN(auto users, open_lock(users_path(path)));
     // If no process uses the directory, its content was left by processes that were killed.
     bool const first = is_unused(users);
@@ -177,7 +203,7 @@ Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string con
         DET_TRY(prepare(path));
         DET_TRY(write_file(path / ready_name, ""));
     }
-    return NodeDirectory(path, std::move(users), std::move(on_leave), own.is_of_job);
+    return NodeDirectory(path, std::move(users), std::move(on_leave), locked.own.is_of_job);
 }
 
 NodeDirectory::~NodeDirectory() {
