@@ -145,10 +145,9 @@ describe('hyperparameters', () => {
     await page.locator('figure.importance tr').first().waitFor();
     const rows = await page.locator('figure.importance tr').allInnerTexts();
     // The loss of the example depends on the learning rate, with its best in the middle, and a little on dropout.
-    // Its trials are drawn anew each time, so that the share is between a third and all.
     assert.match(rows[0], /^learning_rate\s+\d+ %/);
     const shares = rows.map((row) => Number(/(\d+) %/.exec(row)[1]));
-    assert.ok(shares[0] >= 30 && shares.slice(1).every((share) => share < shares[0] - 20), rows.join());
+    assert.ok(shares[0] >= 50 && shares.slice(1).every((share) => share < shares[0] - 20), rows.join());
     assert.match(await page.locator('figure.importance figcaption').innerText(), /variance of the ranks of loss .*ε².*24 trials, which are few/);
     assert.equal(await page.locator('svg.parallel .axis text', { hasText: /^\d+ %/ }).count(), shares.length);
   }));

@@ -322,7 +322,8 @@ void make_preempted(Creator& creator) {
 
 /// Makes a search with the journals, rungs and decisions that supervisors would write.
 void make_search(Creator& creator, std::string const& name, std::string const& searcher) {
-    auto const experiment = creator.create(config(name, searcher, ranges));
+    auto const experiment =
+        creator.create(config(name, searcher, ranges) + "reproducibility: {experiment_seed: 1}\n");
     auto const spec = must(journal::load_spec(experiment));
     auto const draws = search::draw_trials(spec, spec.trial_count);
     std::optional<search::AshaSearch> asha;
