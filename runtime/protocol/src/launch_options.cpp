@@ -7,7 +7,7 @@ namespace {
 
 constexpr EnumNames<3> log_action_names{"cancel_retries", "exclude_node", "label"};
 constexpr EnumNames<3> launch_names{"node", "rank", "script"};
-constexpr EnumNames<3> slot_type_names{"cpu", "cuda", "rocm"};
+constexpr EnumNames<4> slot_type_names{"cpu", "cuda", "rocm", "xpu"};
 constexpr EnumNames<2> working_directory_names{"node-local", "shared"};
 
 constexpr std::size_t mpi_name_size_max = 64;

@@ -36,9 +36,10 @@ struct Visible {
 
 Visible find_visible(VariableLookup const& lookup) {
     // Slurm sets NoDevFiles if it has allocated no device.
-    for (auto const& [type, name] : {std::pair(SlotType::cuda, "CUDA_VISIBLE_DEVICES"),
-                                     std::pair(SlotType::rocm, "ROCR_VISIBLE_DEVICES"),
-                                     std::pair(SlotType::rocm, "HIP_VISIBLE_DEVICES")}) {
+    for (auto const& [type, name] :
+         {std::pair(SlotType::cuda, "CUDA_VISIBLE_DEVICES"),
+          std::pair(SlotType::rocm, "ROCR_VISIBLE_DEVICES"), std::pair(SlotType::rocm, "HIP_VISIBLE_DEVICES"),
+          std::pair(SlotType::xpu, "ZE_AFFINITY_MASK")}) {
         auto devices = text_of(lookup, name);
         if (!devices.empty() && devices != "NoDevFiles") return {type, std::move(devices)};
     }

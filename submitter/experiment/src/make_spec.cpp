@@ -38,12 +38,9 @@ std::vector<std::string> entrypoint_argv(config::Entrypoint const& entrypoint, b
 }
 
 std::vector<std::string> environment_variables(config::ExperimentConfig const& config, SlotType type) {
-    auto const& kinds = config.environment.environment_variables;
-    auto const& variables = type == SlotType::cuda   ? kinds.cuda
-                            : type == SlotType::rocm ? kinds.rocm
-                                                     : kinds.cpu;
     std::vector<std::string> list;
-    for (auto const& variable : variables) list.push_back(variable.name + "=" + variable.value);
+    for (auto const& variable : config.environment.environment_variables.of(type))
+        list.push_back(variable.name + "=" + variable.value);
     return list;
 }
 

@@ -16,11 +16,6 @@ constexpr std::string_view propagation_path = "bind_mounts.propagation";
 constexpr std::string_view default_propagation = "rprivate";
 constexpr std::string_view work_inside = "/run/determined/workdir/";
 
-std::optional<std::string> image_of(ExperimentConfig const& config, SlotType type) {
-    auto const& image = config.environment.image;
-    return type == SlotType::cuda ? image.cuda : type == SlotType::rocm ? image.rocm : image.cpu;
-}
-
 std::optional<SourceSpan> location_of_image(ExperimentConfig const& config, SlotType type) {
     auto const of_kind = config.where(fmt::format("{}.{}", image_path, to_string(type)));
     return of_kind ? of_kind : config.where(image_path);
@@ -78,7 +73,8 @@ void check_path(ExperimentConfig const& config, std::string_view key, std::strin
 }
 
 ContainerTemplate template_of(config::ContainerTemplateEntry const& entry) {
-    return {entry.name, entry.command, entry.srun_args, entry.cuda, entry.rocm, entry.import_command};
+    return {entry.name, entry.command, entry.srun_args,     entry.cuda,
+            entry.rocm, entry.xpu,     entry.import_command};
 }
 
 ContainerSpec make_container(ExperimentConfig const& config, site::Site const& site,
@@ -117,7 +113,7 @@ std::optional<ContainerSpec> plan_container(ExperimentConfig const& config, site
                                             SubmissionPlan const& plan, Diagnostics& found) {
     auto const runtime = plan.pool.container_runtime;
     auto const type = plan.shape.slot_type;
-    auto const image = image_of(config, type);
+    auto const image = config.environment.image.of(type);
     bool const is_required = config.slurm.container == config::ContainerUse::required;
     if (!image) {
         if (is_required)

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <set>
 
 namespace det::site {
 namespace {
@@ -90,23 +92,31 @@ bool has_gpus(slurm::Partition const& partition) {
                        [](auto const& group) { return slurm::parse_gpu_count(group.gres) > 0; });
 }
 
-/// Whether a type of GPUs, as sites name them in gres, is one of AMD: "mi250x", "instinct", "gfx90a".
-bool is_amd_type(std::string_view type) {
+/// The vendor of a type of GPUs, as sites name them in gres: "mi250x", "gfx90a" (AMD), "pvc",
+/// "intel_data_center_gpu_max_1550" (Intel). Other names, and none, are NVIDIA's.
+SlotType slot_type_of_gpus(std::string_view type) {
     auto const name = to_lower(type);
-    if (name.starts_with("mi") && name.size() > 2 && name[2] >= '0' && name[2] <= '9') return true;
-    constexpr std::string_view prefixes[] = {"amd", "instinct", "radeon", "gfx"};
-    return std::ranges::any_of(prefixes, [&](auto const prefix) { return name.starts_with(prefix); });
+    auto const is_one_of = [&](std::initializer_list<std::string_view> prefixes) {
+        return std::ranges::any_of(prefixes, [&](auto const prefix) { return name.starts_with(prefix); });
+    };
+    auto const has_number_after = [&](std::string_view prefix) {
+        return name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] >= '0' &&
+               name[prefix.size()] <= '9';
+    };
+    if (has_number_after("mi") || is_one_of({"amd", "instinct", "radeon", "gfx"})) return SlotType::rocm;
+    if (has_number_after("max") || is_one_of({"intel", "pvc", "ponte_vecchio", "data_center_gpu_"}))
+        return SlotType::xpu;
+    return SlotType::cuda;
 }
 
-/// Whether all GPUs of the pool have types of AMD.
-bool has_only_amd(slurm::Partition const& partition, config::PoolEntry const* entry) {
-    if (entry != nullptr && entry->gpu_type) return is_amd_type(*entry->gpu_type);
+/// The slot type of all GPUs of the pool; cuda if they have several.
+SlotType slot_type_of_all_gpus(slurm::Partition const& partition, config::PoolEntry const* entry) {
+    if (entry != nullptr && entry->gpu_type) return slot_type_of_gpus(*entry->gpu_type);
+    std::set<SlotType> types;
     for (auto const& group : partition.nodes) {
-        for (auto const& gpus : parse_gpu_groups(group.gres)) {
-            if (!is_amd_type(gpus.type)) return false;
-        }
+        for (auto const& gpus : parse_gpu_groups(group.gres)) types.insert(slot_type_of_gpus(gpus.type));
     }
-    return true;
+    return types.size() == 1 ? *types.begin() : SlotType::cuda;
 }
 
 /// \return The slot type of the site file; if it sets none, that of the GPUs of the nodes, else cpu. The
@@ -114,7 +124,7 @@ bool has_only_amd(slurm::Partition const& partition, config::PoolEntry const* en
 SlotType slot_type_of(slurm::Partition const& partition, config::PoolEntry const* entry) {
     if (entry != nullptr && entry->slot_type) return *entry->slot_type;
     if (!has_gpus(partition)) return SlotType::cpu;
-    return has_only_amd(partition, entry) ? SlotType::rocm : SlotType::cuda;
+    return slot_type_of_all_gpus(partition, entry);
 }
 
 /// \return The nodes of a partition that belong to a pool, grouped by kind, the largest first. `entry` may be

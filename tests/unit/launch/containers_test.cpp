@@ -80,6 +80,7 @@ BOOST_AUTO_TEST_CASE(a_template_of_the_site_starts_a_runtime_that_is_not_known) 
         {"--hpc-image={image}"},
         {"--gpu --mpi"},
         {"--device=/dev/kfd"},
+        {"--device=/dev/dri"},
         {"hpc pull docker://{image} {file}"}};
     call.container.mounts[0].host_path = "/data/with blank";
     check_golden("launch/template.txt", words(render_container(call).argv));
@@ -91,6 +92,10 @@ BOOST_AUTO_TEST_CASE(a_template_of_the_site_starts_a_runtime_that_is_not_known) 
     auto const amd_words = render_container(amd).argv;
     BOOST_TEST((std::ranges::find(amd_words, "--device=/dev/kfd") != amd_words.end()));
     BOOST_TEST((std::ranges::find(amd_words, "--gpu") == amd_words.end()));
+    amd.slot_type = SlotType::xpu;
+    auto const intel_words = render_container(amd).argv;
+    BOOST_TEST((std::ranges::find(intel_words, "--device=/dev/dri") != intel_words.end()));
+    BOOST_TEST((std::ranges::find(intel_words, "--device=/dev/kfd") == intel_words.end()));
     // Without a command srun starts the container, with the mounts of pyxis.
     BOOST_TEST(image_file_name(call.container, "ubuntu:22.04").ends_with(".image"));
     call.container.custom->command.clear();

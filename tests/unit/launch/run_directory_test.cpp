@@ -370,6 +370,18 @@ BOOST_AUTO_TEST_CASE(the_uuids_of_amds_gpus_are_read_from_sysfs) {
     BOOST_TEST((find_slot_type(SlotType::rocm, nvidia) == SlotType::cuda));
 }
 
+BOOST_AUTO_TEST_CASE(gpus_of_intel_count_if_they_are_no_console) {
+    auto const device = directory / "class/drm/renderD128/device";
+    must(make_directories(device));
+    must(write_file(device / "vendor", "0x8086\n"));
+    must(write_file(device / "class", "0x038000\n"));
+    HardwareFiles const intel{directory.path(), directory / "absent", directory / "absent"};
+    BOOST_TEST((find_slot_type(SlotType::cuda, intel) == SlotType::xpu));
+    BOOST_TEST((find_slot_type(SlotType::cpu, intel) == SlotType::cpu));
+    must(write_file(device / "class", "0x030000\n"));
+    BOOST_TEST((find_slot_type(SlotType::cuda, intel) == SlotType::cuda));
+}
+
 BOOST_AUTO_TEST_CASE(run_determined_links_to_the_run_if_it_is_private) {
     auto const place = directory / "determined";
     auto const run = directory / "run", other = directory / "other";

@@ -130,6 +130,9 @@ BOOST_AUTO_TEST_CASE(slots_have_the_numbers_of_the_visible_devices) {
     BOOST_TEST(slots("NoDevFiles", 0) == "[0]");
     BOOST_TEST(slots("", 3) == "[0, 1, 2]");
     BOOST_TEST(render_slot_ids_json(local_slots(look_in({}), 0)) == "[0]");
+    Map const intel{{"ZE_AFFINITY_MASK", "2,3"}}, parts_of_intel{{"ZE_AFFINITY_MASK", "0.0,0.1"}};
+    BOOST_TEST(render_slot_ids_json(local_slots(look_in(intel), 2)) == "[2, 3]");
+    BOOST_TEST(render_slot_ids_json(local_slots(look_in(parts_of_intel), 0)) == "[0, 1]");
 }
 
 BOOST_AUTO_TEST_CASE(ports_differ_between_steps_and_attempts_and_stay_in_their_range) {

@@ -154,6 +154,21 @@ BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
     BOOST_TEST(parse_gpu_groups("gpu:-3").empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_types_of_gpus_in_slurm_tell_their_vendor) {
+    auto const type_of = [](std::string const& gres) {
+        auto partitions = two_partitions();
+        for (auto& group : partitions.at(0).nodes) group.gres = gres;
+        return make_site(partitions).pools.at(0).slot_type;
+    };
+    BOOST_TEST((type_of("gpu:mi250x:8") == SlotType::rocm));
+    BOOST_TEST((type_of("gpu:pvc:4") == SlotType::xpu));
+    BOOST_TEST((type_of("gpu:Intel_Data_Center_GPU_Max_1550:4") == SlotType::xpu));
+    BOOST_TEST((type_of("gpu:max1100:2") == SlotType::xpu));
+    BOOST_TEST((type_of("gpu:maxwell:2") == SlotType::cuda));
+    BOOST_TEST((type_of("gpu:pvc:2,gpu:a100:2") == SlotType::cuda));
+    BOOST_TEST((type_of("gpu:4") == SlotType::cuda));
+}
+
 BOOST_AUTO_TEST_CASE(a_site_may_know_of_gpus_that_slurm_does_not) {
     auto partitions = two_partitions();
     auto const pool =

@@ -68,6 +68,15 @@ std::vector<fs::path> list_drm_devices(HardwareFiles const& files, std::string_v
     return devices;
 }
 
+/// Whether Intel's GPUs are of the kind without a monitor. Those inside of Intel's processors and desktop
+/// cards are VGA controllers: a node may have one for its console beside the GPUs of Slurm.
+bool has_intel_accelerators(HardwareFiles const& files) {
+    constexpr std::string_view display_controller = "0x0380";  // PCI class, without the programming interface
+    return std::ranges::any_of(list_drm_devices(files, intel), [](auto const& device) {
+        return read_text(device / "class").starts_with(display_controller);
+    });
+}
+
 int numa_node_of_device(fs::path const& device) {
     return parse_integer<int>(read_text(device / "numa_node")).value_or(-1);
 }
@@ -153,10 +162,12 @@ std::vector<int> read_gpu_numa_nodes(HardwareFiles const& files) {
 }
 
 SlotType find_slot_type(SlotType planned, HardwareFiles const& files) {
-    bool const has_nvidia = !list_gpu_bus_ids(files.nvidia_gpus).empty();
-    bool const has_amd = path_exists(files.kfd) && !list_drm_devices(files, amd).empty();
-    if (planned == SlotType::cpu || has_nvidia == has_amd) return planned;
-    return has_amd ? SlotType::rocm : SlotType::cuda;
+    if (planned == SlotType::cpu) return planned;
+    std::vector<SlotType> found;
+    if (!list_gpu_bus_ids(files.nvidia_gpus).empty()) found.push_back(SlotType::cuda);
+    if (path_exists(files.kfd) && !list_drm_devices(files, amd).empty()) found.push_back(SlotType::rocm);
+    if (has_intel_accelerators(files)) found.push_back(SlotType::xpu);
+    return found.size() == 1 ? found.front() : planned;
 }
 
 std::vector<int> numa_nodes_of_ranks(std::vector<int> const& all, int local_size,

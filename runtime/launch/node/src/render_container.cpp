@@ -101,6 +101,7 @@ public:
             if (item == "{gpu}") {
                 if (call_.slot_type == SlotType::cuda) add_item_of_all(call_.container.custom->cuda_options);
                 if (call_.slot_type == SlotType::rocm) add_item_of_all(call_.container.custom->rocm_options);
+                if (call_.slot_type == SlotType::xpu) add_item_of_all(call_.container.custom->xpu_options);
             } else if (is_for_mounts) {
                 for (auto const& mount : mounts_)
                     add_item(item, {{mount_places[0], mount.host_path},
@@ -162,6 +163,7 @@ ContainerProcess render_podman(ContainerCall const& call) {
     if (call.slot_type == SlotType::cuda) argv.push_back("--device=nvidia.com/gpu=all");
     if (call.slot_type == SlotType::rocm)
         add(argv, {"--device=/dev/kfd", "--device=/dev/dri", "--group-add=keep-groups"});
+    if (call.slot_type == SlotType::xpu) add(argv, {"--device=/dev/dri", "--group-add=keep-groups"});
     for (auto const& name : container.add_capabilities) argv.push_back("--cap-add=" + name);
     for (auto const& name : container.drop_capabilities) argv.push_back("--cap-drop=" + name);
     for (auto const& name : names_to_pass(call)) argv.push_back("--env=" + name);

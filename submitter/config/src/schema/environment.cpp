@@ -24,7 +24,8 @@ yaml::Node gpu_as_cuda(yaml::Node const& value) {
     return yaml::Node(std::move(entries), value.location());
 }
 
-/// \return The value as a map from slot type to value. A single value applies to every slot type.
+/// \return The value as a map from slot type to value. A single value applies to every slot type: those that
+/// Determined knows, and xpu, which has that of cpu.
 yaml::Node per_slot_kind(yaml::Node const& value) {
     if (value.is_map()) return gpu_as_cuda(value);
     std::vector<yaml::Node::Entry> entries;
@@ -52,13 +53,14 @@ constexpr Key variables_keys[] = {
     {"cpu", variable_list, "[]", "for trials on CPUs", into<&Variables::cpu>},
     {"cuda", variable_list, "[]", "for trials on NVIDIA GPUs", into<&Variables::cuda>},
     {"rocm", variable_list, "[]", "for trials on AMD GPUs", into<&Variables::rocm>},
+    {"xpu", variable_list, "", "for trials on Intel GPUs; default: those of cpu", into<&Variables::xpu>},
     {"gpu", variable_list, "", "the old name of cuda"},
 };
 constinit Type const variables_map = object_of(variables_keys);
 constexpr Type const* variables_alternatives[] = {&variable_list, &variables_map};
 constinit Type const environment_variables{
     .shape = Shape::either,
-    .expected = "a list of NAME=VALUE, or a map from cpu, cuda and rocm to such lists",
+    .expected = "a list of NAME=VALUE, or a map from cpu, cuda, rocm and xpu to such lists",
     .alternatives = variables_alternatives,
     .normalise = per_slot_kind};
 
@@ -67,13 +69,14 @@ constexpr Key image_keys[] = {
     {"cpu", text, "", "for trials on CPUs", into<&Images::cpu>},
     {"cuda", text, "", "for trials on NVIDIA GPUs", into<&Images::cuda>},
     {"rocm", text, "", "for trials on AMD GPUs", into<&Images::rocm>},
+    {"xpu", text, "", "for trials on Intel GPUs; default: that of cpu", into<&Images::xpu>},
     {"gpu", text, "", "the old name of cuda"},
 };
 constinit Type const image_map = object_of(image_keys);
 constexpr Type const* image_alternatives[] = {&text, &image_map};
 constinit Type const image{
     .shape = Shape::either,
-    .expected = "a string, or a map from cpu, cuda and rocm to strings",
+    .expected = "a string, or a map from cpu, cuda, rocm and xpu to strings",
     .determined_message = "is neither a string nor a map of cpu, cuda, or rocm to strings",
     .alternatives = image_alternatives,
     .normalise = per_slot_kind};

@@ -207,7 +207,7 @@ void require_pools_of_different_names(yaml::Node const& pools, Path const& path,
     }
 }
 
-constexpr std::string_view slot_choices[] = {"cpu", "cuda", "rocm"};
+constexpr std::string_view slot_choices[] = {"cpu", "cuda", "rocm", "xpu"};
 constexpr std::string_view scheduler_choices[] = {"priority", "fair_share"};
 constexpr std::string_view runtime_choices[] = {"none",   "apptainer", "singularity",
                                                 "podman", "enroot",    "pyxis"};
@@ -257,6 +257,8 @@ constexpr Key template_keys[] = {
      into<&ContainerTemplateEntry::cuda>},
     {"rocm", template_items, "", "options in place of {gpu} for AMD GPUs",
      into<&ContainerTemplateEntry::rocm>},
+    {"xpu", template_items, "", "options in place of {gpu} for Intel GPUs",
+     into<&ContainerTemplateEntry::xpu>},
     {"import", template_items, "", "makes {file} of {image}, once in image_directory",
      into<&ContainerTemplateEntry::import_command>},
 };
@@ -277,7 +279,7 @@ constexpr Key pool_keys[] = {
     {"constraint", word, "", "sbatch --constraint: features of the nodes", into<&PoolEntry::constraint>},
     {"user_options", user_options, "", "options above that slurm.sbatch_args may replace",
      into<&PoolEntry::user_options>},
-    {"slot_type", slot_type, "", "cuda, rocm or cpu; default: cuda if nodes have GPUs",
+    {"slot_type", slot_type, "", "cuda, rocm, xpu or cpu; default: by the GPUs of the nodes",
      into<&PoolEntry::slot_type>},
     {"slots_per_node", positive_integer, "", "default: the GPUs of a node, else its CPUs",
      into<&PoolEntry::slots_per_node>},

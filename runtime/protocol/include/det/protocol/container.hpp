@@ -36,7 +36,7 @@ struct ContainerTemplate {
     std::string name;
     std::vector<std::string> command;    // in front of the program; empty: srun starts the container
     std::vector<std::string> srun_args;  // of the step
-    std::vector<std::string> cuda_options = {}, rocm_options = {};
+    std::vector<std::string> cuda_options = {}, rocm_options = {}, xpu_options = {};
     std::vector<std::string> import_command = {};
     friend bool operator==(ContainerTemplate const&, ContainerTemplate const&) = default;
 };

@@ -17,7 +17,7 @@ enum class Launch {
 /// The value of slurm.mpi with which srun gets no --mpi, so that MpiDefault of slurm.conf acts.
 inline constexpr std::string_view mpi_of_slurm = "default";
 
-enum class SlotType { cpu, cuda, rocm };
+enum class SlotType { cpu, cuda, rocm, xpu };
 
 /// The action for the next run of a trial when a log line matches a policy.
 enum class LogAction {

@@ -110,12 +110,19 @@ struct Searcher {
     std::variant<SingleSearch, RandomSearch, GridSearch, AdaptiveAshaSearch, AsyncHalvingSearch> method;
 };
 
-/// A setting that depends on the slot type of a trial.
+/// A setting that depends on the slot type of a trial. Determined knows the first three.
 template <class T>
 struct PerSlotKind {
     T cpu;
     T cuda;
     T rocm;
+    std::optional<T> xpu = {};  // if not set: that of cpu
+
+    T const& of(SlotType type) const {
+        if (type == SlotType::cuda) return cuda;
+        if (type == SlotType::rocm) return rocm;
+        return type == SlotType::xpu && xpu ? *xpu : cpu;
+    }
 };
 
 struct EnvironmentVariable {

@@ -27,7 +27,7 @@ using det::to_string;
 /// How containers of a runtime that det-submit does not know are started; see ContainerTemplate.
 struct ContainerTemplateEntry {
     std::string name;
-    std::vector<std::string> command, srun_args, cuda, rocm, import_command;
+    std::vector<std::string> command, srun_args, cuda, rocm, xpu, import_command;
 };
 
 /// Limits of one trial in a pool.

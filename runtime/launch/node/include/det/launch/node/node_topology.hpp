@@ -16,7 +16,8 @@ struct HardwareFiles {
 };
 
 /// Corrects the vendor of a planned slot type, because the names of GPUs in Slurm do not always tell it.
-/// \return cuda or rocm if the node has GPUs of that vendor only; else, and for CPU slots, `planned`
+/// \return cuda, rocm or xpu (Intel) if the node has GPUs of that vendor only; else, and for CPU slots,
+/// `planned`
 SlotType find_slot_type(SlotType planned, HardwareFiles const& files = {});
 
 /// The CPUs that this process may use, in ascending order.
