@@ -147,7 +147,9 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, S
     for (auto const& [name, text] : {
              File{"slurm.conf", render_slurm_conf(options, proctrack, paths)},
              File{"gres.conf", render_gres_conf(options, paths)},
-             File{"cgroup.conf", render_cgroup_conf(parse_slurm_version(slurm.version), paths)},
+             File{"cgroup.conf",
+                  render_cgroup_conf(parse_slurm_version(slurm.version),
+                                     find_cgroup_version().value_or(CgroupVersion::v1), paths)},
              File{"plugstack.conf", render_plugstack_conf(options.plugin, paths)},
          }) {
         DET_TRY(write_file(paths.etc() / name, text, 0644));

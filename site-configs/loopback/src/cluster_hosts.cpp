@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cluster_cgroup.hpp"
 #include "deadline.hpp"
 #include "enter_root.hpp"
 #include "error_codes.hpp"
-#include "freezer_cgroup.hpp"
 #include "mounts.hpp"
 #include "slurm_config.hpp"
 
@@ -117,7 +117,7 @@ Status set_up_controller(InitOptions const& options) {
     DET_TRY(make_mounts_slave());
     DET_TRY(bind_mount_read_only(options.software, paths.software()));
     if (!options.slurm.parts.empty()) DET_TRY(mount_parts(options.slurm.parts, paths));
-    if (options.proctrack == Proctrack::cgroup) DET_TRY(mount_freezer(paths.cgroup() / "freezer"));
+    if (options.proctrack == Proctrack::cgroup) DET_TRY(mount_cgroups(paths.cgroup()));
     if (!options.slurm.root.empty()) DET_TRY(enter_root(options.slurm.root, paths.state()));
     DET_TRY(mount_file_system("proc", "/proc"));
     DET_TRY(mount_configuration(paths));

@@ -1,11 +1,11 @@
 #include <csignal>
 #include <fmt/format.h>
 
+#include "cluster_cgroup.hpp"
 #include "cluster_lock.hpp"
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "error_codes.hpp"
-#include "freezer_cgroup.hpp"
 
 namespace det::loopback {
 namespace {
@@ -19,7 +19,7 @@ bool ends_within(std::chrono::seconds limit, ClusterPaths const& paths, ProcessH
     Deadline const deadline(limit);
     while (!init.wait_until(Deadline(thaw_interval))) {
         if (deadline.has_passed()) return false;
-        thaw_freezer_group(paths.cgroup_name());
+        thaw_cluster_group(paths.cgroup_name());
     }
     return true;
 }
@@ -38,7 +38,7 @@ Status end_init_process(ClusterPaths const& paths, ProcessHandle const& init) {
 Status tear_down(ClusterPaths const& paths, Keep keep) {
     DET_TRY_ASSIGN(auto const running, find_running(paths));
     if (running) DET_TRY(end_init_process(paths, running->init));
-    DET_TRY(remove_freezer_group(paths.cgroup_name()));
+    DET_TRY(remove_cluster_group(paths.cgroup_name()));
     return remove_cluster_files(paths, keep);
 }
 

@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "cluster_cgroup.hpp"
 #include "cluster_lock.hpp"
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "error_codes.hpp"
-#include "freezer_cgroup.hpp"
 #include "init_start.hpp"
 
 namespace det::loopback {
@@ -73,11 +73,11 @@ Status remove_earlier_cluster(ClusterPaths const& paths) {
     return tear_down(paths, Keep::nothing);
 }
 
-/// Chooses how Slurm finds the processes of a step. Makes the cluster's freezer group if the answer is
+/// Chooses how Slurm finds the processes of a step. Makes the cluster's group if the answer is
 /// cgroup.
 Result<Proctrack> prepare_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
     if (options.proctrack == Proctrack::linuxproc) return Proctrack::linuxproc;
-    auto const group = FreezerGroup::make(paths.cgroup_name());
+    auto const group = ClusterGroup::make(paths.cgroup_name());
     if (group) return Proctrack::cgroup;
     if (options.proctrack == Proctrack::cgroup) return group.error();
     say(fmt::format("proctrack/linuxproc, because: {}", group.error().message));

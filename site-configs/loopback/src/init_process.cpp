@@ -9,11 +9,11 @@
 #include <poll.h>
 #include <sched.h>
 
+#include "cluster_cgroup.hpp"
 #include "cluster_record.hpp"
 #include "commands.hpp"
 #include "control_socket.hpp"
 #include "error_codes.hpp"
-#include "freezer_cgroup.hpp"
 #include "init_start.hpp"
 #include "plan_daemons.hpp"
 
@@ -187,11 +187,8 @@ Status write_own_record(InitOptions const& options) {
 
 Status enter_cgroup(InitOptions const& options) {
     if (options.proctrack != Proctrack::cgroup) return Ok{};
-    DET_TRY_ASSIGN(auto const group, FreezerGroup::make(options.paths.cgroup_name()));
-    DET_TRY(group.enter());
-    // In the new cgroup namespace the cluster's group is the root.
-    if (::unshare(CLONE_NEWCGROUP) != 0) return os_error("make a cgroup namespace", errno);
-    return Ok{};
+    DET_TRY_ASSIGN(auto const group, ClusterGroup::make(options.paths.cgroup_name()));
+    return group.enter_as_root();
 }
 
 Status set_up_and_run(InitOptions const& options, StartupReport& report) {

@@ -236,9 +236,11 @@ std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& 
     return text;
 }
 
-std::string render_cgroup_conf(SlurmVersion slurm, ClusterPaths const& paths) {
-    // Needed for linuxproc too: without this file slurmd looks for a cgroup v2 tree and exits.
-    auto const text = fmt::format("CgroupPlugin=cgroup/v1\nCgroupMountpoint={}\n", paths.cgroup().string());
+std::string render_cgroup_conf(SlurmVersion slurm, CgroupVersion version, ClusterPaths const& paths) {
+    auto text = fmt::format("CgroupMountpoint={}\n", paths.cgroup().string());
+    // There is no systemd in a cluster that could make groups.
+    if (version == CgroupVersion::v2) return text + "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n";
+    text += "CgroupPlugin=cgroup/v1\n";
     // Newer releases never mount a hierarchy and refuse the line.
     return slurm < SlurmVersion{24, 5} ? text + "CgroupAutomount=no\n" : text;
 }
