@@ -90,12 +90,17 @@ Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::u
     auto const fd = open_trusted_file(path);
     if (!fd && fd.error().code == codes::no_such_file) return std::string();
     if (!fd) return fd.error();
-    auto const end = ::lseek(fd->get(), 0, SEEK_END);
+    return read_journal_bytes(*fd, path, offset_bytes);
+}
+
+Result<std::string> read_journal_bytes(UniqueFd const& file, std::filesystem::path const& path,
+                                       std::uint64_t offset_bytes) {
+    auto const end = ::lseek(file.get(), 0, SEEK_END);
     if (end < 0) return os_error(fmt::format("seek in '{}'", path.string()), errno);
     auto const size_bytes = static_cast<std::uint64_t>(end);
     if (size_bytes <= offset_bytes) return std::string();
     std::string bytes(std::min<std::uint64_t>(size_bytes - offset_bytes, read_limit_bytes), '\0');
-    auto const count = ::pread(fd->get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+    auto const count = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
     if (count < 0) return os_error(fmt::format("read '{}'", path.string()), errno);
     bytes.resize(static_cast<std::size_t>(count));
     return bytes;

@@ -1,11 +1,26 @@
+#include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/tail.hpp>
 
 namespace det::journal {
+
+Result<std::string> JournalTail::read_bytes() {
+    if (file_) {
+        auto bytes = read_journal_bytes(file_, path_, offset_bytes_);
+        if (bytes) return bytes;
+        close_file();  // an NFS server may have forgotten an open file (ESTALE)
+    }
+    auto opened = open_trusted_file(path_);
+    if (!opened && opened.error().code == codes::no_such_file) return std::string();
+    if (!opened) return std::move(opened).error();
+    file_ = *std::move(opened);
+    return read_journal_bytes(file_, path_, offset_bytes_);
+}
+
 Result<std::vector<Record>> JournalTail::read_new() {
-    DET_TRY_ASSIGN(auto const bytes, read_journal_bytes(path_, offset_bytes_));
+    DET_TRY_ASSIGN(auto const bytes, read_bytes());
     std::string_view rest = bytes;
     std::vector<Record> records;
     if (offset_bytes_ == 0) {

@@ -4,6 +4,7 @@
 #include <det/journal/writer.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fstream>
 
 #include "check_result.hpp"
 #include "temporary_directory.hpp"
@@ -49,12 +50,30 @@ BOOST_AUTO_TEST_CASE(a_record_that_is_being_written_is_read_once_it_is_complete)
     auto const bytes =
         render_header() + render_frame(static_cast<std::uint16_t>(encoded.type), encoded.payload);
     JournalTail tail(path);
+    std::ofstream file(path, std::ios::binary);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-        must(write_file(path, bytes.substr(0, size)));
         BOOST_TEST((read(tail) == Values{}), size);
+        file.put(bytes[size]).flush();
     }
-    must(write_file(path, bytes));
     BOOST_TEST((read(tail) == Values{0.25}));
+}
+
+BOOST_AUTO_TEST_CASE(the_file_stays_open_until_it_is_closed_and_is_read_on_at_the_same_place) {
+    TemporaryDirectory directory;
+    auto const path = directory / "journal";
+    auto writer = must(JournalWriter::create(path));
+    must(writer.append(progress(0.25)));
+    JournalTail tail(path);
+    BOOST_TEST((read(tail) == Values{0.25}));
+    // As long as the file is open, its name is not looked up.
+    must(writer.append(progress(0.5)));
+    std::filesystem::rename(path, directory / "elsewhere");
+    BOOST_TEST((read(tail) == Values{0.5}));
+    must(writer.append(progress(0.75)));
+    tail.close_file();
+    BOOST_TEST((read(tail) == Values{}));  // like a journal that does not exist
+    std::filesystem::rename(directory / "elsewhere", path);
+    BOOST_TEST((read(tail) == Values{0.75}));
 }
 
 BOOST_AUTO_TEST_CASE(records_of_unknown_types_are_skipped_and_damage_is_an_error) {

@@ -8,6 +8,13 @@
 #include <fmt/format.h>
 
 namespace det::launch::supervisor {
+namespace {
+
+// Opening a file is a request to the server of the shared file system: less than one in ten seconds for each
+// running trial.
+constexpr std::chrono::seconds open_interval{15};
+
+}  // namespace
 
 Result<std::optional<SearchFollower>> SearchFollower::open(BatchJob const& batch_job, RunId run,
                                                            search::TrialDraw const& draw) {
@@ -51,7 +58,14 @@ std::string SearchFollower::describe_end() const {
 }
 
 Status SearchFollower::follow(RunRecord& record, Clock const& clock) {
+    // The chief writes on this node, as a rule; where it does not, its reports are seen at the next opening.
+    auto const now = clock.steady_now();
+    if (now >= next_open_at_) {
+        journals_.back().close_file();
+        next_open_at_ = now + open_interval;
+    }
     for (auto& journal : journals_) DET_TRY(read_reports(journal));
+    journals_.erase(journals_.begin(), journals_.end() - 1);  // earlier runs have ended: they write no more
     for (; !reports_.empty(); reports_.pop_front()) DET_TRY(decide(reports_.front(), record, clock));
     return Ok{};
 }

@@ -4,6 +4,7 @@
 #include <det/search/search.hpp>
 #include <det/search/trial_search.hpp>
 
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <string>
@@ -46,7 +47,8 @@ private:
     search::TrialSearch search_;
     search::ReportFormat format_;
     RungDirectory rungs_;
-    std::deque<journal::JournalTail> journals_;  // of all runs up to this one, in order
+    std::deque<journal::JournalTail> journals_;  // of the runs that are still read; the last is this run's
+    std::chrono::steady_clock::time_point next_open_at_{};  // when its file is opened again
     std::deque<search::SearchReport> reports_;   // read, and not decided about yet
     std::uint64_t steps_completed_ = 0;          // of the last validation
     std::string invalid_report_reason_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/files.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/merge_ranks.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -64,6 +65,9 @@ Result<std::vector<RankMetrics>> load_other_ranks(RunLayout const& run, std::str
 /// have. Empty if the journal does not exist or ends at the offset. Each call opens the file, because an NFS
 /// client looks for new data at open(2). Other errors as open_trusted_file().
 Result<std::string> read_journal_bytes(std::filesystem::path const& path, std::uint64_t offset_bytes);
+/// The same from a file that is open already. The path is for messages.
+Result<std::string> read_journal_bytes(UniqueFd const& file, std::filesystem::path const& path,
+                                       std::uint64_t offset_bytes);
 
 /// Reads the failures of ranks that the wrappers on all nodes have recorded so far. Unordered.
 Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run);

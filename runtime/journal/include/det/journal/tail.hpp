@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/files.hpp>
 #include <det/journal/record_decoder.hpp>
 #include <det/protocol/record.hpp>
 
@@ -8,8 +9,9 @@
 
 namespace det::journal {
 
-/// Reads a journal while another process writes it. Opens the file at each call, because an NFS client looks
-/// for new data at open(2).
+/// Reads a journal while another process writes it, and keeps the file open. What a process of the same node
+/// writes is seen at once; what one of another node writes is seen after close_file(), because an NFS client
+/// looks for new data at open(2).
 class JournalTail {
 public:
     explicit JournalTail(std::filesystem::path path) : path_(std::move(path)) {}
@@ -22,8 +24,14 @@ public:
     /// (damage.hpp).
     Result<std::vector<Record>> read_new();
 
+    /// Makes the next read_new() open the file again.
+    void close_file() { file_ = UniqueFd(); }
+
 private:
+    Result<std::string> read_bytes();
+
     std::filesystem::path path_;
+    UniqueFd file_;  // closed: the next reading opens it
     RecordDecoder decoder_;
     std::uint64_t offset_bytes_ = 0;  // of the next frame; 0: the header has not been read
 };
