@@ -22,12 +22,16 @@ constexpr std::pair<int, std::string_view> signal_names[] = {
     {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"}, {SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"},
     {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}, {SIGSYS, "SYS"}};
 
-std::string describe_end(RankFailure const& end) {
+std::string describe_status(RankFailure const& end) {
     if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
     auto const* const named =
         std::ranges::find(signal_names, end.signal, &std::pair<int, std::string_view>::first);
     if (named == std::ranges::end(signal_names)) return fmt::format("killed by signal {}", end.signal);
     return fmt::format("killed by signal {} ({})", end.signal, named->second);
+}
+
+std::string describe_end(RankFailure const& end) {
+    return describe_status(end) + (end.was_out_of_memory ? ", out of memory" : "");
 }
 
 }  // namespace
@@ -42,6 +46,7 @@ inline constexpr JsonField json_fields<RankFailure>[] = {
     absent_in_old(field<&RankFailure::last_output>("last_words")),
     optional_field<&RankFailure::setup_failure>("setup"),
     optional_field<&RankFailure::lost_peer>("lost_peer"),
+    optional_field<&RankFailure::was_out_of_memory>("out_of_memory"),
 };
 
 std::string render_rank_failure(RankFailure const& end) {

@@ -263,8 +263,11 @@ void add_failure(SummaryLines& lines, FailedRun const& failed, TimeText const& t
                                            failed.run.number, time_text(failed.time)));
     bool const has_error = failed.failure && !trim(failed.failure->last_output).empty();
     auto const for_error = has_error ? std::size_t{1} : 0;
+    // That a process was killed says nothing of the reason, which only its node knows.
+    bool const was_out_of_memory = failed.failure && failed.failure->was_out_of_memory;
+    auto const text = failed.message + (was_out_of_memory ? "; " + describe(*failed.failure) : "");
     auto const message =
-        lines.wrap(failed.message, std::min(message_rows_max, rows_max - std::min(rows_max, for_error)));
+        lines.wrap(text, std::min(message_rows_max, rows_max - std::min(rows_max, for_error)));
     lines.add_rows(message);
     if (!has_error) return;
     lines.add_rows(

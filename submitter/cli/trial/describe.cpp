@@ -214,6 +214,7 @@ private:
                 {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},
                 {"setup", failure->setup_failure.empty() ? Json(nullptr) : Json(failure->setup_failure)},
                 {"lost_peer", failure->lost_peer.empty() ? Json(nullptr) : Json(failure->lost_peer)},
+                {"out_of_memory", failure->was_out_of_memory},
                 {"last_words", failure->last_output}};
     }
 

@@ -48,6 +48,16 @@ BOOST_AUTO_TEST_CASE(the_earliest_rank_failed_first) {
     BOOST_TEST(!first_to_fail({}).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_was_killed_for_lack_of_memory_says_so) {
+    auto end = end_of(1, 20);
+    end.exit_code = 137;
+    end.signal = 9;
+    BOOST_TEST(!describe(end).ends_with("out of memory"));
+    end.was_out_of_memory = true;
+    BOOST_TEST((parse_rank_failures(render_rank_failure(end)) == std::vector{end}));
+    BOOST_TEST(describe(end).ends_with("killed by signal 9 (KILL), out of memory"), describe(end));
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_did_not_fail_first_whatever_the_times_are) {
     for (std::int64_t const at_us : {10, 30}) {
         auto lost = end_of(0, at_us);

@@ -17,6 +17,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "memory_kills.hpp"
+
 namespace det::launch::wrap_rank {
 namespace {
 
@@ -66,7 +68,8 @@ void wait_for_first_failure(fs::path const& run) {
 
 }  // namespace
 
-FailureRecord::FailureRecord(std::string rank, Environment& environment) : rank_(std::move(rank)) {
+FailureRecord::FailureRecord(std::string rank, Environment& environment)
+    : rank_(std::move(rank)), earlier_memory_kills_(count_memory_kills()) {
     auto const name = fmt::format("lost-peer-{}-{}", rank_.empty() ? "node" : rank_, ::getpid());
     lost_peer_file_ = fs::path(environment.find(variables::run_dir).value_or("")) / name;
     environment.set(variables::lost_peer_file, name);
@@ -82,7 +85,8 @@ void FailureRecord::write(CommandEnd const& end, RelayedCommand const& command) 
                              end.signal,
                              end.last_output,
                              find_setup_failure(command.environment),
-                             read_short_text(lost_peer_file_)};
+                             read_short_text(lost_peer_file_),
+                             count_memory_kills() > earlier_memory_kills_};
     append_end(*log, report);
     fs::path const run = command.environment.find(variables::run_path).value_or("");
     if (is_first_cause(report))

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/environment.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -27,6 +28,7 @@ public:
 private:
     std::string rank_;
     std::filesystem::path lost_peer_file_;
+    std::uint64_t earlier_memory_kills_;
 };
 
 }  // namespace det::launch::wrap_rank

@@ -24,6 +24,8 @@ struct RankFailure {
     /// The message by which the rank's process learned that another rank was lost; empty if it did not. Such
     /// an end is a consequence of the other rank's end.
     std::string lost_peer = {};
+    /// The kernel killed a process of the command, or one beside it in its cgroup, for lack of memory.
+    bool was_out_of_memory = false;
 
     friend bool operator==(RankFailure const&, RankFailure const&) = default;
 };
@@ -46,9 +48,9 @@ std::vector<RankFailure> parse_rank_failures(std::string_view text);
 /// time is: a wrapper may record the cause after the consequence, and the clocks of two nodes differ.
 std::optional<RankFailure> first_to_fail(std::span<RankFailure const> ends);
 
-/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL)", "rank 0 on
-/// n1 failed after another rank: exit code 1 (rank 3 on n2 was lost: ...)" or "on n2, line 1 of slurm.setup
-/// failed with exit code 1: module load cuda".
+/// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL), out of memory",
+/// "rank 0 on n1 failed after another rank: exit code 1 (rank 3 on n2 was lost: ...)" or "on n2, line 1 of
+/// slurm.setup failed with exit code 1: module load cuda".
 std::string describe(RankFailure const& end);
 
 }  // namespace det
