@@ -81,20 +81,25 @@ endfunction()
 
 # det_site_test(main_job SLURM 24.11 PROFILE memory LABEL sites) : the program of the test main_job with another release of
 # Slurm, another profile of the loopback site, or both. The test's name is main_job_24.11_memory. EXCEPT suite/case ... leaves
-# out these cases.
+# out these cases. CGROUP_V2 runs it in a virtual machine that has cgroup v2: main_job_24.11_memory_cgroup_v2.
 function(det_site_test program)
-  cmake_parse_arguments(ARG "" "SLURM;PROFILE;LABEL" "EXCEPT;ONLY" ${ARGN})
+  cmake_parse_arguments(ARG "CGROUP_V2" "SLURM;PROFILE;LABEL" "EXCEPT;ONLY" ${ARGN})
   if(NOT TARGET test_${program})
     return()
   endif()
   set(parts ${program} ${ARG_SLURM} ${ARG_PROFILE})
+  set(machine)
+  if(ARG_CGROUP_V2)
+    list(APPEND parts cgroup_v2)
+    set(machine "${PROJECT_SOURCE_DIR}/site-configs/loopback/virtual-machine")
+  endif()
   list(JOIN parts _ name)
   list(TRANSFORM ARG_EXCEPT PREPEND "--run_test=!")
   list(TRANSFORM ARG_ONLY PREPEND "--run_test=")
-  add_test(NAME ${name} COMMAND test_${program} --color_output=no ${ARG_EXCEPT} ${ARG_ONLY})
+  add_test(NAME ${name} COMMAND ${machine} env "DET_TEST_SLURM=${ARG_SLURM}" "DET_TEST_PROFILE=${ARG_PROFILE}"
+    "$<TARGET_FILE:test_${program}>" --color_output=no ${ARG_EXCEPT} ${ARG_ONLY})
   # The first test of a release on a machine makes its root file system.
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200 SKIP_RETURN_CODE 77
-    FIXTURES_REQUIRED digits_data ENVIRONMENT "DET_TEST_SLURM=${ARG_SLURM};DET_TEST_PROFILE=${ARG_PROFILE}")
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200 SKIP_RETURN_CODE 77 FIXTURES_REQUIRED digits_data)
 endfunction()
 
 # det_digits_test(main_job SOURCES main_job_test.cpp) : a det_cluster_test that needs the programs and the digits data set.

@@ -156,10 +156,10 @@ Status remove_cluster_group(std::string const& name) {
     return Ok{};
 }
 
-Status mount_cgroups(std::filesystem::path const& mountpoint) {
-    DET_TRY_ASSIGN(auto const version, find_cgroup_version());
-    if (version == CgroupVersion::v1) return mount_hierarchy("cgroup", mountpoint / "freezer", "freezer");
-    return mount_hierarchy("cgroup2", mountpoint, "");
+Status mount_freezer(std::filesystem::path const& directory) {
+    return mount_hierarchy("cgroup", directory, "freezer");
 }
+
+Status mount_unified_hierarchy() { return mount_hierarchy("cgroup2", "/sys/fs/cgroup", ""); }
 
 }  // namespace det::loopback

@@ -41,8 +41,10 @@ void thaw_cluster_group(std::string const& name);
 /// moment, for which it waits up to 5 s. Succeeds if there is no such group.
 Status remove_cluster_group(std::string const& name);
 
-/// Mounts the hierarchy for Slurm's CgroupMountpoint. In a cgroup namespace, its root is the group of the
-/// process that made the namespace.
-Status mount_cgroups(std::filesystem::path const& mountpoint);
+/// Mounts the freezer of cgroup v1 for Slurm's CgroupMountpoint. In a cgroup namespace, its root is the group
+/// of the process that made the namespace.
+Status mount_freezer(std::filesystem::path const& directory);
+/// The same for cgroup v2, which programs too look for at /sys/fs/cgroup.
+Status mount_unified_hierarchy();
 
 }  // namespace det::loopback

@@ -138,6 +138,12 @@ Status write_munge_key(ClusterPaths const& paths) {
     return write_file(paths.etc() / "munge.key", {key.data(), key.size()}, 0400);
 }
 
+/// The version for cgroup.conf. Without proctrack/cgroup it is one that does not need any group.
+CgroupVersion cgroup_version(Proctrack proctrack) {
+    auto const available = find_cgroup_version().value_or(CgroupVersion::v1);
+    return proctrack == Proctrack::cgroup ? available : CgroupVersion::v1;
+}
+
 Status write_configuration(ClusterOptions const& options, Proctrack proctrack, SlurmInstallation const& slurm,
                            ClusterPaths const& paths) {
     struct File {
@@ -147,9 +153,8 @@ Status write_configuration(ClusterOptions const& options, Proctrack proctrack, S
     for (auto const& [name, text] : {
              File{"slurm.conf", render_slurm_conf(options, proctrack, paths)},
              File{"gres.conf", render_gres_conf(options, paths)},
-             File{"cgroup.conf",
-                  render_cgroup_conf(parse_slurm_version(slurm.version),
-                                     find_cgroup_version().value_or(CgroupVersion::v1), paths)},
+             File{"cgroup.conf", render_cgroup_conf(parse_slurm_version(slurm.version),
+                                                    cgroup_version(proctrack), options.profile, paths)},
              File{"plugstack.conf", render_plugstack_conf(options.plugin, paths)},
          }) {
         DET_TRY(write_file(paths.etc() / name, text, 0644));

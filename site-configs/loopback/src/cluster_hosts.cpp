@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char const* bridge = "br0";
+constexpr char const* cgroup_directory = "/sys/fs/cgroup";
 
 /// Returns the name of the end of a node's veth pair that is on the controller's host.
 std::string veth_name(int node) { return fmt::format("vd{}", node); }
@@ -63,9 +64,14 @@ Status configure_network_of_node(int index) {
     return run_ip({"link", "set", "eth0", "up"});
 }
 
+bool has_unified_hierarchy(InitOptions const& options) {
+    return options.proctrack == Proctrack::cgroup &&
+           find_cgroup_version().value_or(CgroupVersion::v1) == CgroupVersion::v2;
+}
+
 /// A sysfs shows the network devices of the namespace in which it was mounted; UCX and hwloc read them there.
-Status mount_own_sysfs() {
-    return mount_over("/sys", {"/sys/fs/cgroup"}, [] { return mount_file_system("sysfs", "/sys"); });
+Status mount_own_sysfs(std::vector<fs::path> const& kept) {
+    return mount_over("/sys", kept, [] { return mount_file_system("sysfs", "/sys"); });
 }
 
 Status mount_private_directories(ClusterPaths const& paths, std::string const& host) {
@@ -117,18 +123,24 @@ Status set_up_controller(InitOptions const& options) {
     DET_TRY(make_mounts_slave());
     DET_TRY(bind_mount_read_only(options.software, paths.software()));
     if (!options.slurm.parts.empty()) DET_TRY(mount_parts(options.slurm.parts, paths));
-    if (options.proctrack == Proctrack::cgroup) DET_TRY(mount_cgroups(paths.cgroup()));
+    if (options.proctrack == Proctrack::cgroup && !has_unified_hierarchy(options))
+        DET_TRY(mount_freezer(paths.cgroup() / "freezer"));
     if (!options.slurm.root.empty()) DET_TRY(enter_root(options.slurm.root, paths.state()));
     DET_TRY(mount_file_system("proc", "/proc"));
     DET_TRY(mount_configuration(paths));
-    DET_TRY(mount_own_sysfs());
+    if (has_unified_hierarchy(options)) {
+        DET_TRY(mount_own_sysfs({}));  // without the hierarchy of this machine: Linux mounts none over itself
+        DET_TRY(mount_unified_hierarchy());
+    } else {
+        DET_TRY(mount_own_sysfs({cgroup_directory}));
+    }
     // Logins run on the controller's host too.
     return mount_private_directories(paths, login_host);
 }
 
 Status set_up_node(ClusterPaths const& paths, int index) {
     DET_TRY(set_host_name(node_name(index)));
-    DET_TRY(mount_own_sysfs());
+    DET_TRY(mount_own_sysfs({cgroup_directory}));
     return mount_private_directories(paths, node_name(index));
 }
 

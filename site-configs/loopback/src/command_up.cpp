@@ -76,6 +76,13 @@ Status remove_earlier_cluster(ClusterPaths const& paths) {
 /// Chooses how Slurm finds the processes of a step. Makes the cluster's group if the answer is
 /// cgroup.
 Result<Proctrack> prepare_proctrack(ClusterOptions const& options, ClusterPaths const& paths) {
+    bool const has_v2 = find_cgroup_version().value_or(CgroupVersion::v1) == CgroupVersion::v2;
+    if (!options.profile.cgroup_options.empty() && !has_v2) {
+        return Error{
+            codes::no_cgroup_v2,
+            fmt::format("profile {} needs cgroup v2, which this machine has not", options.profile.name),
+            "run it in site-configs/loopback/virtual-machine"};
+    }
     if (options.proctrack == Proctrack::linuxproc) return Proctrack::linuxproc;
     auto const group = ClusterGroup::make(paths.cgroup_name());
     if (group) return Proctrack::cgroup;

@@ -81,6 +81,16 @@ std::vector<SiteProfile> const& profiles() {
                             {"SBATCH_TIMELIMIT", "60"},
                             {"SLURM_ACCOUNT", "lab"},
                             {"SLURM_TIMELIMIT", "60"}}},
+        // A job has its own cores, memory and GPUs only, and what ssh starts would belong to it.
+        {.name = "cgroup",
+         .slurm_options = {{"SelectTypeParameters", "CR_Core_Memory"},
+                           {"DefMemPerCPU", "256"},
+                           {"TaskPlugin", "task/cgroup,task/affinity"},
+                           {"JobAcctGatherType", "jobacct_gather/cgroup"},
+                           {"PrologFlags", "Contain"}},
+         .cgroup_options = {{"ConstrainCores", "yes"},
+                            {"ConstrainRAMSpace", "yes"},
+                            {"ConstrainDevices", "yes"}}},
         // Each node is at a switch of its own, and both switches are at one.
         {.name = "topology",
          .slurm_options = {{"TopologyPlugin", "topology/tree"}},

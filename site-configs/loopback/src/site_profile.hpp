@@ -37,6 +37,7 @@ struct SiteProfile {
     int sockets = 0;  // of a node, each with its part of the CPUs and GPUs; 0: Slurm counts CPUs only
     std::string_view oversubscribe = "EXCLUSIVE";  // OverSubscribe of both partitions
     std::vector<std::string_view> files = {};      // of site-configs/loopback/profiles, copied to etc/
+    std::vector<ConfigLine> cgroup_options = {};   // more lines of cgroup.conf; need cgroup v2
     Accounting accounting = Accounting::none;
     std::vector<Program> programs = {};  // needed in addition to those of every cluster
     std::vector<std::pair<std::string, std::string>> user_variables = {};  // of researcher's logins

@@ -236,13 +236,19 @@ std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& 
     return text;
 }
 
-std::string render_cgroup_conf(SlurmVersion slurm, CgroupVersion version, ClusterPaths const& paths) {
-    auto text = fmt::format("CgroupMountpoint={}\n", paths.cgroup().string());
-    // There is no systemd in a cluster that could make groups.
-    if (version == CgroupVersion::v2) return text + "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n";
-    text += "CgroupPlugin=cgroup/v1\n";
-    // Newer releases never mount a hierarchy and refuse the line.
-    return slurm < SlurmVersion{24, 5} ? text + "CgroupAutomount=no\n" : text;
+std::string render_cgroup_conf(SlurmVersion slurm, CgroupVersion version, SiteProfile const& profile,
+                               ClusterPaths const& paths) {
+    std::vector<ConfigLine> lines;
+    if (version == CgroupVersion::v2) {
+        // There is no systemd in a cluster that could make groups.
+        lines = {{"CgroupPlugin", "cgroup/v2"}, {"IgnoreSystemd", "yes"}};
+    } else {
+        lines = {{"CgroupPlugin", "cgroup/v1"}, {"CgroupMountpoint", paths.cgroup().string()}};
+        // Newer releases never mount a hierarchy and refuse the line.
+        if (slurm < SlurmVersion{24, 5}) lines.push_back({"CgroupAutomount", "no"});
+    }
+    lines.insert(lines.end(), profile.cgroup_options.begin(), profile.cgroup_options.end());
+    return render_lines(lines);
 }
 
 std::string render_slurmdbd_conf(ClusterPaths const& paths) {

@@ -21,7 +21,8 @@ inline constexpr int database_port = 3306;
 std::string render_slurm_conf(ClusterOptions const& options, Proctrack proctrack, ClusterPaths const& paths);
 std::string render_gres_conf(ClusterOptions const& options, ClusterPaths const& paths);
 /// Needed for linuxproc too: without this file slurmd looks for a cgroup v2 tree and exits.
-std::string render_cgroup_conf(SlurmVersion slurm, CgroupVersion version, ClusterPaths const& paths);
+std::string render_cgroup_conf(SlurmVersion slurm, CgroupVersion version, SiteProfile const& profile,
+                               ClusterPaths const& paths);
 std::string render_slurmdbd_conf(ClusterPaths const& paths);
 std::string render_plugstack_conf(Plugin plugin, ClusterPaths const& paths);
 std::string render_etc_hosts(int nodes);
