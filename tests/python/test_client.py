@@ -19,6 +19,7 @@ if [ "$1 $2" = "experiment create" ] && [ -e "$3" ]; then
   shift 3
   set -- experiment create FILE "$@"
 fi
+case $* in *"--group nothing"*) echo "error: there is no group 'nothing' [no-such-metric]" >&2; exit 4 ;; esac
 answer=answers/$(echo "$*" | sed 's/ --json$//; s,/,_,g')
 [ -e "$answer" ] || { echo "error: absent" >&2; exit 4; }
 echo "warning: careful" >&2
@@ -39,7 +40,9 @@ EXPERIMENT = {
 def checkpoint(uuid, trial, steps, metric, state="COMPLETED"):
     return {
         "uuid": uuid,
+        "trial": f"7.{trial}",
         "trial_id": 7000000 + trial,
+        "run": 1,
         "steps_completed": steps,
         "metric": metric,
         "state": state,
@@ -154,6 +157,9 @@ ANSWERS = {
     "trial describe 7000000": TRIAL,
     "trial describe 7000001": {**TRIAL, "id": 7000001, "state": "RUNNING", "progress": 0.5},
     "trial describe 7": TRIAL,
+    "trial describe 7000000 --metrics-summary": {
+        "summary_metrics": {"validation": {"acc": {"count": 2, "last": 0.7, "max": 0.7, "mean": 0.5, "min": 0.3}}, "mine": {}}
+    },
     "trial metrics 7000000": [*REPORTS, TRAINING],
     "trial metrics 7000000 --group validation": REPORTS,
     "trial metrics 7000001 --group validation": [],
@@ -162,6 +168,8 @@ ANSWERS = {
     "checkpoint describe u4": {"run": "7.1.0"},
     "checkpoint describe imported": {"run": ""},
     "checkpoint download u2 --output-dir checkpoints/u2": {},
+    "checkpoint download u2 --output-dir empty": {},
+    "trial logs 7000000 --node n1 --until 2026-11-21T12:00:00.000000Z --since 2026-11-21T11:00:00.000000Z --rank 0 --rank 2": "[rank=2] b\n",
     "checkpoint delete u2 --yes": {},
     **MODELS,
 }
@@ -216,7 +224,8 @@ class Client(Case):
         self.assertEqual((trial.id, trial.hparams), (7000000, {"lr": 0.1}))
         self.assertEqual([report.metrics["loss"] for report in trial.iter_metrics()], [1.0, 2.0, 3.0])
         self.assertEqual([report.batch_metrics for report in trial.iter_metrics()], [None, None, [{"loss": 3}]])
-        self.assertEqual(trial.summary_metrics, {"validation": {"acc": 0.7, "loss": 2.0}, "training": {"loss": 3.0}})
+        acc = {"count": 2, "last": 0.7, "max": 0.7, "mean": 0.5, "min": 0.3}
+        self.assertEqual(trial.summary_metrics, {"validation_metrics": {"acc": {**acc, "sum": 1.0}}, "mine": {}})
 
     def test_reports_have_times_and_runs_from_1(self):
         (first, second) = client.get_trial(7).stream_validation_metrics()
@@ -262,6 +271,17 @@ class Client(Case):
         self.assertEqual(ids(by.START_TIME, client.OrderBy.DESC), [0, 1])  # without a run: the last
         self.assertEqual(ids(by.CHECKPOINT_SIZE, client.OrderBy.DESC), [1, 0])
 
+    def test_a_group_without_reports_is_empty(self):
+        self.assertEqual(list(client.get_trial(7).iter_metrics("nothing")), [])
+        self.assertEqual(len(list(client.get_trial(7).iter_metrics(""))), 3)
+
+    def test_an_experiment_that_has_ended_need_not_be_ended(self):
+        client.get_experiment(7).kill()
+        client.get_experiment(7).cancel()
+        client.get_trial(7).kill()
+        with self.assertRaises(client.CommandError):
+            client.get_experiment(8).kill()
+
     def test_notes_are_changed(self):
         client.get_experiment(7).set_notes("read this")
         self.assertIn("experiment set notes 7 read this --json", self.calls())
@@ -287,6 +307,18 @@ class Client(Case):
         some.close()
         with self.assertRaisesRegex(client.CommandError, "det-submit trial logs 7000000 --head 1 failed"):
             list(trial.iter_logs(head=1))
+        end = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc)
+        of_two_ranks = trial.logs(
+            container_ids=["n1"],
+            rank_ids=[0, 2],
+            stdtypes=["stdout"],
+            sources=["task"],
+            timestamp_before=end,
+            timestamp_after=int(end.timestamp()) - 3600,
+        )
+        self.assertEqual(list(of_two_ranks), ["[rank=2] b\n"])
+        with self.assertRaisesRegex(ValueError, "container_ids"):
+            trial.logs(container_ids=["n1", "n2"])
 
     def test_checkpoints_are_sorted_by_the_searchers_metric_the_best_one_first(self):
         experiment = client.get_experiment(7)
@@ -300,6 +332,10 @@ class Client(Case):
             experiment.list_checkpoints("loss")
         with self.assertRaisesRegex(AssertionError, "exactly one"):
             trial.select_checkpoint()
+
+    def test_a_checkpoint_knows_its_run(self):
+        found = client.get_checkpoint("u4")
+        self.assertEqual((found.task_id, found.allocation_id), ("7.1", "7.1.1"))
 
     def test_a_checkpoint_knows_what_made_it(self):
         found = client.get_checkpoint("u2")
@@ -319,9 +355,16 @@ class Client(Case):
     def test_a_checkpoint_is_downloaded_unless_it_is_there(self):
         self.assertEqual(client.get_checkpoint("u2").download(), "checkpoints/u2")
         self.assertIn("checkpoint download u2 --output-dir checkpoints/u2 --json", self.calls())
-        self.assertEqual(client.get_checkpoint("u4").download("."), ".")
+        os.mkdir("empty")
+        self.assertEqual(client.get_checkpoint("u2").download("empty"), "empty")
+        self.assertIn("checkpoint download u2 --output-dir empty --json", self.calls())
+        os.mkdir("full")
+        with open("full/metadata.json", "w", encoding="utf-8"):
+            pass
+        self.assertEqual(client.get_checkpoint("u2").download("full"), "full")
+        self.assertNotIn("checkpoint download u2 --output-dir full --json", self.calls())
         with self.assertRaises(errors.CheckpointStateException):
-            client.get_checkpoint("u4").download()
+            client.get_checkpoint("u4").download("full")
 
     def test_models_are_created_found_and_listed(self):
         created = client.create_model("mnist", "Digits", {"k": 1}, ["a"])
@@ -390,6 +433,15 @@ class Client(Case):
             client.Workspace
         with self.assertRaises(AttributeError):
             client.Determined().nothing
+        with self.assertRaisesRegex(AttributeError, "no attribute 'project_id' in det-submit: projects and workspaces"):
+            client.get_experiment(7).project_id
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'$"):
+            client.get_trial(7).nothing
+
+    def test_there_is_no_login_and_no_logout(self):
+        client.login(master="http://master:8080", user="ann", password="")
+        self.assertTrue(client.get_session_username())
+        client.logout()
 
     def calls(self):
         with open("calls", encoding="utf-8") as file:

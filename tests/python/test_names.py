@@ -20,24 +20,63 @@ class Names(Case):
 
     def test_names_that_are_missing_say_what_to_use(self):
         for module, name in (
-            ("determined.keras", "TFKerasTrial"),
-            ("determined.keras.callbacks", "EarlyStopping"),
-            ("determined.estimator", "EstimatorTrial"),
-            ("determined.searcher", "LocalSearchRunner"),
-            ("determined.pytorch.lightning", "LightningAdapter"),
-            ("determined.lightning", "LightningAdapter"),
             ("determined.common", "check"),
             ("determined.common.api", "bindings"),
             ("determined.common.util", "get_default_master_address"),
-            ("determined.pytorch.deepspeed", "DeepSpeedTrial"),
-            ("determined.transformers", "DetCallback"),
             ("determined.experimental", "test_one_batch"),
+            ("determined.experimental", "Workspace"),
+            ("determined.experimental.client", "Session"),
+            ("determined.tensorboard", "BaseTensorboardManager"),
+            ("determined.util", "check_sshd"),
             ("determined", "LegacyTrial"),
+            ("determined", "Categorical"),
+            ("determined", "keras"),
         ):
             with self.assertRaisesRegex(ImportError, f"det-submit has no {module}.{name}: "):
                 getattr(importlib.import_module(module), name)
+            with self.assertRaisesRegex(ImportError, f"det-submit has no {module}.{name}: "):
+                exec(f"from {module} import {name}")
         with self.assertRaises(AttributeError):
             det.nothing_of_this_name
+
+    def test_modules_that_are_missing_say_what_to_use(self):
+        for module in (
+            "determined._core",
+            "determined.cli",
+            "determined.common.api.bindings",
+            "determined.common.experimental.workspace",
+            "determined.common.storage",
+            "determined.deploy.local",
+            "determined.estimator",
+            "determined.exec.launch",
+            "determined.experimental.unmanaged",
+            "determined.gpu",
+            "determined.integrations",
+            "determined.keras",
+            "determined.keras.callbacks",
+            "determined.lightning",
+            "determined.profiler",
+            "determined.searcher",
+            "determined.storage",
+            "determined.tensorboard.metric_writers.base",
+            "determined.transformers",
+            "determined.workload",
+        ):
+            with self.assertRaisesRegex(ImportError, "det-submit has no determined.*: .{10}"):
+                importlib.import_module(module)
+        with self.assertRaises(ModuleNotFoundError):
+            importlib.import_module("determined.nothing_of_this_name")
+
+    def test_a_missing_module_fails_where_it_is_run(self):
+        done = subprocess.run(
+            [sys.executable, "-m", "determined.cli", "e", "ls"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment_of(),
+            check=False,
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("det-submit has no determined.cli: use the command det-submit", done.stderr)
 
     def test_experimental_has_the_names_of_the_client(self):
         from determined.experimental import Determined, ExperimentReference, client
@@ -49,7 +88,9 @@ class Names(Case):
         from determined.common import util as common_util
         from determined.common import yaml
         from determined.common.api import errors as api_errors
+        from determined.common.experimental.determined import Determined
         from determined.common.experimental.metrics import TrialMetrics
+        from determined.common.experimental.trial import LogLevel
         from determined.common.experimental.model import ModelVersion
         from determined.experimental import (
             CheckpointState,
@@ -59,6 +100,8 @@ class Names(Case):
             TrialSortBy,
             checkpoint,
             client,
+            experiment,
+            metrics,
         )
 
         self.assertEqual(yaml.safe_load("a: [1, b]"), {"a": [1, "b"]})
@@ -67,6 +110,11 @@ class Names(Case):
         self.assertEqual(common_util.sizeof_fmt(1536), "1.5KB")
         self.assertTrue(issubclass(api_errors.NotFoundException, api_errors.APIException))
         self.assertIs(TrialMetrics, client.TrialMetrics)
+        self.assertIs(Determined, client.Determined)
+        self.assertIs(LogLevel.WARNING, client.LogLevel.WARNING)
+        self.assertIs(experiment.ExperimentSortBy, client.ExperimentSortBy)
+        self.assertIs(metrics.ValidationMetrics, client.ValidationMetrics)
+        self.assertIs(checkpoint.CheckpointOrderBy.DESC, client.OrderBy.DESC)
         self.assertIs(checkpoint.Checkpoint, client.Checkpoint)
         self.assertIs(ModelVersion, client.ModelVersion)
         self.assertIs(ModelSortBy, client.ModelSortBy)

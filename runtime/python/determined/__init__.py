@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if sys.version_info < (3, 8):  # for example /usr/bin/python3 of older enterprise systems
     raise ImportError("determined needs Python 3.8 or newer, and {} is {}.{}".format(sys.executable, *sys.version_info))
 
+from determined._absent import AbsentModules, refuse_names_of
 from determined._backend import _DistributedBackend as _DistributedBackend
 from determined._import import import_from_path
 from determined._info import ClusterInfo, RendezvousInfo, ResourcesInfo, TrialInfo, get_cluster_info
-from determined._refused import refuse
 from determined._version import __version__
 
 if TYPE_CHECKING:
@@ -47,19 +47,14 @@ def _show_stack_on_signal() -> None:
 
 _show_stack_on_signal()
 
-_REFUSED = {
-    "ExperimentConfig": "get_cluster_info().trial._config is the configuration as a dict",
-    "LegacyTrial": "determined.pytorch.PyTorchTrial is the class for trials",
-    "Trial": "determined.pytorch.PyTorchTrial is the class for trials",
-    "TrialContext": "determined.pytorch.PyTorchTrial is the class for trials",
-}
+sys.meta_path.append(AbsentModules())
 
 
 def __getattr__(name: str) -> Any:
     """Imports core, errors and util at their first use, so that `import determined` is fast."""
     if name in ("core", "errors", "util"):
         return importlib.import_module(f"determined.{name}")
-    return refuse("determined", _REFUSED.get(name, ""), list(_REFUSED))(name)
+    return refuse_names_of(__name__)(name)
 
 
 __all__ = [

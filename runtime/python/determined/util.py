@@ -6,6 +6,8 @@ import random
 import time
 from typing import Any, Callable, Dict
 
+from determined._absent import refuse_names_of
+
 
 def merge_dicts(base: Dict[str, Any], source: Dict[str, Any]) -> Dict[str, Any]:
     """A copy of base with the values of source. Maps in both are merged in the same way."""
@@ -45,3 +47,6 @@ def download_gcs_blob_with_backoff(blob: Any, n_retries: int = 32, max_backoff: 
             logging.warning("download of %s failed: %s", getattr(blob, "name", blob), problem)
             time.sleep(min(2.0**attempt + random.random(), max_backoff))
     raise RuntimeError(f"{getattr(blob, 'name', blob)} could not be downloaded in {n_retries} attempts")
+
+
+__getattr__ = refuse_names_of(__name__)

@@ -13,5 +13,5 @@ reports = list(client.stream_trials_validation_metrics(ids))
 check([report.trial_id for report in reports], [ids[0]] * 3 + [ids[1]] * 3)
 check(len(list(client.stream_trials_training_metrics(ids))), 12)
 check(len(list(client.iter_trials_metrics(ids, "validation"))), 6)
-last = trials[0].summary_metrics["validation"]["error"]
-check(last, list(trials[0].iter_metrics("validation"))[-1].metrics["error"])
+summary = trials[0].summary_metrics["validation_metrics"]["error"]
+check((summary["count"], summary["last"]), (3, list(trials[0].iter_metrics("validation"))[-1].metrics["error"]))

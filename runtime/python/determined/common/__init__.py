@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from determined._refused import refuse
+from determined._absent import refuse_names_of
 
 _MODULES = ("api", "experimental", "util", "yaml")
 
@@ -12,4 +12,4 @@ def __getattr__(name: str) -> Any:
     """Imports the modules at their first use."""
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    return refuse(__name__, "it is internal code of Determined")(name)
+    return refuse_names_of(__name__)(name)

@@ -4,7 +4,7 @@ import importlib
 import sys
 from typing import IO, Any, Iterator, Sequence, Union
 
-from determined._refused import refuse
+from determined._absent import refuse_names_of
 from determined.experimental.client._times import parse_time as parse_protobuf_timestamp
 
 
@@ -48,4 +48,4 @@ def safe_load_yaml_with_exceptions(yaml_file: Union[str, IO[Any]]) -> Any:
 
 __all__ = ["chunks", "parse_protobuf_timestamp", "safe_load_yaml_with_exceptions", "sizeof_fmt", "yaml_safe_load"]
 
-__getattr__ = refuse(__name__, "det-submit has no master")
+__getattr__ = refuse_names_of(__name__)

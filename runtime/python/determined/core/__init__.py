@@ -27,6 +27,7 @@ DummyCheckpointContext = CheckpointContext
 DummyPreemptContext = PreemptContext
 DummyProfilerContext = ProfilerContext
 DummySearcherContext = SearcherContext
+DummySearcherOperation = SearcherOperation
 DummyTrainContext = TrainContext
 
 
@@ -47,6 +48,7 @@ __all__ = [
     "DummyPreemptContext",
     "DummyProfilerContext",
     "DummySearcherContext",
+    "DummySearcherOperation",
     "DummyTrainContext",
     "EarlyExitReason",
     "LoadedState",

@@ -10,6 +10,7 @@ import sys
 from types import TracebackType
 from typing import Any, Dict, List, NoReturn, Optional, Type, Union
 
+from determined._absent import AbsentNames
 from determined.core._checkpoint import CheckpointContext
 from determined.core._data_loader_workers import keep_workers
 from determined.core._distributed import DistributedContext
@@ -29,6 +30,10 @@ class TensorboardMode(enum.Enum):
 
     AUTO = "AUTO"
     MANUAL = "MANUAL"
+
+
+class Experimental(AbsentNames):
+    """What Determined calls experimental in a Context. det-submit has nothing of it."""
 
 
 class Context:
@@ -57,7 +62,7 @@ class Context:
         self.searcher = SearcherContext(distributed, self.train, trial is not None)
         self.profiler = ProfilerContext(distributed.local_rank, trial is not None, _syncs_timings(trial))
         self.train._timings = self.profiler._timings
-        self.experimental: Any = None
+        self.experimental = Experimental()
         self._is_trial = trial is not None
         self._checkpoint_storage = checkpoint_storage
         self._preempt_mode = preempt_mode

@@ -2,6 +2,7 @@
 
 from determined.experimental.client import (
     Checkpoint,
+    CheckpointOrderBy,
     CheckpointSortBy,
     CheckpointState,
     CheckpointTrainingMetadata,
@@ -10,6 +11,7 @@ from determined.experimental.client import (
 
 __all__ = [
     "Checkpoint",
+    "CheckpointOrderBy",
     "CheckpointSortBy",
     "CheckpointState",
     "CheckpointTrainingMetadata",

@@ -14,6 +14,7 @@ try:
 except ImportError as _problem:
     raise ImportError(f"determined.pytorch needs PyTorch: {_problem}") from _problem
 
+from determined._absent import refuse_names_of
 from determined.pytorch import experimental, samplers
 from determined.pytorch._batches import adapt_batch_sampler
 from determined.pytorch._callback import PyTorchCallback
@@ -28,6 +29,8 @@ from determined.pytorch._reducer import MetricReducer, Reducer
 from determined.pytorch._trainer import Trainer
 from determined.pytorch._trial import PyTorchTrial
 from determined.pytorch._units import Batch, Epoch, TrainUnit
+
+__getattr__ = refuse_names_of(__name__)
 
 PyTorchTrial.trial_context_class = PyTorchTrialContext
 

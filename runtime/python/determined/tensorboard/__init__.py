@@ -4,9 +4,12 @@ import os
 import pathlib
 from typing import Any
 
+from determined._absent import refuse_names_of
 from determined.tensorboard._event_writer import EventWriter
 
 __all__ = ["EventWriter", "make_writer", "trial_directory"]
+
+__getattr__ = refuse_names_of(__name__)
 
 
 def make_writer(directory: "os.PathLike[str]") -> Any:

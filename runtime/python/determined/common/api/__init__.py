@@ -3,10 +3,10 @@
 import importlib
 from typing import Any
 
-from determined._refused import refuse
+from determined._absent import refuse_names_of
 
 
 def __getattr__(name: str) -> Any:
     if name == "errors":
         return importlib.import_module("determined.common.api.errors")
-    return refuse(__name__, "there is no master: use determined.experimental.client or `det-submit ... --json`")(name)
+    return refuse_names_of(__name__)(name)

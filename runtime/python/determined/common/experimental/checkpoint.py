@@ -1,5 +1,19 @@
 """Checkpoints, under Determined's name for their module."""
 
-from determined.experimental.client import Checkpoint, CheckpointState, DownloadMode
+from determined.experimental.client import (
+    Checkpoint,
+    CheckpointOrderBy,
+    CheckpointSortBy,
+    CheckpointState,
+    CheckpointTrainingMetadata,
+    DownloadMode,
+)
 
-__all__ = ["Checkpoint", "CheckpointState", "DownloadMode"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointOrderBy",
+    "CheckpointSortBy",
+    "CheckpointState",
+    "CheckpointTrainingMetadata",
+    "DownloadMode",
+]

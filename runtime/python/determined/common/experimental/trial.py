@@ -1,6 +1,7 @@
 """Trials, under Determined's name for their module."""
 
 from determined.experimental.client import (
+    LogLevel,
     Trial,
     TrialOrderBy,
     TrialReference,
@@ -8,4 +9,4 @@ from determined.experimental.client import (
     TrialState,
 )
 
-__all__ = ["Trial", "TrialOrderBy", "TrialReference", "TrialSortBy", "TrialState"]
+__all__ = ["LogLevel", "Trial", "TrialOrderBy", "TrialReference", "TrialSortBy", "TrialState"]

@@ -8,12 +8,13 @@
 """
 
 import collections
+import getpass
 import json
 import os
 import tempfile
 from typing import Any, Dict, Iterable, Iterator, List, NoReturn, Optional, Union
 
-from determined._refused import refuse
+from determined._absent import refuse_names_of
 from determined.experimental.client import _checkpoint, _sort
 from determined.experimental.client._checkpoint import Checkpoint, CheckpointTrainingMetadata
 from determined.experimental.client._det_submit import CommandError, ask
@@ -23,6 +24,7 @@ from determined.experimental.client._enums import (
     DownloadMode,
     ExperimentSortBy,
     ExperimentState,
+    LogLevel,
     ModelOrderBy,
     ModelSortBy,
     OrderBy,
@@ -39,11 +41,20 @@ Path = Union[str, "os.PathLike[str]"]
 # Former names.
 ExperimentReference = Experiment
 TrialReference = Trial
-TrialOrderBy = OrderBy
+CheckpointOrderBy = ExperimentOrderBy = TrialOrderBy = OrderBy
 
 
 def login(*_: Any, **__: Any) -> None:
     """Does nothing: det-submit needs no login, because it runs as the user of this process."""
+
+
+def logout() -> None:
+    """Does nothing: there was no login."""
+
+
+def get_session_username() -> str:
+    """The name of the user of this process."""
+    return getpass.getuser()
 
 
 def create_experiment(
@@ -250,6 +261,8 @@ class Determined:
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
+    logout = staticmethod(logout)
+    get_session_username = staticmethod(get_session_username)
     create_experiment = staticmethod(create_experiment)
     get_experiment = staticmethod(get_experiment)
     list_experiments = staticmethod(list_experiments)
@@ -271,22 +284,25 @@ class Determined:
 
 
 _ABSENT = {
-    "create_user get_session_username get_user_by_id get_user_by_name list_users logout whoami": (
+    "create_user get_user_by_id get_user_by_name list_users whoami": (
         "det-submit has no users of its own: use those of the system"
     ),
-    "create_project create_workspace delete_workspace get_project get_workspace list_workspaces": (
+    "create_project create_workspace delete_workspace get_project get_workspace list_projects list_workspaces": (
         "det-submit has no such objects: write workspace and project in the configuration"
     ),
+    "add_oauth_client list_oauth_clients remove_oauth_client": (
+        "det-submit has no service to which others could log in"
+    ),
+    "create_token describe_token list_tokens revoke_token": "det-submit needs no login, and so no tokens",
 }
 _REASONS = {name: reason for names, reason in _ABSENT.items() for name in names.split()}
-_CLASSES = ["Project", "User", "Workspace"]
 
 
 def _absent(name: str) -> Any:
     """A function in place of one that det-submit does not have. It raises NotImplementedError when it is
     called."""
     if name not in _REASONS:
-        raise AttributeError(f"determined.experimental.client has no '{name}'")
+        return refuse_names_of("determined.experimental.client")(name)
 
     def call(*_: Any, **__: Any) -> NoReturn:
         raise NotImplementedError(f"{name}(): {_REASONS[name]}")
@@ -295,13 +311,12 @@ def _absent(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CLASSES:
-        refuse(__name__, "there are no users, workspaces and projects to list", _CLASSES)(name)
     return _absent(name)
 
 
 __all__ = [
     "Checkpoint",
+    "CheckpointOrderBy",
     "CheckpointSortBy",
     "CheckpointState",
     "CheckpointTrainingMetadata",
@@ -309,9 +324,11 @@ __all__ = [
     "Determined",
     "DownloadMode",
     "Experiment",
+    "ExperimentOrderBy",
     "ExperimentReference",
     "ExperimentSortBy",
     "ExperimentState",
+    "LogLevel",
     "Model",
     "ModelOrderBy",
     "ModelSortBy",
@@ -333,11 +350,13 @@ __all__ = [
     "get_model_by_id",
     "get_model_labels",
     "get_models",
+    "get_session_username",
     "get_trial",
     "iter_trials_metrics",
     "list_experiments",
     "list_models",
     "login",
+    "logout",
     "stream_trials_metrics",
     "stream_trials_training_metrics",
     "stream_trials_validation_metrics",

@@ -6,12 +6,16 @@ import pathlib
 from typing import Any, Dict, List, Optional, Union
 
 from determined import errors
-from determined.experimental.client._det_submit import CommandError, ask
+from determined._absent import AbsentNames
+from determined.experimental.client._det_submit import AbsentError, ask
 from determined.experimental.client._enums import CheckpointState, DownloadMode
 from determined.experimental.client._metrics import TrialMetrics, read_metrics
 from determined.experimental.client._times import parse_time
 
 Path = Union[str, "os.PathLike[str]"]
+
+
+_ABSENT = 4  # the exit code of det-submit for it
 
 
 class CheckpointTrainingMetadata:
@@ -37,7 +41,7 @@ class CheckpointTrainingMetadata:
                 self.validation_metrics = {"avgMetrics": report.metrics}
 
 
-class Checkpoint:
+class Checkpoint(AbsentNames):
     """A checkpoint. Obtained from get_checkpoint() or a list of an Experiment or Trial.
 
     Attributes:
@@ -46,6 +50,7 @@ class Checkpoint:
         metadata: the metadata that the program gave
         resources: sizes in bytes by path; those of directories end with a slash
         report_time: when it was committed, UTC
+        task_id, allocation_id: the trial and the run that saved it: "7.0" and "7.0.0"
     """
 
     def __init__(self, content: Dict[str, Any]) -> None:
@@ -59,6 +64,8 @@ class Checkpoint:
         self.resources: Dict[str, int] = content["resources"]
         self.report_time = parse_time(content["time"])
         self._trial_id: int = content["trial_id"]
+        self.task_id: str = content["trial"]
+        self.allocation_id = f"{self.task_id}.{content['run']}"
         self._steps_completed: int = content["steps_completed"]
         self._metric: Optional[float] = content["metric"]
 
@@ -77,7 +84,7 @@ class Checkpoint:
         """Copies the files of the checkpoint, and compares them with their checksums.
 
         Args:
-            path: the directory to create; None: checkpoints/UUID. If it exists, nothing is copied
+            path: the directory; None: checkpoints/UUID. If it has a checkpoint already, nothing is copied
             mode: accepted and not used
 
         Returns:
@@ -87,13 +94,23 @@ class Checkpoint:
             CheckpointStateException: the checkpoint has been deleted
         """
         DownloadMode(mode)
-        directory = os.path.join("checkpoints", self.uuid) if path is None else os.fspath(path)
-        if os.path.exists(directory):
-            return directory
         if self.state is CheckpointState.DELETED:
             raise errors.CheckpointStateException(f"checkpoint {self.uuid} has been deleted")
-        ask("checkpoint", "download", self.uuid, "--output-dir", directory)
+        directory = os.path.join("checkpoints", self.uuid) if path is None else os.fspath(path)
+        if not os.path.exists(os.path.join(directory, "metadata.json")):
+            ask("checkpoint", "download", self.uuid, "--output-dir", directory)
         return directory
+
+    def load(self, path: Optional[Path] = None, **kwargs: Any) -> Any:
+        """The trial of a PyTorchTrial's checkpoint, as load_from_path() returns it. Downloads it first."""
+        return self.load_from_path(self.download(path), **kwargs)
+
+    @staticmethod
+    def load_from_path(path: Path, **kwargs: Any) -> Any:
+        """A former name of determined.pytorch.load_trial_from_checkpoint_path()."""
+        from determined import pytorch
+
+        return pytorch.load_trial_from_checkpoint_path(os.fspath(path), **kwargs)
 
     def write_metadata_file(self, path: Path) -> None:
         """Writes the metadata as JSON."""
@@ -132,6 +149,10 @@ class Checkpoint:
         return f"Checkpoint(uuid={self.uuid}, trial_id={self._trial_id})"
 
 
+class CheckpointAbsentError(AbsentError, errors.CheckpointNotFound):
+    """There is no such checkpoint."""
+
+
 def find(uuid: str) -> Dict[str, Any]:
     """The entry of a checkpoint in the list of its experiment.
 
@@ -140,14 +161,12 @@ def find(uuid: str) -> Dict[str, Any]:
     """
     try:
         run: str = ask("checkpoint", "describe", uuid)["run"]
-    except CommandError as problem:
-        if problem.exit_code == 4:
-            raise errors.CheckpointNotFound(str(problem)) from None
-        raise
+    except AbsentError as problem:
+        raise CheckpointAbsentError(str(problem), problem.exit_code) from None
     if not run:
-        raise errors.CheckpointNotFound(f"checkpoint {uuid} was imported: no trial has saved it")
+        raise CheckpointAbsentError(f"checkpoint {uuid} was imported: no trial has saved it", _ABSENT)
     for content in ask("experiment", "list-checkpoints", run.split(".", maxsplit=1)[0]):
         if content["uuid"] == uuid:
             entry: Dict[str, Any] = content
             return entry
-    raise errors.CheckpointNotFound(f"no trial has reported checkpoint {uuid}")
+    raise CheckpointAbsentError(f"no trial has reported checkpoint {uuid}", _ABSENT)

@@ -96,6 +96,7 @@ class ExperimentSortBy(enum.Enum):
     CHECKPOINT_COUNT = "checkpoint_count"
     SEARCHER_METRIC_VAL = "best_trial"
     UNSPECIFIED = "id"
+    PROJECT_ID = "id"  # det-submit has no numbers of projects
 
 
 class CheckpointSortBy(enum.Enum):
@@ -124,6 +125,7 @@ class TrialSortBy(enum.Enum):
     BATCHES_PROCESSED = "batches"
     CHECKPOINT_SIZE = "checkpoint_size"
     UNSPECIFIED = "id"
+    LOG_RETENTION_DAYS = "id"  # that of the experiment, so the same for all of its trials
 
 
 ModelOrderBy = OrderBy
@@ -139,6 +141,17 @@ class ModelSortBy(enum.Enum):
     NUM_VERSIONS = "num_versions"
     UNSPECIFIED = "name"
     WORKSPACE = "name"
+
+
+class LogLevel(enum.Enum):
+    """How severe a line of a log is."""
+
+    TRACE = "trace"
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"
 
 
 class DownloadMode(enum.Enum):

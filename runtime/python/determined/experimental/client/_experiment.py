@@ -4,9 +4,10 @@ import datetime
 import time
 from typing import Any, Dict, Iterator, List, Optional, Union
 
+from determined._absent import AbsentNames
 from determined.experimental.client import _sort
 from determined.experimental.client._checkpoint import Checkpoint
-from determined.experimental.client._det_submit import ask
+from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._enums import CheckpointSortBy, ExperimentState, OrderBy, TrialSortBy
 from determined.experimental.client._times import parse_time
 from determined.experimental.client._trial import Trial
@@ -23,7 +24,7 @@ def _time_or_none(text: Optional[str]) -> Optional[datetime.datetime]:
     return None if text is None else parse_time(text)
 
 
-class Experiment:
+class Experiment(AbsentNames):
     """An experiment. Obtained from create_experiment(), get_experiment() or list_experiments().
 
     Attributes:
@@ -112,12 +113,22 @@ class Experiment:
         self._do("pause", str(self.id))
 
     def cancel(self) -> None:
-        """Ends the experiment. Its trials may save a checkpoint first."""
-        self._do("cancel", str(self.id))
+        """Ends the experiment. Its trials may save a checkpoint first. Does nothing if it has ended."""
+        self._end("cancel")
 
     def kill(self) -> None:
-        """Ends the experiment at once."""
-        self._do("kill", str(self.id))
+        """Ends the experiment at once. Does nothing if it has ended."""
+        self._end("kill")
+
+    def _end(self, how: str) -> None:
+        try:
+            ask("experiment", how, str(self.id))
+        except CommandError:
+            self.reload()
+            if self.state not in _ENDED:
+                raise
+        else:
+            self.reload()
 
     def archive(self) -> None:
         """Hides the experiment in lists."""

@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 from typing import Any, Dict, Iterator, List, Optional, Type
 
-from determined.experimental.client._det_submit import ask
+from determined.experimental.client._det_submit import CommandError, ask
 from determined.experimental.client._times import parse_time
 
 
@@ -44,8 +44,14 @@ _CLASSES: Dict[str, Type[TrialMetrics]] = {"training": TrainingMetrics, "validat
 
 
 def read_metrics(trial_id: int, group: Optional[str] = None) -> Iterator[TrialMetrics]:
-    """Yields the reports of a trial. group: only those of this group; None: all."""
-    for report in ask("trial", "metrics", str(trial_id), *([] if group is None else ["--group", group])):
+    """Yields the reports of a trial. group: only those of this group; None or "": all."""
+    try:
+        reports = ask("trial", "metrics", str(trial_id), *(["--group", group] if group else []))
+    except CommandError as problem:
+        if "[no-such-metric]" not in str(problem):
+            raise
+        return  # the trial has not reported any of this group
+    for report in reports:
         batch_metrics = report["metrics"].pop("batch_metrics", None)
         yield _CLASSES.get(report["group"], TrialMetrics)(
             trial_id=trial_id,

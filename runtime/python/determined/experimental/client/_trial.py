@@ -1,15 +1,21 @@
 """Trials."""
 
+import datetime
 from typing import Any, Dict, Iterator, List, Optional, Union
 
+from determined._absent import AbsentNames
 from determined.experimental.client import _checkpoint, _sort
 from determined.experimental.client._checkpoint import Checkpoint
-from determined.experimental.client._det_submit import ask, read_lines
-from determined.experimental.client._enums import CheckpointSortBy, OrderBy, TrialState
+from determined.experimental.client._det_submit import CommandError, ask, read_lines
+from determined.experimental.client._enums import CheckpointSortBy, LogLevel, OrderBy, TrialState
 from determined.experimental.client._metrics import TrialMetrics, read_metrics
+from determined.experimental.client._times import format_time
+
+_SUMMARY_NAMES = {"training": "avg_metrics", "validation": "validation_metrics"}
+_ENDED = (TrialState.COMPLETED, TrialState.CANCELED, TrialState.ERROR, TrialState.INTERRUPTED)
 
 
-class Trial:
+class Trial(AbsentNames):
     """A trial. Obtained from get_trial() or Experiment.list_trials().
 
     Attributes:
@@ -37,8 +43,13 @@ class Trial:
         return self.id
 
     def kill(self) -> None:
-        """Ends the trial at once."""
-        ask("trial", "kill", str(self.id))
+        """Ends the trial at once. Does nothing if it has ended."""
+        try:
+            ask("trial", "kill", str(self.id))
+        except CommandError:
+            self.reload()
+            if self.state not in _ENDED:
+                raise
 
     def iter_logs(
         self,
@@ -46,10 +57,13 @@ class Trial:
         *,
         head: Optional[int] = None,
         tail: Optional[int] = None,
+        container_ids: Optional[List[str]] = None,
         rank_ids: Optional[List[int]] = None,
-        min_level: Optional[Any] = None,
-        timestamp_before: Optional[str] = None,
-        timestamp_after: Optional[str] = None,
+        stdtypes: Optional[List[str]] = None,
+        min_level: Optional[Union[LogLevel, str]] = None,
+        timestamp_before: Optional[Union[str, int, datetime.datetime]] = None,
+        timestamp_after: Optional[Union[str, int, datetime.datetime]] = None,
+        sources: Optional[List[str]] = None,
         search_text: Optional[str] = None,
     ) -> Iterator[str]:
         """Yields the lines of the trial's log, with their line ends.
@@ -57,27 +71,30 @@ class Trial:
         Args:
             follow: waits for more lines until the trial has ended
             head, tail: only the first or the last so many lines
-            rank_ids: a list of one rank: only its lines; None: those of all ranks
-            min_level: only lines of at least this level: "info", "warning" ... or an enum with such a name
-            timestamp_before, timestamp_after: UTC, as 2026-11-21T12:00:00Z
+            container_ids: a list of one node, by its number in the run or its name: only its lines
+            rank_ids: only the lines of these ranks; None: those of all ranks
+            stdtypes, sources: accepted and not used: the log has all lines in one stream
+            min_level: only lines of at least this level: "info", "warning" ... or a LogLevel
+            timestamp_before, timestamp_after: UTC, as 2026-11-21T12:00:00Z, or seconds since 1970, or a datetime
             search_text: only lines that match this POSIX extended regular expression
 
         Raises:
-            ValueError: rank_ids has not exactly one rank
+            ValueError: container_ids has several nodes
             CommandError: while the lines are read, if det-submit fails
         """
-        if rank_ids is not None and len(rank_ids) != 1:
-            raise ValueError("det-submit shows the lines of one rank or of all: rank_ids must have one number")
+        if container_ids is not None and len(container_ids) > 1:
+            raise ValueError("det-submit shows the lines of one node or of all: container_ids must have one name")
         options = {
             "--head": head,
             "--tail": tail,
-            "--rank": rank_ids[0] if rank_ids else None,
+            "--node": container_ids[0] if container_ids else None,
             "--level": None if min_level is None else str(getattr(min_level, "name", min_level)).lower(),
-            "--until": timestamp_before,
-            "--since": timestamp_after,
+            "--until": None if timestamp_before is None else format_time(timestamp_before),
+            "--since": None if timestamp_after is None else format_time(timestamp_after),
             "--grep": search_text,
         }
         words = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+        words += [word for rank in rank_ids or () for word in ("--rank", str(rank))]
         return read_lines("trial", "logs", str(self.id), *(["--follow"] if follow else []), *words)
 
     logs = iter_logs
@@ -98,12 +115,16 @@ class Trial:
         return read_metrics(self.id, "validation")
 
     @property
-    def summary_metrics(self) -> Dict[str, Dict[str, Any]]:
-        """The last value of each metric, by group."""
-        last: Dict[str, Dict[str, Any]] = {}
-        for report in self.iter_metrics():
-            last.setdefault(report.group, {}).update(report.metrics)
-        return last
+    def summary_metrics(self) -> Dict[str, Dict[str, Dict[str, Any]]]:
+        """Count, min, max, mean, sum and last of each metric that is a number, by group. As in Determined the
+        group "training" is named avg_metrics here, and "validation" validation_metrics."""
+        summary = ask("trial", "describe", str(self.id), "--metrics-summary")["summary_metrics"]
+        return {
+            _SUMMARY_NAMES.get(group, group): {
+                name: {**values, "sum": values["mean"] * values["count"]} for name, values in metrics.items()
+            }
+            for group, metrics in summary.items()
+        }
 
     def list_checkpoints(
         self,
