@@ -3,7 +3,6 @@
 import contextlib
 import enum
 import json
-import logging
 import os
 import pathlib
 import threading
@@ -11,8 +10,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple, Un
 
 from determined import _lib
 from determined.core._state import StateCheckpoints
-
-logger = logging.getLogger("determined.core")
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
@@ -212,9 +209,6 @@ class CheckpointContext(StateCheckpoints):
 
     def _handle(self) -> _lib.Handle:
         return self._distributed._handle()
-
-    def _log_saved(self, storage_id: str) -> None:
-        logger.info("saved checkpoint %s", storage_id)
 
     def _require_chief(self, call: str) -> None:
         if self._distributed.rank != 0:

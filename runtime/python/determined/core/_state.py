@@ -45,6 +45,7 @@ class StateCheckpoints:
         self._devices = DeviceMemory(distributed)
         self._copied_later: List[Any] = []  # keeps the memory that the last save has not copied yet
         self._step_hooks = StepHooks(self.wait_snapshot)
+        self._on_saved: Optional[Callable[[str], None]] = None  # told of each checkpoint, on the chief
 
     def save_state(
         self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None, overlap: Any = None
@@ -242,6 +243,11 @@ class StateCheckpoints:
         assert mine is not None
         return mine
 
+    def _log_saved(self, storage_id: str) -> None:
+        logger.info("saved checkpoint %s", storage_id)
+        if self._on_saved is not None and self._distributed.rank == 0:
+            self._on_saved(storage_id)
+
     def _take(self, ended: List[_lib.Ended]) -> None:
         """Notes the saves that have ended. Raises the error of the first one that failed."""
         failed = []
@@ -253,7 +259,7 @@ class StateCheckpoints:
             if each.problem is None:
                 self._ended.append(each.uuid)
                 if self._distributed.rank == 0:
-                    logger.info("saved checkpoint %s", each.uuid)
+                    self._log_saved(each.uuid)
             else:
                 failed.append(each)
         if failed:

@@ -27,12 +27,14 @@ from determined.core import (
     DistributedContext,
     PreemptContext,
     PreemptMode,
+    ProfilerContext,
     SearcherContext,
     TensorboardMode,
     TrainContext,
 )
 from determined.core import init as _init_core
 from determined.core._context import user_data_directory
+from determined.experimental._unmanaged import LatestCheckpoint, UnmanagedInfo
 
 logger = logging.getLogger("determined.core")
 
@@ -41,6 +43,7 @@ distributed: Optional[DistributedContext] = None
 preempt: Optional[PreemptContext] = None
 checkpoint: Optional[CheckpointContext] = None
 searcher: Optional[SearcherContext] = None
+profiler: Optional[ProfilerContext] = None
 info: Optional["determined.ClusterInfo"] = None
 
 _context: Optional[Context] = None
@@ -48,8 +51,9 @@ _context: Optional[Context] = None
 
 @dataclasses.dataclass
 class Config:
-    """An experiment's configuration that the program gives. det-submit uses only name and checkpoint_storage,
-    off the cluster."""
+    """An experiment's configuration that the program gives, used only off the cluster. With
+    external_experiment_id and external_trial_id the next program that gives the same two finds the last
+    checkpoint in info.latest_checkpoint."""
 
     name: Optional[str] = None
     hparams: Optional[Dict[str, Any]] = None
@@ -111,12 +115,26 @@ def init_context(
         checkpoint_storage = checkpoint_storage or given.checkpoint_storage or own_storage
     elif distributed is None:
         distributed = DistributedContext(rank=0, size=1)  # no error with several slots, unlike core.init()
-    return _init_core(
+    context = _init_core(
         distributed=distributed,
         checkpoint_storage=checkpoint_storage,
         preempt_mode=preempt_mode,
         tensorboard_mode=tensorboard_mode,
     )
+    if context.info is None and given is not None:
+        _name_unmanaged(context, given)
+    return context
+
+
+def _name_unmanaged(context: Context, config: Config) -> None:
+    """Gives a Context off the cluster the configuration of the program, and its latest checkpoint."""
+    latest = None
+    if config.external_experiment_id and config.external_trial_id:
+        names = (config.external_experiment_id, config.external_trial_id)
+        file = LatestCheckpoint(user_data_directory(), *names)
+        latest = file.read()
+        context.checkpoint._on_saved = file.write
+    context.info = UnmanagedInfo(dataclasses.asdict(config), config.hparams or {}, latest)
 
 
 def init(
@@ -151,7 +169,7 @@ def init(
 def _set(context: Context) -> None:
     variables = globals()
     variables["_context"] = context
-    for name in ("train", "distributed", "preempt", "checkpoint", "searcher", "info"):
+    for name in ("train", "distributed", "preempt", "checkpoint", "searcher", "profiler", "info"):
         variables[name] = getattr(context, name)
 
 
@@ -202,6 +220,7 @@ __all__ = [
     "init",
     "init_context",
     "preempt",
+    "profiler",
     "searcher",
     "train",
     "url_reverse_webui_exp_view",
