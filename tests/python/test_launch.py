@@ -84,6 +84,7 @@ class Launch(Case):
         self.check("autohorovod --trial model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
         self.check("autohorovod model_def:MnistTrial", "det-launch horovod --trial model_def:MnistTrial")
         self.check("autohorovod -v -- --trial=m:T", "det-launch horovod -v -- --trial=m:T")
+        self.check("horovod --autohorovod --trial m:T", "det-launch horovod --trial m:T")
 
     @unittest.skipIf(importlib.util.find_spec("horovod"), "SKIPPED: Horovod is installed")
     def test_autohorovod_starts_a_trial_class_by_torch_without_horovod(self):

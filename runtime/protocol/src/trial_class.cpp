@@ -32,8 +32,9 @@ Words launcher_arguments(Words command) {
     return {};
 }
 
-/// The part after a launcher's options in `[[OPTION...] --] (--trial MODULE:CLASS | COMMAND...)`.
+/// The part after a launcher's options in `[--autohorovod] [[OPTION...] --] (--trial MODULE:CLASS | COMMAND...)`.
 Words without_options(Words arguments) {
+    if (!arguments.empty() && arguments[0] == "--autohorovod") arguments = arguments.subspan(1);
     bool const has_options =
         !arguments.empty() && arguments[0].starts_with('-') && !arguments[0].starts_with(trial_option);
     if (!has_options) return arguments;

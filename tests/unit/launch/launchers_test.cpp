@@ -242,6 +242,8 @@ BOOST_AUTO_TEST_CASE(a_command_launches_a_trial_class_if_a_launcher_gets_one) {
     BOOST_TEST(launches({"dlprof", "python3", "-m", "determined.launch.autohorovod", "--trial", "m:T"}));
     BOOST_TEST(launches({"python3", "-m", "determined.launch.autohorovod", "m:T"}));
     BOOST_TEST(launches({"det-launch", "horovod", "--cycle-time-ms", "2", "--", "--trial=m:T"}));
+    BOOST_TEST(launches({"python3", "-m", "determined.launch.horovod", "--autohorovod", "--trial", "m:T"}));
+    BOOST_TEST(!launches({"det-launch", "horovod", "--autohorovod", "a.py", "--trial", "m:T"}));
     BOOST_TEST(!launches({"python3", "train.py", "--trial", "m:T"}));
     BOOST_TEST(!launches({"det-launch", "python3", "train.py", "--trial", "m:T"}));
     BOOST_TEST(

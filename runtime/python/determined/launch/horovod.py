@@ -1,5 +1,6 @@
 """python3 -m determined.launch.horovod: starts ranks by horovodrun."""
 
+import importlib
 import os
 import sys
 from typing import List, NoReturn, Optional
@@ -30,10 +31,12 @@ def run_single_rank(command: List[str]) -> NoReturn:
 
 def main(arguments: Optional[List[str]] = None) -> NoReturn:
     """Replaces this process by det-launch horovod; with --autohorovod and at most one slot, by the script
-    itself."""
+    itself, and for a trial class by what autohorovod starts."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["--autohorovod"]:
         del words[0]
+        if words and words[0].startswith("--trial"):
+            importlib.import_module("determined.launch.autohorovod").main(words)
         command = words[words.index("--") + 1 :] if "--" in words else words
         if command and not command[0].startswith("-") and has_one_slot():
             run_single_rank(command)
