@@ -15,14 +15,19 @@ constexpr std::chrono::hours time_limit(4);  // a terabyte at 80 MB/s
 
 }  // namespace
 
+Environment with_own_package(Environment environment) {
+    auto path = (own_executable().parent_path().parent_path() / "lib/det-submit/python").string();
+    if (auto const given = environment.find_non_empty("PYTHONPATH")) path += ":" + *given;
+    environment.set("PYTHONPATH", path);
+    return environment;
+}
+
 Status convert_with_python(std::vector<std::string> const& arguments, Environment const& environment) {
     std::vector<std::string> argv{"python3", "-m", "determined.exec.convert_checkpoint"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    auto variables = environment;
-    auto const package = own_executable().parent_path().parent_path() / "lib/det-submit/python";
-    variables.set("PYTHONPATH", package.string());
     SystemProcessRunner runner;
-    DET_TRY_ASSIGN(auto const output, runner.run({std::move(argv), std::move(variables), time_limit}));
+    DET_TRY_ASSIGN(auto const output,
+                   runner.run({std::move(argv), with_own_package(environment), time_limit}));
     if (output.exit_code == 0) return Ok{};
     auto const lines = split_lines(trim(output.err));
     return Error{codes::process,

@@ -8,6 +8,9 @@
 
 namespace det::cli {
 
+/// The variables with which python3 finds the package `determined` of this installation first.
+Environment with_own_package(Environment environment);
+
 /// Runs determined.exec.convert_checkpoint of this installation by the python3 in PATH, which must have
 /// torch. Only torch can read and write its files.
 /// \return codes::process with the last line of what Python has written, if it fails

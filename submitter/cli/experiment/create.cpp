@@ -15,6 +15,7 @@
 #include "experiment/create_on_host.hpp"
 #include "experiment/start_times.hpp"
 #include "experiment/submit_experiment.hpp"
+#include "experiment/test_locally.hpp"
 
 namespace det::cli {
 namespace {
@@ -31,7 +32,7 @@ public:
             {"--paused", &paused_, "its jobs wait for `experiment activate`"},
             {"-f,--follow-first-trial", &follow_, "print the output of the first trial until it has ended"},
             {"-t,--test,--test-mode", &test_, "one short trial, followed"},
-            {"--local", &is_local_, "refused: trials run in jobs of Slurm only"},
+            {"--local", &is_local_, "with --test: train and validate one batch here, without a job"},
             {"-p,--publish", &ports_, "no effect: ports of jobs are not published"},
             {"--project_id,--project-id", &project_, "no effect: there are no projects"},
             {"--when", &when_, "print when trials of several sizes would start, submit nothing"},
@@ -66,6 +67,7 @@ public:
         DET_TRY(take_words(submission));
         warn_about_own_options(session);
         warn_about_ignored(session);
+        if (is_local_) return test_locally(submission, session);
         if (host_) return create_on_host(*host_, submission, options_for_host(session), session);
         DET_TRY_ASSIGN(submission.trusted_owner, experiment::find_trusted_owner(trusted_owner_));
         if (receives_) DET_TRY(receive(submission, session));
@@ -75,11 +77,15 @@ public:
 
 private:
     Status check_options() const {
-        if (is_local_)
+        if (is_local_ && !test_)
             return Error{
-                codes::usage, "--local is not possible: trials run in jobs of Slurm only",
-                "--test alone submits one short trial; a script that uses the Core API or Trainer also "
-                "runs by itself, without det-submit"};
+                codes::usage, "--local needs --test: trials train in jobs of Slurm only",
+                "a script that uses the Core API or Trainer also runs by itself, without det-submit"};
+        if (is_local_ &&
+            (receives_ || host_ || when_ || dry_run_ || paused_ || is_running_job_ || !includes_.empty()))
+            return Error{codes::usage,
+                         "--local --test takes the configuration, the directory of the code, "
+                         "--config and --template"};
         if (!config_ && !receives_)
             return Error{codes::usage, "config is required", "see 'det-submit experiment create --help'"};
         if (receives_ && (config_ || !words_.empty() || host_ || !includes_.empty()))

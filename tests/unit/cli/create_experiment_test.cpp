@@ -27,9 +27,17 @@ using namespace det::experiment;
 
 BOOST_FIXTURE_TEST_SUITE(create_experiment_test, CreateFixture)
 
-BOOST_AUTO_TEST_CASE(a_local_test_is_refused_with_what_serves_instead) {
-    BOOST_TEST(run("experiment create absent.yaml . --local --test") == to_int(ExitCode::usage));
-    BOOST_TEST(contains(err, "--test alone submits one short trial"), err);
+BOOST_AUTO_TEST_CASE(a_local_test_needs_a_trial_class) {
+    BOOST_TEST(run("experiment create absent.yaml . --local") == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "--local needs --test"), err);
+    BOOST_TEST(create(" --local --test --dry-run") == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "--local --test takes"), err);
+    BOOST_TEST(create(" --local --test") == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "the entrypoint is a program"), err);
+    BOOST_TEST(contains(err, "start the program by itself"), err);
+    BOOST_TEST(create(" --local --test --config entrypoint=model_def:MyTrial --config searcher.name=gird") ==
+               to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "gird"), err);
     BOOST_TEST(slurm.calls.empty());
 }
 
