@@ -22,6 +22,10 @@ constexpr std::string_view nodes =
 constexpr std::string_view batch =
     "use 'srun' or 'sbatch'; '#SBATCH --det' gives the ranks of a script their "
     "identity where the site has the plugin";
+constexpr std::string_view tensorboard_process =
+    "'det-submit tensorboard start ID' is a program of this terminal: it prints its address and its log, and "
+    "Ctrl-C "
+    "ends it";
 
 constexpr AbsentCommand absent_commands[] = {
     {"shell", "", "", "use 'srun --pty bash', or 'det-submit trial shell ID' beside a rank that runs"},
@@ -44,18 +48,55 @@ constexpr AbsentCommand absent_commands[] = {
     {"dev", "", "", "the tracker has an HTTP interface: 'det-submit tracker start --port PORT'"},
     {"experiment", "", "set weight",
      "Slurm shares by the weights of accounts and users: see 'det-submit job update --help'"},
+    {"trial", "", "set log-retention",
+     "all logs of an experiment are kept alike: 'det-submit experiment set log-retention'"},
     {"experiment", "", "move", labels},
     {"experiment", "", "delete-tb-files",
      "remove the directories that 'det-submit tensorboard ID' names, when the experiment has ended"},
     {"trial", "", "support-bundle",
      "collect 'det-submit trial describe ID --json' and 'det-submit trial logs ID'"},
+    {"tensorboard", "", "list", tensorboard_process},
+    {"tensorboard", "", "ls", tensorboard_process},
+    {"tensorboard", "", "open", tensorboard_process},
+    {"tensorboard", "", "kill", tensorboard_process},
+    {"tensorboard", "", "logs", tensorboard_process},
+    {"tensorboard", "", "config", tensorboard_process},
+    {"tensorboard", "", "set", tensorboard_process},
     {"task", "", "create", batch},
     {"task", "", "cleanup-logs", "'det-submit experiment gc ID' removes logs that have expired"},
     {"resource-pool", "", "bindings", "'scontrol show partition' shows AllowAccounts and AllowGroups"},
     {"model", "", "move", "there are no workspaces of models"},
 };
 
+struct AbsentOption {
+    std::string_view group, command, option;
+    std::string_view instead;
+};
+
+constexpr std::string_view no_workspaces = "there are no workspaces of models: a root has one registry";
+constexpr std::string_view json_is_yaml = "use --json, which is YAML too";
+
+constexpr AbsentOption absent_options[] = {
+    {"experiment", "list", "--show_project", "'det-submit experiment config ID' has workspace and project"},
+    {"experiment", "describe", "--yaml", json_is_yaml},
+    {"model", "create", "-w", no_workspaces},
+    {"model", "create", "--workspace-name", no_workspaces},
+    {"model", "list", "-w", no_workspaces},
+    {"model", "list", "--workspace-names", no_workspaces},
+    {"resource-pool", "list", "--yaml", json_is_yaml},
+    {"task", "list", "--yaml", json_is_yaml},
+};
+
 }  // namespace
+
+std::optional<std::string> find_absent_option(std::string_view group, std::string_view command,
+                                              std::string_view option) {
+    auto const found = std::ranges::find_if(absent_options, [&](AbsentOption const& each) {
+        return each.group == group && each.command == command && each.option == option;
+    });
+    if (found == std::end(absent_options)) return std::nullopt;
+    return std::string(found->instead);
+}
 
 std::optional<Error> find_absent_command(std::string_view group, std::string_view name) {
     auto const found = std::ranges::find_if(absent_commands, [&](AbsentCommand const& each) {

@@ -88,6 +88,13 @@ std::string group_overview(std::string_view group) {
         group, list_commands(group), group);
 }
 
+/// What serves in place of an option that Determined has. `message` names the option in quotes.
+std::optional<std::string> hint_for_absent_option(CommandEntry const& entry, std::string_view message) {
+    auto const begin = message.find('\'') + 1;
+    return find_absent_option(entry.group, entry.name,
+                              message.substr(begin, message.find('\'', begin) - begin));
+}
+
 Error unknown_command(std::string const& typed, std::string_view group) {
     if (typed.starts_with('-')) {
         return Error{codes::usage, fmt::format("the option '{}' is where the command must be", typed),
@@ -195,8 +202,12 @@ Result<Invocation> parse_options(CommandEntry const& entry, std::vector<std::str
     auto parsed = command_line::parse(options, std::move(arguments));
     if (!parsed) {
         auto error = std::move(parsed).error();
-        if (error.hint.empty() && error.message.starts_with("there is no option"))
-            error.hint = invocation.command->hint_for_unknown_option();
+        if (error.message.starts_with("there is no option")) {
+            if (auto instead = hint_for_absent_option(entry, error.message))
+                error.hint = *std::move(instead);
+            else if (error.hint.empty())
+                error.hint = invocation.command->hint_for_unknown_option();
+        }
         return wrong_usage(std::move(error), entry);
     }
     invocation.format = json ? Format::json : Format::text;
@@ -266,7 +277,11 @@ Result<Invocation> parse_command(std::vector<std::string> const& arguments) {
     if (asks_for_help(first)) return Invocation{nullptr, nullptr, Format::text, overview()};
     if (first == "--version" || first == "version")
         return Invocation{nullptr, nullptr, Format::text, fmt::format("det-submit {}\n", program_version())};
-    if (auto const* entry = find_command("", first)) return parse_options(*entry, rest);
+    if (auto const* entry = find_command("", first)) {
+        auto absent = rest.empty() ? std::nullopt : find_absent_command(first, rest.front());
+        if (absent) return *std::move(absent);
+        return parse_options(*entry, rest);
+    }
     if (auto const* shortcut = find_short_command(first))
         return parse_options(
             *find_command(shortcut->group, shortcut->name),

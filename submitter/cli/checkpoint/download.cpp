@@ -20,6 +20,7 @@ public:
                  "no effect: the storage is always read directly",
                  Need::optional,
                  {"auto", "direct", "master"}},
+                {"-q,--quiet", &quiet_, "print only the directory of the copy; the default"},
                 {"--trust-owner", &trusted_owner_, "another user who may own the checkpoint"}};
     }
 
@@ -37,6 +38,7 @@ public:
 
 private:
     std::string uuid_;
+    bool quiet_ = false;
     std::optional<std::string> output_, mode_, trusted_owner_;
 };
 

@@ -1,4 +1,5 @@
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -36,12 +37,14 @@ public:
                 {"--trials", &trials_, "its trials and their runs too"},
                 {"--search", &search_, "the rungs of its search instead"},
                 {"--metrics", &metrics_, "its trials and their metrics too"},
-                {"--csv", &csv_, "its runs as comma-separated values; with --metrics its metrics"}};
+                {"--csv", &csv_, "its runs as comma-separated values; with --metrics its metrics"},
+                {"--outdir", &output_, "write them into this directory, as trials.csv and metrics.csv"}};
     }
 
     Outcome run(Session& session) override {
+        if (output_) csv_ = true;
         if (csv_ && (session.wants_json() || search_))
-            return Error{codes::usage, "--csv excludes --json and --search"};
+            return Error{codes::usage, "--csv and --outdir exclude --json and --search"};
         auto const ids = split(ids_, ',');
         if (search_) return describe_searches(ids, session);
         std::vector<Description> descriptions;
@@ -50,7 +53,9 @@ public:
             descriptions.push_back(std::move(description));
         }
         if (csv_) {
-            session.out << as_csv(descriptions);
+            if (output_) return write_tables(*output_, descriptions, session);
+            session.out
+                << (metrics_ ? table_of_metrics(descriptions) : table_of_runs(descriptions)).render_csv();
             return ExitCode::done;
         }
         auto json = Json::array();
@@ -107,16 +112,36 @@ private:
         return description;
     }
 
-    std::string as_csv(std::vector<Description> const& descriptions) const {
+    static Table table_of_runs(std::vector<Description> const& descriptions) {
         std::vector<tracker::history::TrialView> trials;
-        std::vector<ShownReport> reports;
         for (auto const& each : descriptions) {
             auto const& view = each.experiment.view;
             trials.insert(trials.end(), view.trials.begin(), view.trials.end());
+        }
+        return all_runs_table(trials);
+    }
+
+    static Table table_of_metrics(std::vector<Description> const& descriptions) {
+        std::vector<ShownReport> reports;
+        for (auto const& each : descriptions) {
             for (auto const& of_trial : each.reports)
                 reports.insert(reports.end(), of_trial.begin(), of_trial.end());
         }
-        return (metrics_ ? values_table(reports, {}) : all_runs_table(trials)).render_csv();
+        return values_table(reports, {});
+    }
+
+    Outcome write_tables(std::filesystem::path const& directory, std::vector<Description> const& descriptions,
+                         Session& session) const {
+        constexpr int mode = 0644;
+        DET_TRY(make_directories(directory));
+        auto const write = [&](char const* name, Table const& table) -> Status {
+            DET_TRY(write_file(directory / name, table.render_csv(), mode));
+            session.say(fmt::format("wrote {}", (directory / name).string()));
+            return Ok{};
+        };
+        DET_TRY(write("trials.csv", table_of_runs(descriptions)));
+        if (metrics_) DET_TRY(write("metrics.csv", table_of_metrics(descriptions)));
+        return ExitCode::done;
     }
 
     static Json as_json(Description const& description) {
@@ -158,6 +183,7 @@ private:
     }
 
     std::string ids_;
+    std::optional<std::string> output_;
     bool trials_ = false, search_ = false, metrics_ = false, csv_ = false;
 };
 

@@ -19,20 +19,31 @@ Result<std::vector<std::uint32_t>> LogFollower::list_runs() const {
     return runs;
 }
 
-/// Returns the requested node's number in this run; nullopt if all nodes are requested; -1 if the run has no
-/// node of that name.
-Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
-    if (choice_.node.empty()) return std::optional<int>();
-    if (auto const number = parse_integer<int>(choice_.node)) return number;
+/// Returns the number of a node of this run; -1 if the run has no node of that name.
+Result<int> LogFollower::number_of(std::string const& node, std::uint32_t run) const {
+    if (auto const number = parse_integer<int>(node)) return *number;
     DET_TRY_ASSIGN(auto const life, journal::load_journal(trial_.run(run).supervisor_journal()));
     for (auto const& record : life.records) {
         auto const* const started = std::get_if<RunStarted>(&record);
         if (started == nullptr) continue;
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
-        auto const found = std::find(hosts.begin(), hosts.end(), choice_.node);
-        if (found != hosts.end()) return std::optional(static_cast<int>(found - hosts.begin()));
+        auto const found = std::find(hosts.begin(), hosts.end(), node);
+        if (found != hosts.end()) return static_cast<int>(found - hosts.begin());
     }
-    return std::optional(-1);
+    return -1;
+}
+
+/// Returns the requested node's number in this run; nullopt if all nodes are requested; -1 if there is no
+/// such node.
+Result<std::optional<int>> LogFollower::find_node(std::uint32_t run) const {
+    std::optional<int> wanted;
+    for (auto const& name : {choice_.node, choice_.container}) {
+        if (name.empty()) continue;
+        DET_TRY_ASSIGN(auto const number, number_of(name, run));
+        if (wanted && *wanted != number) return std::optional(-1);
+        wanted = number;
+    }
+    return wanted;
 }
 
 Result<std::vector<NodeLog>> LogFollower::find_logs(std::uint32_t run) {

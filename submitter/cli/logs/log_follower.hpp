@@ -16,7 +16,8 @@ namespace det::cli {
 /// Selects lines of a trial's logs.
 struct LogChoice {
     std::optional<std::uint32_t> run;
-    std::string node;  // the node's number in the run, or its name; empty: all nodes
+    std::string node;       // the node's number in the run, or its name; empty: all nodes
+    std::string container;  // the same, as Determined names it; no lines if it is another node
     LogFilter filter;
 };
 
@@ -66,6 +67,7 @@ private:
 
     Result<std::vector<std::uint32_t>> list_runs() const;
     Result<std::vector<NodeLog>> find_logs(std::uint32_t run);
+    Result<int> number_of(std::string const& node, std::uint32_t run) const;
     Result<std::optional<int>> find_node(std::uint32_t run) const;
     Result<std::size_t> first_offset(std::uint32_t run, int node, std::filesystem::path const& path) const;
 

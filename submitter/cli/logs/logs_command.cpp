@@ -149,30 +149,30 @@ private:
     bool follow_ = false;
     std::vector<std::uint32_t> ranks_;
     std::optional<std::uint32_t> run_, head_, tail_;
-    std::optional<std::string> node_, since_, until_, level_, grep_, source_, stdtype_;
+    std::optional<std::string> node_, container_, since_, until_, level_, grep_, source_, stdtype_;
 };
 
 }  // namespace
 
 std::vector<Option> LogsCommand::options() {
-    return {
-        {"id", &id_, of_ == LogsOf::trial ? "the trial" : "the experiment", Need::required},
-        {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
-        {"--rank,--rank-id", &ranks_, "only this rank; may be repeated"},
-        {"--node,--agent-id,--container-id", &node_, "only this node: its number in the run, or its name"},
-        {"--run", &run_, "only this run"},
-        {"--head", &head_, "only the first N lines"},
-        {"--tail", &tail_, "only the last N lines"},
-        {"--since,--timestamp-after", &since_, "only lines from then on"},
-        {"--until,--timestamp-before", &until_, "only lines up to then"},
-        {"--level", &level_, "only lines of this level and more severe ones"},
-        {"--grep", &grep_, "only lines whose text matches this expression"},
-        {"--source", &source_, "no effect: all lines are those of the trial's programs"},
-        {"--stdtype",
-         &stdtype_,
-         "no effect: the log has both streams in one",
-         Need::optional,
-         {"stdout", "stderr"}}};
+    return {{"id", &id_, of_ == LogsOf::trial ? "the trial" : "the experiment", Need::required},
+            {"-f,--follow", &follow_, "also print new lines until the trial has ended"},
+            {"--rank,--rank-id", &ranks_, "only this rank; may be repeated"},
+            {"--node,--agent-id", &node_, "only this node: its number in the run, or its name"},
+            {"--container-id", &container_, "the same as --node"},
+            {"--run", &run_, "only this run"},
+            {"--head", &head_, "only the first N lines"},
+            {"--tail", &tail_, "only the last N lines"},
+            {"--since,--timestamp-after", &since_, "only lines from then on"},
+            {"--until,--timestamp-before", &until_, "only lines up to then"},
+            {"--level", &level_, "only lines of this level and more severe ones"},
+            {"--grep", &grep_, "only lines whose text matches this expression"},
+            {"--source", &source_, "no effect: all lines are those of the trial's programs"},
+            {"--stdtype",
+             &stdtype_,
+             "no effect: the log has both streams in one",
+             Need::optional,
+             {"stdout", "stderr"}}};
 }
 
 Outcome LogsCommand::run(Session& session) {
@@ -209,7 +209,7 @@ Result<TrialId> LogsCommand::require_id() const {
 }
 
 Result<LogChoice> LogsCommand::choose(UtcTime now) const {
-    LogChoice choice{run_, node_.value_or(""), {}};
+    LogChoice choice{run_, node_.value_or(""), container_.value_or(""), {}};
     choice.filter.only_ranks(ranks_);
     if (since_) {
         DET_TRY_ASSIGN(auto const moment, require_moment("--since", *since_, now));

@@ -59,6 +59,16 @@ BOOST_AUTO_TEST_CASE(every_command_line_of_determined_is_accepted_or_says_what_s
     }
 }
 
+BOOST_AUTO_TEST_CASE(absent_options_say_what_serves_instead) {
+    auto const hint = [](std::vector<std::string> const& words) {
+        return must_fail(parse_command_line(words)).hint;
+    };
+    BOOST_TEST(contains(hint({"m", "list", "-w", "work"}), "one registry"));
+    BOOST_TEST(contains(hint({"model", "create", "mnist", "--workspace-name", "work"}), "one registry"));
+    BOOST_TEST(contains(hint({"e", "ls", "--show_project"}), "experiment config ID"));
+    BOOST_TEST(contains(hint({"task", "list", "--yaml"}), "--json"));
+}
+
 BOOST_AUTO_TEST_CASE(the_help_of_an_absent_command_says_what_serves_instead) {
     for (auto const& words : {std::vector<std::string>{"shell"},
                               {"shell", "--help"},

@@ -131,6 +131,12 @@ BOOST_AUTO_TEST_CASE(several_experiments_are_described_together) {
     BOOST_TEST(run("experiment describe 1,99") == to_int(ExitCode::absent));
     BOOST_TEST(run("experiment describe 1,") == to_int(ExitCode::usage));
     BOOST_TEST(run("experiment describe 1 --csv --search") == to_int(ExitCode::usage));
+    auto const tables = directory / "a/tables";
+    BOOST_TEST(run("experiment describe 1,2 --metrics --outdir " + tables.string()) == 0, err);
+    BOOST_TEST(out == "");
+    BOOST_TEST(must(read_file(tables / "trials.csv")).starts_with("Trial,State,Run"));
+    BOOST_TEST(must(read_file(tables / "metrics.csv")).starts_with("trial,run,group"));
+    BOOST_TEST(run("experiment describe 1 --json --outdir " + tables.string()) == to_int(ExitCode::usage));
 }
 
 BOOST_AUTO_TEST_CASE(metrics_of_one_group_can_be_listed) {
@@ -394,6 +400,8 @@ BOOST_AUTO_TEST_CASE(a_node_is_selected_by_number_or_name) {
         BOOST_TEST(run(std::string("trial logs 1 --node ") + node) == 0);
         BOOST_TEST(out == std::string(noon) + "[rank=4] b\n");
     }
+    BOOST_TEST(run("trial logs 1 --node n1 --container-id n0") == 0);
+    BOOST_TEST(out == "");
     BOOST_TEST(run("trial logs 1 --node elsewhere") == 0);
     BOOST_TEST(out == "");
 }

@@ -65,7 +65,6 @@ BOOST_AUTO_TEST_CASE(an_installed_tensorboard_is_started) {
 BOOST_AUTO_TEST_CASE(what_does_not_exist_is_refused) {
     BOOST_TEST(run("tensorboard") == to_int(ExitCode::usage));
     BOOST_TEST(run("tensorboard start") == to_int(ExitCode::usage));
-    BOOST_TEST(run("tensorboard list") == to_int(ExitCode::absent));
     BOOST_TEST(run("tensorboard 9") == to_int(ExitCode::absent));
     BOOST_TEST(run("tensorboard -t 1.7") == to_int(ExitCode::absent));
 }
