@@ -1,15 +1,14 @@
 // What acts on each key: the rows, their page, and the warnings that they give.
 #include <det/config/key_effects.hpp>
 #include <det/foundation/files.hpp>
-#include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "config_support.hpp"
 #include "golden.hpp"
+#include "test_listing.hpp"
 #include "test_paths.hpp"
 
 using namespace det;
@@ -26,19 +25,6 @@ std::string warnings_of(std::string_view text) {
     return explain(find_keys_without_effect(config.effective, non_user_sources));
 }
 
-/// The names that ctest lists.
-std::set<std::string> listed_tests() {
-    auto const listing = must(SystemProcessRunner().run(
-        {{"ctest", "--test-dir", test::built_path(), "-N"}, det::Environment::of_this_process()}));
-    std::set<std::string> names;
-    for (auto const line : split_lines(listing.out)) {
-        auto const colon = line.find(": ");
-        if (trim(line).starts_with("Test ") && colon != std::string_view::npos)
-            names.insert(std::string(trim(line.substr(colon + 2))));
-    }
-    return names;
-}
-
 /// "PROGRAM/TEST CASE" by the key whose effect it shows.
 std::map<std::string, std::string> key_tests() {
     auto const text = must(read_file(test::source_path("tests/unit/config/key_tests.txt")));
@@ -50,16 +36,6 @@ std::map<std::string, std::string> key_tests() {
         BOOST_TEST(tests.emplace(key, line.substr(blank + 1)).second, key << " has two lines");
     }
     return tests;
-}
-
-/// The text of all test sources.
-std::string test_sources() {
-    std::string text;
-    for (auto const& file : std::filesystem::recursive_directory_iterator(test::source_path("tests"))) {
-        auto const kind = file.path().extension();
-        if (file.is_regular_file() && (kind == ".cpp" || kind == ".py")) text += must(read_file(file.path()));
-    }
-    return text;
 }
 
 }  // namespace key_effects_test
@@ -112,9 +88,7 @@ BOOST_AUTO_TEST_CASE(the_page_shows_the_key_tables) {
 }
 
 BOOST_AUTO_TEST_CASE(ctest_lists_a_test_for_every_effect) {
-    auto const listed = listed_tests();
-    bool const has_python = listed.contains("python_package");  // not in builds with a sanitizer
-    auto const sources = test_sources();
+    test::TestListing const listing;
     auto tests = key_tests();
     tests.emplace("(ignored keys)", "config/every_key_of_determined_is_known");
     std::set<std::string> keys{"(ignored keys)"};
@@ -124,16 +98,7 @@ BOOST_AUTO_TEST_CASE(ctest_lists_a_test_for_every_effect) {
     for (auto const& key : keys) BOOST_TEST(tests.contains(key), key << ": no test");
     for (auto const& [key, test] : tests) {
         BOOST_TEST(keys.contains(key), key << " is no key with an effect");
-        auto const slash = test.find('/');
-        BOOST_REQUIRE_MESSAGE(slash != std::string::npos, key << ": '" << test << "' names no test case");
-        auto const program = test.substr(0, slash);
-        auto const name = test.substr(slash + 1);
-        BOOST_TEST((listed.contains(program) || (!has_python && program.starts_with("python_"))),
-                   key << ": ctest does not list '" << program << "'");
-        bool const is_there = sources.find("TEST_CASE(" + name + ")") != std::string::npos ||
-                              sources.find("TEST_CASE(" + name + ",") != std::string::npos ||
-                              sources.find("def " + name + "(") != std::string::npos;
-        BOOST_TEST(is_there, key << ": there is no test case '" << name << "'");
+        listing.require(key, test);
     }
 }
 
