@@ -34,6 +34,10 @@ constexpr char const* programs[] = {
     "users_and_workspaces.py",
     "create_pause_and_kill.py",
     "detached.py",
+    "continued_off_the_cluster.py",
+    "directories_of_checkpoints.py",
+    "filtered_logs.py",
+    "names_that_are_absent.py",
     "local_trainer.py",
     "remove_checkpoints.py",
 };
