@@ -44,6 +44,11 @@ BOOST_AUTO_TEST_CASE(a_completed_trial_continues_at_its_last_step) {
     BOOST_TEST(half > 0);
     BOOST_TEST(checkpoints.back().at("steps_completed") == 2 * half);
 
+    // With -f the command ends with the trial.
+    shell(fmt::format("det experiment continue {} -f --config searcher.max_length.epochs=7", id));
+    BOOST_TEST(states(id) == std::vector<std::string>{"COMPLETED"}, boost::test_tools::per_element());
+    BOOST_TEST(trial(id).at("runs").size() == 3u);
+
     // An archived experiment can't be continued.
     shell(fmt::format("det experiment archive {}", id));
     shell(fmt::format("! det experiment continue {}", id));

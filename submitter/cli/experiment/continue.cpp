@@ -1,6 +1,7 @@
 #include <det/experiment/continue_experiment.hpp>
 #include <det/experiment/control_experiment.hpp>
 #include <det/experiment/find_checkpoint.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/count_text.hpp>
 #include <det/protocol/json.hpp>
 
@@ -8,6 +9,7 @@
 
 #include "command.hpp"
 #include "experiment/accept_damage_option.hpp"
+#include "experiment/submit_experiment.hpp"
 
 namespace det::cli {
 namespace {
@@ -19,6 +21,8 @@ public:
                 {"changes", &changes_, "a file with what is to change of its configuration"},
                 {"--config-file", &config_file_, "the same, as Determined has it"},
                 {"--config", &overrides_, "key=value, over its configuration"},
+                {"-f,--follow-first-trial", &follow_,
+                 "print the output of the first of its trials until that has ended"},
                 accept_damage_option(&accepts_damage_)};
     }
 
@@ -30,7 +34,9 @@ public:
         if (config_file_) options.changes = *config_file_;
         DET_TRY_ASSIGN(auto const continued, experiment::continue_experiment(options, session));
         print_answer(continued, session);
-        return ExitCode::done;
+        if (!follow_) return ExitCode::done;
+        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        return follow_submitted_trial(root, {continued.experiment.id(), continued.trials.front()}, session);
     }
 
 private:
@@ -57,7 +63,7 @@ private:
     }
 
     std::string id_;
-    bool accepts_damage_ = false;
+    bool accepts_damage_ = false, follow_ = false;
     std::optional<std::string> changes_, config_file_;
     std::vector<std::string> overrides_;
 };

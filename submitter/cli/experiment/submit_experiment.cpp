@@ -106,11 +106,13 @@ Status archive(ExperimentId id, Session& session) {
     return experiment::record_event(experiment, kind, std::move(body), session);
 }
 
-Outcome follow(experiment::SubmissionOptions const& options, experiment::SubmissionRequest const& request,
-               ExperimentId id, Session& session) {
+}  // namespace
+
+Outcome follow_submitted_trial(RootLayout const& root, TrialId trial, Session& session) {
+    auto const id = trial.experiment;
     // With --json only the answer goes to stdout.
     auto& out = session.wants_json() ? session.err : session.out;
-    LiveStatus status(request.root, id, LiveStatus::Answer::log_lines, session);
+    LiveStatus status(root, id, LiveStatus::Answer::log_lines, session);
     InterruptNotice const notice(id, fmt::format("logs --follow {}", id.value), session);
     TerminalLines lines(!session.wants_json() &&
                         output_style_of(session.environment, session.destination).has_colour);
@@ -119,35 +121,29 @@ Outcome follow(experiment::SubmissionOptions const& options, experiment::Submiss
         out << lines.format(line) << '\n';
         return SinkResult::go_on;
     };
-    LogFollower follower(ExperimentLayout(request.root, id).trial(0), {});
+    LogFollower follower(ExperimentLayout(root, id).trial(trial.index), {});
     auto const after_reading = [&](tracker::history::ExperimentView const& view) {
         out.flush();
         status.update(view);
     };
-    DET_TRY_ASSIGN(auto const view,
-                   follow_trial(request.root, {id, 0}, follower, print, after_reading, session));
-    auto const state = view.trials[0].state;
+    DET_TRY_ASSIGN(auto const view, follow_trial(root, trial, follower, print, after_reading, session));
+    auto const state = view.trials[trial.index].state;
     if (view.trials.size() == 1) {
         status.print_result(view);
     } else {
-        session.say(fmt::format("trial {}: {}", to_string(TrialId{id, 0}), to_string(state)));
-        if (state == lifecycle::State::error) status.print_failure(view.trials[0]);
+        session.say(fmt::format("trial {}: {}", to_string(trial), to_string(state)));
+        if (state == lifecycle::State::error) status.print_failure(view.trials[trial.index]);
         if (!experiment::is_settled(view.state))
             session.say(fmt::format(
                 "the other trials go on; wait for them with 'det-submit experiment wait {}'", id.value));
     }
     if (state != lifecycle::State::completed) {
         return Error{codes::experiment_failed,
-                     fmt::format("trial {} ended as {}", to_string(TrialId{id, 0}), to_string(state)),
+                     fmt::format("trial {} ended as {}", to_string(trial), to_string(state)),
                      fmt::format("see 'det-submit experiment describe {}'", id.value)};
     }
-    if (!options.sources.is_test) return ExitCode::done;
-    DET_TRY(archive(id, session));
-    session.say("the test completed");
     return ExitCode::done;
 }
-
-}  // namespace
 
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session) {
     DET_TRY_ASSIGN(auto const request, experiment::make_submission_request(options, session));
@@ -161,7 +157,12 @@ Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFl
     } else {
         print_text(request, created, is_followed, session);
     }
-    return is_followed ? follow(options, request, created.id, session) : Outcome(ExitCode::done);
+    if (!is_followed) return ExitCode::done;
+    DET_TRY_ASSIGN(auto const ended, follow_submitted_trial(request.root, {created.id, 0}, session));
+    if (!options.sources.is_test) return ended;
+    DET_TRY(archive(created.id, session));
+    session.say("the test completed");
+    return ended;
 }
 
 }  // namespace det::cli

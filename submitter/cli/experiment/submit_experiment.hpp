@@ -15,4 +15,8 @@ struct SubmitFlags {
 /// completes.
 Outcome submit_experiment(experiment::SubmissionOptions const& options, SubmitFlags flags, Session& session);
 
+/// Prints the output of a trial that was submitted until it has ended, and how it ended.
+/// \return codes::experiment_failed if it has not completed
+Outcome follow_submitted_trial(RootLayout const& root, TrialId trial, Session& session);
+
 }  // namespace det::cli
