@@ -23,6 +23,8 @@ class Names(Case):
             ("determined.common", "check"),
             ("determined.common.api", "bindings"),
             ("determined.common.util", "get_default_master_address"),
+            ("determined.core", "ExperimentalCoreContext"),
+            ("determined.tensorboard.util", "get_base_path"),
             ("determined.experimental", "test_one_batch"),
             ("determined.experimental", "Workspace"),
             ("determined.experimental.client", "Session"),

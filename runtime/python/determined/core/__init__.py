@@ -11,6 +11,7 @@ Off the cluster everything except alert() works too: reports are logged, and che
 directory.
 """
 
+from determined._absent import refuse_names_of
 from determined.core._checkpoint import CheckpointContext, DownloadMode
 from determined.core._context import Context, TensorboardMode, init
 from determined.core._distributed import DistributedContext
@@ -37,6 +38,8 @@ class DummyDistributedContext(DistributedContext):
     def __init__(self) -> None:
         super().__init__(rank=0, size=1)
 
+
+__getattr__ = refuse_names_of(__name__)
 
 __all__ = [
     "CheckpointContext",

@@ -2,6 +2,8 @@
 
 import pathlib
 
+from determined._absent import refuse_names_of
+
 _PROFILER_SUFFIXES = (
     "xplane.pb",
     "trace.json.gz",
@@ -21,3 +23,6 @@ def get_rank_aware_path(path: pathlib.Path, rank: int) -> pathlib.Path:
         if path.name.endswith(suffix):
             return path.with_name(f"{path.name[: -len(suffix)].rstrip('.')}#{rank}.{suffix}")
     return path
+
+
+__getattr__ = refuse_names_of(__name__)

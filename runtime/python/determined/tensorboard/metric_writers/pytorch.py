@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from determined._absent import refuse_names_of
 from determined.tensorboard import make_writer, trial_directory
 
 
@@ -21,3 +22,6 @@ class TorchWriter:
     def reset(self) -> None:
         """Writes buffered events to the file."""
         self.writer.flush()
+
+
+__getattr__ = refuse_names_of(__name__)
