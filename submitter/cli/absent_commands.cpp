@@ -23,7 +23,7 @@ constexpr std::string_view batch =
     "use 'srun' or 'sbatch'; '#SBATCH --det' gives the ranks of a script their "
     "identity where the site has the plugin";
 constexpr std::string_view tensorboard_process =
-    "'det-submit tensorboard start ID' is a program of this terminal: it prints its address and its log, and "
+    "'det-submit tensorboard ID' is a program of this terminal: it prints its address and its log, and "
     "Ctrl-C "
     "ends it";
 
@@ -52,7 +52,7 @@ constexpr AbsentCommand absent_commands[] = {
      "all logs of an experiment are kept alike: 'det-submit experiment set log-retention'"},
     {"experiment", "", "move", labels},
     {"experiment", "", "delete-tb-files",
-     "remove the directories that 'det-submit tensorboard ID' names, when the experiment has ended"},
+     "remove the directories that 'det-submit tensorboard ID --json' names, when the experiment has ended"},
     {"trial", "", "support-bundle",
      "collect 'det-submit trial describe ID --json' and 'det-submit trial logs ID'"},
     {"tensorboard", "", "list", tensorboard_process},

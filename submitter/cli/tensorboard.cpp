@@ -40,8 +40,7 @@ public:
     std::vector<std::string_view> own_words() const override { return {"start"}; }
 
     Outcome run(Session& session) override {
-        bool const starts = !words_.empty() && words_.front() == "start";
-        if (starts) words_.erase(words_.begin());
+        if (!words_.empty() && words_.front() == "start") words_.erase(words_.begin());  // of Determined
         if (words_.empty() && trials_.empty())
             return Error{codes::usage, "an experiment or a trial is missing",
                          "see 'det-submit tensorboard --help'"};
@@ -56,8 +55,7 @@ public:
         for (auto const& [name, path] : directories)
             json["directories"].push_back({{"name", name}, {"path", path.string()}});
         session.answer(json, join(quoted, " ") + '\n');
-        if (!starts || session.wants_json()) return ExitCode::done;
-        return start(command, session);
+        return session.wants_json() ? Outcome(ExitCode::done) : start(command, session);
     }
 
 private:
@@ -67,7 +65,7 @@ private:
         auto const program = find_program(command.front(), session.environment);
         if (!program) {
             session.say(
-                "TensorBoard is not in PATH here: activate the environment that has it, or run this "
+                "TensorBoard is not in PATH here: activate the environment that has it, or run this command "
                 "elsewhere");
             return ExitCode::done;
         }
