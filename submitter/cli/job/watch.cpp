@@ -14,43 +14,17 @@
 namespace det::cli {
 namespace {
 
-using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock::time_point;
 
 // All users share slurmctld: a shorter interval would load it.
 constexpr double shortest_interval_s = 2, longest_interval_s = 3600;
 
-/// The event loop of `job watch`.
-class Watch {
+class Watch final : public LiveScreen {
 public:
-    Watch(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow)
+    Watch(WatchView view, ScreenTerminal& terminal, Session& session, FollowFunction const& follow)
         : view_(std::move(view)), terminal_(terminal), session_(session), follow_(follow) {}
 
-    ExitCode run() {
-        read_queue();
-        for (;;) {
-            scroll_to_selected(view_, terminal_.size());
-            terminal_.draw(render_screen(view_, terminal_.size()));
-            auto const event = terminal_.wait(until_next_reading());
-            if (event.is_interrupted) return ExitCode::interrupted;
-            typed_ += event.typed;
-            for (auto const key : take_keys(typed_)) {
-                auto const action = on_key(view_, key, terminal_.size());
-                if (std::holds_alternative<Quit>(action)) return ExitCode::done;
-                act(action);
-            }
-            if (event.is_closed) return ExitCode::done;
-            if (until_next_reading() == 0ms) read_queue();
-        }
-    }
-
-private:
-    std::chrono::milliseconds until_next_reading() const {
-        auto const left = next_reading_ - session_.clock.steady_now();
-        return std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(left));
-    }
-
-    void read_queue() {
+    void read() override {
         auto snapshot = experiment::query_all_jobs(session_, experiment::PartitionsNeed::where_they_matter);
         if (snapshot) {
             view_.snapshot = *std::move(snapshot);
@@ -58,11 +32,25 @@ private:
         } else {
             view_.message = snapshot.error().message + "; the shown jobs are old";
         }
-        next_reading_ = session_.clock.steady_now() +
-                        std::chrono::milliseconds(static_cast<std::int64_t>(view_.interval_s * 1000));
         last_reading_ = session_.clock.steady_now();
+        next_reading_ =
+            last_reading_ + std::chrono::milliseconds(static_cast<std::int64_t>(view_.interval_s * 1000));
     }
 
+    Steady next_reading() const override { return next_reading_; }
+
+    std::vector<std::string> render(ScreenSize size) override {
+        scroll_to_selected(view_, size);
+        return render_screen(view_, size);
+    }
+
+    bool on_key(Key key, ScreenSize size) override {
+        auto const action = cli::on_key(view_, key, size);
+        act(action);
+        return !std::holds_alternative<Quit>(action);
+    }
+
+private:
     void act(Action const& action) {
         if (std::holds_alternative<Refresh>(action)) {
             // A repeated key must not query slurmctld more often than once per shortest_interval_s.
@@ -76,10 +64,9 @@ private:
     }
 
     WatchView view_;
-    WatchTerminal& terminal_;
+    ScreenTerminal& terminal_;
     Session& session_;
     FollowFunction const& follow_;
-    std::string typed_;
     Steady next_reading_, last_reading_;
 };
 
@@ -140,7 +127,8 @@ public:
         view.pool = pool_;
         view.user = user_;
         view.interval_s = interval_s_;
-        DET_TRY_ASSIGN(auto terminal, WatchTerminal::open(STDIN_FILENO, STDOUT_FILENO));
+        DET_TRY_ASSIGN(auto terminal, ScreenTerminal::open(STDIN_FILENO, STDOUT_FILENO, "job watch",
+                                                           "use 'det-submit job list' in pipes and scripts"));
         return watch_jobs(std::move(view), terminal, session, follow_logs);
     }
 
@@ -151,8 +139,10 @@ private:
 
 }  // namespace
 
-ExitCode watch_jobs(WatchView view, WatchTerminal& terminal, Session& session, FollowFunction const& follow) {
-    return Watch(std::move(view), terminal, session, follow).run();
+ExitCode watch_jobs(WatchView view, ScreenTerminal& terminal, Session& session,
+                    FollowFunction const& follow) {
+    Watch watch(std::move(view), terminal, session, follow);
+    return show_live(watch, terminal, session.clock);
 }
 
 std::unique_ptr<Command> make_job_watch() { return std::make_unique<JobWatch>(); }

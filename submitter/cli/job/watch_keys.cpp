@@ -5,29 +5,6 @@
 namespace det::cli {
 namespace {
 
-struct Sequence {
-    std::string_view bytes;
-    Key key;
-};
-
-// If one sequence begins with another, the longer one is first.
-constexpr Sequence sequences[] = {
-    {"\x1b[A", Key::up},    {"\x1bOA", Key::up},       {"\x1b[B", Key::down},
-    {"\x1bOB", Key::down},  {"\x1b[5~", Key::page_up}, {"\x1b[6~", Key::page_down},
-    {"\x1b[H", Key::first}, {"\x1b[F", Key::last},     {"k", Key::up},
-    {"j", Key::down},       {"g", Key::first},         {"G", Key::last},
-    {"p", Key::pool},       {"u", Key::user},          {"l", Key::logs},
-    {"\r", Key::logs},      {"\n", Key::logs},         {"r", Key::refresh},
-    {"?", Key::help},       {"h", Key::help},          {"q", Key::quit},
-    {"Q", Key::quit},
-};
-
-bool is_begin_of_one(std::string_view typed) {
-    return std::any_of(std::begin(sequences), std::end(sequences), [&](auto const& sequence) {
-        return sequence.bytes.size() > typed.size() && sequence.bytes.starts_with(typed);
-    });
-}
-
 /// Returns the value after the current one. After the last value comes nullopt, which means "all".
 std::optional<std::string> next_of(std::vector<std::string> const& values,
                                    std::optional<std::string> const& current) {
@@ -72,25 +49,6 @@ Action follow_selected(WatchView& view) {
 }
 
 }  // namespace
-
-std::vector<Key> take_keys(std::string& typed) {
-    std::vector<Key> keys;
-    while (!typed.empty()) {
-        auto const found =
-            std::find_if(std::begin(sequences), std::end(sequences),
-                         [&](auto const& sequence) { return typed.starts_with(sequence.bytes); });
-        if (found != std::end(sequences)) {
-            keys.push_back(found->key);
-            typed.erase(0, found->bytes.size());
-        } else if (is_begin_of_one(typed)) {
-            return keys;
-        } else {
-            keys.push_back(Key::other);
-            typed.erase(0, 1);
-        }
-    }
-    return keys;
-}
 
 Action on_key(WatchView& view, Key key, ScreenSize size) {
     constexpr auto everything = std::ptrdiff_t{1} << 30;

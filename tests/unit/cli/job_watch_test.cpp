@@ -1,15 +1,11 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
-#include <fcntl.h>
-#include <fstream>
-#include <poll.h>
-#include <pty.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli_support.hpp"
 #include "golden.hpp"
+#include "in_terminal.hpp"
 #include "job/watch.hpp"
 #include "output/table.hpp"
 
@@ -162,89 +158,26 @@ BOOST_AUTO_TEST_CASE(a_long_queue_scrolls_with_the_selection) {
     BOOST_TEST(render_screen(view, usual).size() == usual.rows);
 }
 
-/// `job watch` in a child process with a terminal of its own and a fake Slurm.
-class InTerminal {
-public:
-    InTerminal() {
-        winsize size{10, 100, 0, 0};
-        BOOST_REQUIRE(::openpty(&master_, &slave_, nullptr, nullptr, &size) == 0);
-        ::tcgetattr(slave_, &before_);
-        child_ = ::fork();
-        if (child_ == 0) ::_exit(play());
-    }
-    ~InTerminal() {
-        if (child_ > 0) {
-            ::kill(child_, SIGKILL);
-            ::waitpid(child_, nullptr, 0);
-        }
-        ::close(master_);
-        ::close(slave_);
-    }
-    InTerminal(InTerminal const&) = delete;
-    InTerminal& operator=(InTerminal const&) = delete;
-
-    void type(std::string const& keys) const {
-        BOOST_REQUIRE(::write(master_, keys.data(), keys.size()) == static_cast<ssize_t>(keys.size()));
-    }
-    void resize(unsigned short columns) const {
-        winsize size{10, columns, 0, 0};
-        ::ioctl(master_, TIOCSWINSZ, &size);
-        ::kill(child_, SIGWINCH);  // the child is not in the session of the terminal
-    }
-    void signal(int number) const { ::kill(child_, number); }
-    /// Reads until the text is seen; what was read before it is dropped.
-    void expect(std::string const& text) {
-        auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (seen_.find(text) == std::string::npos) {
-            pollfd waited{master_, POLLIN, 0};
-            if (std::chrono::steady_clock::now() > deadline)
-                BOOST_FAIL("never seen: " << text << "\n" << escape_control(seen_));
-            if (::poll(&waited, 1, 200) <= 0) continue;
-            char buffer[4096];
-            auto const count = ::read(master_, buffer, sizeof buffer);
-            if (count <= 0) BOOST_FAIL("the terminal ended before: " << text);
-            seen_.append(buffer, static_cast<std::size_t>(count));
-        }
-        seen_.erase(0, seen_.find(text) + text.size());
-    }
-    int wait() {
-        int status = 0;
-        ::waitpid(std::exchange(child_, -1), &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    }
-    bool is_as_before() const {
-        termios now{};
-        ::tcgetattr(slave_, &now);
-        return now.c_lflag == before_.c_lflag && now.c_iflag == before_.c_iflag &&
-               now.c_cc[VSUSP] == before_.c_cc[VSUSP];
-    }
-
-private:
-    int play() const {
-        CliFixture fixture;
-        fixture.slurm.other_jobs = small_view().snapshot.queue.jobs;
-        SystemClock clock;
-        std::ostringstream out, err;
-        Session session{fixture.environment, out, err, {Colour::never, "det-submit"}, clock, fixture.slurm};
-        auto terminal = WatchTerminal::open(slave_, slave_);
-        if (!terminal) return 99;
-        auto view = small_view();
-        view.interval_s = 0.2;
-        auto const follow = [this](std::uint32_t experiment) {
-            auto const text = "LOGS OF " + std::to_string(experiment);
-            return write_all(slave_, text, "the terminal");
-        };
-        return to_int(watch_jobs(std::move(view), *terminal, session, follow));
-    }
-
-    int master_ = -1, slave_ = -1;
-    pid_t child_ = -1;
-    termios before_{};
-    std::string seen_;
-};
+/// `job watch` with a fake Slurm.
+int play_watch(int terminal_fd) {
+    CliFixture fixture;
+    fixture.slurm.other_jobs = small_view().snapshot.queue.jobs;
+    SystemClock clock;
+    std::ostringstream out, err;
+    Session session{fixture.environment, out, err, {Colour::never, "det-submit"}, clock, fixture.slurm};
+    auto terminal = ScreenTerminal::open(terminal_fd, terminal_fd, "job watch", "");
+    if (!terminal) return 99;
+    auto view = small_view();
+    view.interval_s = 0.2;
+    auto const follow = [terminal_fd](std::uint32_t experiment) {
+        auto const text = "LOGS OF " + std::to_string(experiment);
+        return write_all(terminal_fd, text, "the terminal");
+    };
+    return to_int(watch_jobs(std::move(view), *terminal, session, follow));
+}
 
 BOOST_AUTO_TEST_CASE(job_watch_handles_keys_and_resizes_and_restores_the_terminal) {
-    InTerminal terminal;
+    InTerminal terminal(play_watch);
     terminal.expect("\x1b[?1049h");
     terminal.expect("pool: all");
     terminal.type("p");
@@ -262,7 +195,7 @@ BOOST_AUTO_TEST_CASE(job_watch_handles_keys_and_resizes_and_restores_the_termina
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_job_watch_and_the_terminal_is_restored) {
     for (int const number : {SIGINT, SIGTERM}) {
-        InTerminal terminal;
+        InTerminal terminal(play_watch);
         terminal.expect("pool: all");
         terminal.signal(number);
         terminal.expect("\x1b[?1049l");
@@ -271,14 +204,15 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_job_watch_and_the_terminal_is_restored) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_terminal_job_watch_refers_to_job_list) {
+BOOST_AUTO_TEST_CASE(without_a_terminal_a_full_screen_is_an_error_that_names_the_command) {
     int pipe_fds[2];
     BOOST_REQUIRE(::pipe(pipe_fds) == 0);
-    auto const error = must_fail(WatchTerminal::open(pipe_fds[0], pipe_fds[1]));
+    auto const error = must_fail(ScreenTerminal::open(pipe_fds[0], pipe_fds[1], "job watch", "use job list"));
     ::close(pipe_fds[0]);
     ::close(pipe_fds[1]);
     BOOST_TEST((error.code == codes::usage));
-    BOOST_TEST(contains(error.hint, "job list"));
+    BOOST_TEST(error.message == "'job watch' needs a terminal");
+    BOOST_TEST(error.hint == "use job list");
 }
 
 BOOST_FIXTURE_TEST_CASE(an_interval_is_not_too_short_and_there_is_no_json, CliFixture) {

@@ -1,10 +1,11 @@
+#include "output/screen_terminal.hpp"
+
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 #include <utility>
-
-#include "job/watch.hpp"
 
 namespace det::cli {
 namespace {
@@ -22,17 +23,16 @@ sigset_t signals_of_interest() {
 
 }  // namespace
 
-Result<WatchTerminal> WatchTerminal::open(int input_fd, int output_fd) {
-    if (::isatty(input_fd) != 1 || ::isatty(output_fd) != 1) {
-        return Error{codes::usage, "'job watch' needs a terminal",
-                     "use 'det-submit job list' in pipes and scripts"};
-    }
-    WatchTerminal terminal(input_fd, output_fd);
+Result<ScreenTerminal> ScreenTerminal::open(int input_fd, int output_fd, std::string_view command,
+                                            std::string_view hint) {
+    if (::isatty(input_fd) != 1 || ::isatty(output_fd) != 1)
+        return Error{codes::usage, fmt::format("'{}' needs a terminal", command), std::string(hint)};
+    ScreenTerminal terminal(input_fd, output_fd);
     DET_TRY(terminal.enter());
     return terminal;
 }
 
-WatchTerminal::WatchTerminal(WatchTerminal&& other) noexcept
+ScreenTerminal::ScreenTerminal(ScreenTerminal&& other) noexcept
     : input_fd_(other.input_fd_),
       output_fd_(other.output_fd_),
       is_entered_(std::exchange(other.is_entered_, false)),
@@ -40,9 +40,9 @@ WatchTerminal::WatchTerminal(WatchTerminal&& other) noexcept
       mask_before_(other.mask_before_),
       signals_(std::move(other.signals_)) {}
 
-WatchTerminal::~WatchTerminal() { leave(); }
+ScreenTerminal::~ScreenTerminal() { leave(); }
 
-Status WatchTerminal::enter() {
+Status ScreenTerminal::enter() {
     if (::tcgetattr(input_fd_, &before_) != 0) return os_error("read the terminal's settings", errno);
     auto const set = signals_of_interest();
     ::sigprocmask(SIG_BLOCK, &set, &mask_before_);
@@ -59,7 +59,7 @@ Status WatchTerminal::enter() {
     return write_all(output_fd_, enter_screen, "the terminal");
 }
 
-void WatchTerminal::leave() {
+void ScreenTerminal::leave() {
     if (!std::exchange(is_entered_, false)) return;
     (void)write_all(output_fd_, leave_screen, "the terminal");
     ::tcsetattr(input_fd_, TCSAFLUSH, &before_);
@@ -67,19 +67,19 @@ void WatchTerminal::leave() {
     ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-ScreenSize WatchTerminal::size() const {
+ScreenSize ScreenTerminal::size() const {
     winsize window{};
     if (::ioctl(output_fd_, TIOCGWINSZ, &window) != 0 || window.ws_row == 0 || window.ws_col == 0) return {};
     return {window.ws_row, window.ws_col};
 }
 
-void WatchTerminal::draw(std::vector<std::string> const& lines) const {
+void ScreenTerminal::draw(std::vector<std::string> const& lines) const {
     std::string text(home);
     for (std::size_t i = 0; i < lines.size(); ++i) text += (i > 0 ? std::string(next_line) : "") + lines[i];
     (void)write_all(output_fd_, text, "the terminal");
 }
 
-TerminalEvent WatchTerminal::wait(std::chrono::milliseconds timeout) const {
+TerminalEvent ScreenTerminal::wait(std::chrono::milliseconds timeout) const {
     pollfd waited[] = {{input_fd_, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     TerminalEvent event;
     if (::poll(waited, std::size(waited), static_cast<int>(timeout.count())) <= 0) return event;
