@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "experiment/describe_search.hpp"
+#include "experiment/training_progress.hpp"
 #include "output/first_failure.hpp"
 #include "output/table.hpp"
 #include "output/trial_text.hpp"
@@ -62,25 +62,6 @@ Status read_trial_progress(TrialView const& trial, ExperimentSpec const& spec,
     for (auto const& run : runs) {
         if (run.last_step) facts.step = run.last_step;
     }
-    return Ok{};
-}
-
-/// The progress of a search that stops trials is its own; of any other experiment, the mean over its trials.
-Status read_search_progress(ExperimentView const& view, ExperimentSpec const& spec,
-                            tracker::history::History& history, SummaryFacts& facts) {
-    DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));
-    if (search) {
-        facts.progress = search->progress;
-        return Ok{};
-    }
-    double sum = 0;
-    for (auto const& trial : view.trials) {
-        if (lifecycle::is_terminal(trial.state)) sum += 1;
-        if (trial.record.runs.empty() || lifecycle::is_terminal(trial.state)) continue;
-        DET_TRY_ASSIGN(auto const runs, history.load_reports_without_metrics(trial.record.id));
-        sum += tracker::history::progress_of_trial(runs, spec).value_or(0);
-    }
-    facts.progress = sum / static_cast<double>(std::max<std::size_t>(view.trials.size(), 1));
     return Ok{};
 }
 
@@ -351,7 +332,7 @@ Result<SummaryFacts> load_summary_facts(experiment::OpenExperiment const& experi
     if (view.trials.size() == 1) {
         DET_TRY(read_trial_progress(view.trials[0], spec, history, facts));
     } else {
-        DET_TRY(read_search_progress(view, spec, history, facts));
+        DET_TRY_ASSIGN(facts.progress, load_search_progress(view, spec, history));
     }
     DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
     if (!ranked.empty()) facts.best = ranked.front();

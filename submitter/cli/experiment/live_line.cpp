@@ -92,16 +92,18 @@ std::string metric_text(MetricFact const& metric) {
 }
 
 std::string training_text(LiveFacts const& facts) {
+    auto const& training = facts.training;
     std::vector<std::string> parts;
     if (facts.trials > 1)
         parts.push_back(fmt::format("{} of {} trials ended, {} running", facts.ended_trials, facts.trials,
                                     facts.running_trials));
-    if (facts.step)
-        parts.push_back(facts.steps_total ? fmt::format("step {} of {}", *facts.step, *facts.steps_total)
-                                          : fmt::format("step {}", *facts.step));
-    if (facts.steps_per_s) parts.push_back(fmt::format("{:.3g}/s", *facts.steps_per_s));
-    if (facts.time_left_s) parts.push_back(duration_text(*facts.time_left_s) + " left");
-    if (facts.metric) parts.push_back(metric_text(*facts.metric));
+    if (training.step)
+        parts.push_back(training.steps_total
+                            ? fmt::format("step {} of {}", *training.step, *training.steps_total)
+                            : fmt::format("step {}", *training.step));
+    if (training.steps_per_s) parts.push_back(fmt::format("{:.3g}/s", *training.steps_per_s));
+    if (training.time_left_s) parts.push_back(duration_text(*training.time_left_s) + " left");
+    if (training.metric) parts.push_back(metric_text(*training.metric));
     return join(parts, ", ");
 }
 
@@ -140,8 +142,8 @@ std::string render_progress_bar(double progress, std::size_t columns) {
 std::string live_line(LiveFacts const& facts, UtcTime now, std::size_t columns) {
     std::string line;
     bool const is_training = facts.state == State::running;
-    if (is_training && facts.progress) {
-        line = render_progress_bar(*facts.progress, bar_columns);
+    if (is_training && facts.training.progress) {
+        line = render_progress_bar(*facts.training.progress, bar_columns);
     } else {
         line = fmt::format("experiment {} {}", facts.id.value, state_in_words(facts));
         if (!facts.hosts.empty() && (is_training || facts.state == State::starting))
@@ -150,7 +152,7 @@ std::string live_line(LiveFacts const& facts, UtcTime now, std::size_t columns) 
     auto const text = is_training                                   ? training_text(facts)
                       : facts.state == State::queued && facts.place ? queue_text(*facts.place, now)
                                                                     : "";
-    if (!text.empty()) line += (is_training && facts.progress ? "  " : ": ") + text;
+    if (!text.empty()) line += (is_training && facts.training.progress ? "  " : ": ") + text;
     // A line that fills the last column would wrap on some terminals.
     return without_trailing_blanks(fit_to_width(line, std::max<std::size_t>(columns, 2) - 1));
 }
@@ -169,8 +171,9 @@ std::string change_line(LiveFacts const& facts) {
 std::string result_line(LiveFacts const& facts, std::optional<double> duration_s) {
     auto line = fmt::format("experiment {}: {}", facts.id.value, to_string(facts.state));
     if (duration_s) line += " in " + duration_text(*duration_s);
-    if (facts.metric)
-        line += fmt::format(", {} at step {}", metric_text(*facts.metric), facts.metric->steps_completed);
+    if (facts.training.metric)
+        line += fmt::format(", {} at step {}", metric_text(*facts.training.metric),
+                            facts.training.metric->steps_completed);
     return line;
 }
 
@@ -179,22 +182,6 @@ std::string interrupt_text(ExperimentId id, std::string const& command) {
         "experiment {0} goes on without this command; follow it again with 'det-submit {1}', end it with "
         "'det-submit stop {0}'",
         id.value, command);
-}
-
-std::optional<double> training_speed(tracker::history::RunReports const& run) {
-    constexpr std::int64_t window_us = 60'000'000;
-    if (run.metrics.empty()) return std::nullopt;
-    auto const& last = run.metrics.back();
-    auto first = &last;
-    for (auto report = run.metrics.rbegin(); report != run.metrics.rend(); ++report) {
-        if (report->steps_completed >= first->steps_completed) continue;
-        first = &*report;
-        if (last.time.microseconds - first->time.microseconds >= window_us) break;
-    }
-    auto const time_us = last.time.microseconds - first->time.microseconds;
-    if (time_us <= 0 || last.steps_completed <= first->steps_completed) return std::nullopt;
-    return static_cast<double>(last.steps_completed - first->steps_completed) * 1e6 /
-           static_cast<double>(time_us);
 }
 
 }  // namespace det::cli

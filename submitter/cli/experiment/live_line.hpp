@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "experiment/training_progress.hpp"
+
 namespace det::cli {
 
 /// Where an experiment waits in Slurm's queue, and why.
@@ -31,14 +33,6 @@ struct QueuePlace {
 std::optional<QueuePlace> find_queue_place(std::vector<slurm::JobStatus> const& jobs,
                                            std::span<std::uint32_t const> own, UtcTime now);
 
-/// The searcher's metric: the last validation of the only trial, or the best one of several trials.
-struct MetricFact {
-    std::string name;
-    double value = 0;
-    std::uint64_t steps_completed = 0;
-    std::optional<TrialId> trial;  // set if the experiment has several trials
-};
-
 /// What is known of an experiment while a command waits for its end.
 struct LiveFacts {
     ExperimentId id;
@@ -46,10 +40,7 @@ struct LiveFacts {
     std::string hosts;                // of the only trial's job
     std::optional<QueuePlace> place;  // while it waits
     std::size_t trials = 0, ended_trials = 0, running_trials = 0;
-    std::optional<double> progress;                  // 0 to 1
-    std::optional<std::uint64_t> step, steps_total;  // of the only trial
-    std::optional<double> steps_per_s, time_left_s;
-    std::optional<MetricFact> metric;
+    TrainingProgress training;  // of the only trial; of a search without steps
 };
 
 /// Returns "[#####.....]  50 %", `columns` wide, but at least 12. Pure.
@@ -68,9 +59,5 @@ std::string result_line(LiveFacts const& facts, std::optional<double> duration_s
 /// What Ctrl-C tells: what goes on, and how to follow and end it. Pure.
 /// \param command of det-submit that follows it again: "experiment wait 7"
 std::string interrupt_text(ExperimentId id, std::string const& command);
-
-/// Number of steps per second at the end of a run, by the times of its reports of the last minute. nullopt if
-/// it has reported fewer than two different steps. Pure.
-std::optional<double> training_speed(tracker::history::RunReports const& run);
 
 }  // namespace det::cli

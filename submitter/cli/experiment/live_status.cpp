@@ -3,16 +3,11 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/protocol/compare_metrics.hpp>
-#include <det/protocol/json_number.hpp>
 #include <det/queue/order.hpp>
-#include <det/search/training_length.hpp>
-#include <det/tracker/history/progress.hpp>
 
 #include <algorithm>
 #include <ostream>
-#include <ranges>
 
-#include "experiment/describe_search.hpp"
 #include "output/first_failure.hpp"
 #include "output/output_style.hpp"
 #include "output/trial_text.hpp"
@@ -22,7 +17,6 @@ namespace {
 
 using lifecycle::State;
 using tracker::history::ExperimentView;
-using tracker::history::RunReports;
 using tracker::history::TrialView;
 using namespace std::chrono_literals;
 
@@ -30,38 +24,9 @@ constexpr auto place_interval = 30s;
 constexpr auto training_interval = 1s;
 constexpr int training_interval_per_cost = 10;
 constexpr std::size_t failure_lines_max = 12;
-constexpr double extrapolated_progress_min = 0.02;
-
-std::optional<MetricFact> find_last_value(std::vector<RunReports> const& runs, std::string const& name) {
-    for (auto const* group : {"validation", "training"}) {
-        for (auto const& run : runs | std::views::reverse) {
-            for (auto const& report : run.metrics | std::views::reverse) {
-                if (report.group != group || run.is_superseded(report)) continue;
-                auto const found = report.metrics->find(name);
-                if (found == report.metrics->end()) continue;
-                if (auto const value = number_from_json(*found))
-                    return MetricFact{name, *value, report.steps_completed, {}};
-            }
-        }
-    }
-    return std::nullopt;
-}
-
-std::optional<std::uint64_t> total_steps(ExperimentSpec const& spec) {
-    auto const length = search::find_training_length(spec.searcher.options);
-    if (!length || !length->time_metric.empty()) return std::nullopt;
-    return search::to_batches(length->value, length->unit,
-                              search::read_batch_size(spec.config, spec.hyperparameters));
-}
 
 double seconds_between(UtcTime begin, UtcTime end) {
     return static_cast<double>(end.microseconds - begin.microseconds) / 1e6;
-}
-
-/// The time until the end of what has come so far in the time since `started`. nullopt if that is too little.
-std::optional<double> extrapolate(double progress, std::optional<UtcTime> started, UtcTime now) {
-    if (!started || progress < extrapolated_progress_min || *started >= now) return std::nullopt;
-    return seconds_between(*started, now) * (1 - progress) / progress;
 }
 
 /// The failed trial whose last run ended first; nullptr if no trial has failed.
@@ -186,32 +151,14 @@ void LiveStatus::read_training(ExperimentView const& view) {
 
 void LiveStatus::read_only_trial(TrialView const& trial, ExperimentSpec const& spec) {
     auto const runs = history_.load_reports(trial.record.id);
-    if (!runs || runs->empty()) return;
-    auto const& run = runs->back();
-    facts_.progress = tracker::history::progress_of_trial(*runs, spec);
-    facts_.step = run.last_step ? run.last_step : run.beginning.resumed_from;
-    facts_.steps_total = total_steps(spec);
-    facts_.steps_per_s = training_speed(run);
-    facts_.metric = find_last_value(*runs, spec.searcher.metric);
-    bool const has_speed =
-        facts_.steps_per_s && facts_.step && facts_.steps_total.value_or(0) >= *facts_.step;
-    if (has_speed) {
-        facts_.time_left_s = static_cast<double>(*facts_.steps_total - *facts_.step) / *facts_.steps_per_s;
-    } else if (facts_.progress && runs->size() == 1) {
-        facts_.time_left_s = extrapolate(*facts_.progress, trial.started(), session_.clock.now());
-    } else {
-        facts_.time_left_s.reset();
-    }
+    if (runs && !runs->empty())
+        facts_.training = progress_from_reports(*runs, trial, spec, session_.clock.now());
 }
 
-/// The progress of a search that stops trials is its own; of any other experiment, the mean over its trials.
 void LiveStatus::read_search(ExperimentView const& view, ExperimentSpec const& spec) {
-    double sum = 0;
     std::optional<MetricFact> best;
     for (auto const& trial : view.trials) {
         if (trial.record.runs.empty()) continue;
-        bool const has_ended = lifecycle::is_terminal(trial.state);
-        if (has_ended) sum += 1;
         auto const index = trial.record.id.index;
         auto value = ended_bests_.find(index);
         if (value == ended_bests_.end()) {
@@ -223,17 +170,15 @@ void LiveStatus::read_search(ExperimentView const& view, ExperimentSpec const& s
             (!best || is_better(validation->value, best->value, spec.searcher.smaller_is_better)))
             best = MetricFact{spec.searcher.metric, validation->value, validation->steps_completed,
                               trial.record.id};
-        if (has_ended) continue;
-        ended_bests_.erase(value);
-        auto const reports = history_.load_reports_without_metrics(trial.record.id);
-        if (reports) sum += tracker::history::progress_of_trial(*reports, spec).value_or(0);
+        if (!lifecycle::is_terminal(trial.state)) ended_bests_.erase(value);
     }
-    facts_.metric = best;
-    auto const search = load_search_view(view, spec, history_);
-    facts_.progress = search && *search
-                          ? (*search)->progress
-                          : sum / static_cast<double>(std::max<std::size_t>(view.trials.size(), 1));
-    facts_.time_left_s = extrapolate(*facts_.progress, view.started(), session_.clock.now());
+    auto& training = facts_.training;
+    training = {};
+    training.metric = best;
+    auto const progress = load_search_progress(view, spec, history_);
+    if (!progress) return;
+    training.progress = *progress;
+    training.time_left_s = extrapolate_time_left(*progress, view.started(), session_.clock.now());
 }
 
 }  // namespace det::cli

@@ -152,22 +152,22 @@ BOOST_AUTO_TEST_CASE(a_live_line_says_what_is_known_and_fits_the_terminal) {
     facts.hosts = "n[0-1]";
     BOOST_TEST(live_line(facts, now, 80) == "experiment 7 is starting on n[0-1]");
     facts.state = lifecycle::State::running;
-    facts.step = 50;
-    facts.metric = MetricFact{"loss", 0.123456, 50, {}};
+    facts.training.step = 50;
+    facts.training.metric = MetricFact{"loss", 0.123456, 50, {}};
     BOOST_TEST(live_line(facts, now, 80) == "experiment 7 runs on n[0-1]: step 50, loss 0.1235");
-    facts.steps_total = 100;
-    facts.progress = 0.5;
-    facts.steps_per_s = 12.5;
-    facts.time_left_s = 4;
+    facts.training.steps_total = 100;
+    facts.training.progress = 0.5;
+    facts.training.steps_per_s = 12.5;
+    facts.training.time_left_s = 4;
     BOOST_TEST(live_line(facts, now, 200) ==
                "[############............]  50 %  step 50 of 100, 12.5/s, 0:00:04 left, loss 0.1235");
     BOOST_TEST(live_line(facts, now, 60).size() <= 59u);
     facts.trials = 8;
     facts.ended_trials = 3;
     facts.running_trials = 4;
-    facts.step.reset();
-    facts.steps_per_s.reset();
-    facts.metric->trial = TrialId{{7}, 2};
+    facts.training.step.reset();
+    facts.training.steps_per_s.reset();
+    facts.training.metric->trial = TrialId{{7}, 2};
     BOOST_TEST(live_line(facts, now, 200) ==
                "[############............]  50 %  3 of 8 trials ended, 4 running, 0:00:04 left, best loss "
                "0.1235 (trial 7.2)");
