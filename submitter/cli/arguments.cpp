@@ -71,6 +71,7 @@ std::string start_page() {
         {"status last", "the newest one: its trials, and how they ended"},
         {"logs last -f", "what it prints"},
         {"stop last", "end it; its trials may save their work"},
+        {"top", "your running trials, live"},
         {"job list", "the queue"},
         {"web", "curves, logs and the queue in a browser"},
     };

@@ -154,6 +154,7 @@ std::unique_ptr<Command> make_template_set();
 std::unique_ptr<Command> make_template_set_value();
 std::unique_ptr<Command> make_template_set_value_config();
 std::unique_ptr<Command> make_tensorboard();
+std::unique_ptr<Command> make_top();
 std::unique_ptr<Command> make_tracker_check();
 std::unique_ptr<Command> make_tracker_export();
 std::unique_ptr<Command> make_tracker_rebuild();

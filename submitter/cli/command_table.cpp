@@ -117,6 +117,7 @@ constexpr CommandEntry command_entries[] = {
     {"tracker", "check", "compare the tracker's index with the journals", make_tracker_check, RootUse::shows},
     {"tracker", "rebuild", "make the tracker's index anew from the journals", make_tracker_rebuild,
      RootUse::shows},
+    {"", "top", "your running trials, live in the terminal", make_top, RootUse::shows},
     {"", "web", "look at your experiments in a browser", make_web, RootUse::shows},
     {"", "tensorboard", "the command that shows experiments in TensorBoard", make_tensorboard,
      RootUse::shows},

@@ -1,5 +1,5 @@
-// What `create -f`, `wait` and `logs -f` show while an experiment waits in a real Slurm's queue, runs, ends
-// and fails: through a pseudo-terminal, and through a pipe.
+// What `create -f`, `wait`, `logs -f` and `top` show while an experiment waits in a real Slurm's queue, runs,
+// ends and fails: through a pseudo-terminal, and through a pipe.
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 
@@ -187,6 +187,29 @@ BOOST_AUTO_TEST_CASE(following_a_search_ends_with_its_first_trial_and_says_that_
         has(output.err, "\nthe other trials go on; wait for them with 'det-submit experiment wait 1'\n"),
         output.err);
     shell("det-submit stop last");
+}
+
+BOOST_AUTO_TEST_CASE(top_shows_running_trials_live_and_leaves_the_terminal_as_it_was) {
+    shell("touch free");
+    shell("det-submit experiment create job.yaml code --config hyperparameters.waits_for=" + in_home("go"));
+    for (std::string const keys : {"--type-at ' 50 % ' q", "--interrupt-at ' 50 % '"}) {
+        auto const live =
+            login("researcher", {"bash", "-c", "cd; " + in_terminal(keys + " det-submit top")}, 60s);
+        BOOST_TEST(live.exit_code == (keys.ends_with("q") ? 0 : 128 + SIGINT), live.out << live.err);
+        BOOST_TEST(has(live.out, "\x1b[?1049h"), live.out);
+        BOOST_TEST(has(live.out, "1 trial with nodes, 0 queued"), live.out);
+        BOOST_TEST(has(live.out, "1.0 "), live.out);
+        BOOST_TEST(has(live.out, "loss 0.02"), live.out);
+        auto const left = live.out.rfind("\x1b[?1049l");
+        BOOST_REQUIRE_MESSAGE(left != std::string::npos, live.out);
+        BOOST_TEST(live.out.find("1.0 ", left) == std::string::npos, live.out);
+    }
+    auto const once = shell("det-submit top");
+    BOOST_TEST(!has(once, "\x1b"), once);
+    BOOST_TEST(has(once, "\n1.0   | watched | RUNNING | 50 %     | 50/100 | "), once);
+    BOOST_TEST(has(once, " | loss 0.02 | "), once);
+    shell("touch go && det-submit experiment wait 1");
+    BOOST_TEST(split_lines(shell("det-submit top --once")).size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,8 @@
 """Runs a command in a pseudo-terminal of 100 columns and writes all that it prints to stdout.
 
-in_terminal.py [--interrupt-at TEXT] COMMAND...: types Ctrl-C when TEXT was printed. The exit code is that of the
-command, or 128 and the number of the signal that ended it.
+in_terminal.py [--interrupt-at TEXT] [--type-at TEXT KEYS] COMMAND...: types Ctrl-C, or other keys, when TEXT was
+printed. The exit code is that of the command, or 128 and the number of the signal that ended it, or 99 if the command
+has left other settings of the terminal than it found.
 """
 import fcntl
 import os
@@ -9,14 +10,20 @@ import pty
 import struct
 import sys
 import termios
-from typing import List, Optional
+from typing import List, Optional, Tuple
+
+CHANGED = 99
 
 
-def run(command: List[str], interrupt_at: Optional[bytes]) -> int:
+def run(command: List[str], typed: Optional[Tuple[bytes, bytes]]) -> int:
+    """typed: the text that is waited for, and the keys that are typed then."""
+    settings, settings_of_child = os.pipe()
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["TERM"] = "xterm"
+        os.write(settings_of_child, repr(termios.tcgetattr(0)).encode())
         os.execvp(command[0], command)
+    before = os.read(settings, 65536).decode()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     printed = b""
     while True:
@@ -29,16 +36,21 @@ def run(command: List[str], interrupt_at: Optional[bytes]) -> int:
         printed += part
         sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
-        if interrupt_at is not None and interrupt_at in printed:
-            os.write(terminal, b"\x03")
-            interrupt_at = None
+        if typed is not None and typed[0] in printed:
+            os.write(terminal, typed[1])
+            typed = None
     status = os.waitpid(pid, 0)[1]
+    if repr(termios.tcgetattr(terminal)) != before:
+        return CHANGED
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 arguments = sys.argv[1:]
-text = None
+keys = None
 if arguments[0] == "--interrupt-at":
-    text = arguments[1].encode()
+    keys = (arguments[1].encode(), b"\x03")
     arguments = arguments[2:]
-sys.exit(run(arguments, text))
+elif arguments[0] == "--type-at":
+    keys = (arguments[1].encode(), arguments[2].encode())
+    arguments = arguments[3:]
+sys.exit(run(arguments, keys))

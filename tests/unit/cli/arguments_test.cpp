@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_command_is_reported_with_the_nearest_or_all_comm
     BOOST_TEST(
         refusal({"frobnicate"}).hint ==
         "commands: checkpoint, completion, config, dump, experiment, job, logs, ls, model, resource-pool, "
-        "run, search, site, status, stop, task, template, tensorboard, tracker, trial, web");
+        "run, search, site, status, stop, task, template, tensorboard, top, tracker, trial, web");
     BOOST_TEST(refusal({"trial", "metric"}).hint == "use 'det-submit trial metrics'");
     BOOST_TEST(refusal({"trial", "logs", "1", "--follw", "--tial=3"}).message ==
                "there is no option '--follw'");
