@@ -1,11 +1,11 @@
 #include <det/experiment/cluster_facts.hpp>
-#include <det/experiment/root_directory.hpp>
-#include <det/foundation/files.hpp>
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "private_cache.hpp"
 
 namespace det::experiment {
 namespace {
@@ -142,29 +142,23 @@ std::string cluster_of(Context const& context) { return context.environment.find
 template <class T>
 std::optional<T> find_recent(std::filesystem::path const& file, Context const& context,
                              T (*read)(Json const&)) {
-    if (!require_private(file.parent_path(), "", "") || !require_private(file, "", "")) return std::nullopt;
-    auto const text = read_file(file, cache_limit_bytes);
-    if (!text) return std::nullopt;
-    auto const json = try_parse_json(*text);
+    auto const json = read_private_cache(file, cache_limit_bytes);
+    if (!json) return std::nullopt;
     auto const value = decode_json("cache", [&]() -> std::optional<T> {
-        auto const age_us = context.clock.now().microseconds - json.at("time_us").get<std::int64_t>();
-        bool const is_of_use = json.at("version") == cache_version &&
-                               json.at("cluster") == cluster_of(context) && age_us >= 0 &&
+        auto const age_us = context.clock.now().microseconds - json->at("time_us").get<std::int64_t>();
+        bool const is_of_use = json->at("version") == cache_version &&
+                               json->at("cluster") == cluster_of(context) && age_us >= 0 &&
                                age_us < age_max_us;
-        return is_of_use ? std::optional<T>(read(json.at("facts"))) : std::nullopt;
+        return is_of_use ? std::optional<T>(read(json->at("facts"))) : std::nullopt;
     });
     return value ? *value : std::nullopt;
 }
 
-/// Writes the cache. A failure is ignored.
 void keep(std::filesystem::path const& file, Context const& context, Json facts) {
-    auto const directory = file.parent_path();
-    if (!make_directories(directory) || !require_private(directory, "", "")) return;
-    Json const json{{"version", cache_version},
-                    {"time_us", context.clock.now().microseconds},
-                    {"cluster", cluster_of(context)},
-                    {"facts", std::move(facts)}};
-    (void)write_file(file, to_line(json) + "\n", 0600);
+    write_private_cache(file, {{"version", cache_version},
+                               {"time_us", context.clock.now().microseconds},
+                               {"cluster", cluster_of(context)},
+                               {"facts", std::move(facts)}});
 }
 
 template <class T, class Ask>

@@ -1,0 +1,21 @@
+#include "private_cache.hpp"
+
+#include <det/experiment/root_directory.hpp>
+#include <det/foundation/files.hpp>
+
+namespace det::experiment {
+
+std::optional<Json> read_private_cache(std::filesystem::path const& file, std::size_t limit_bytes) {
+    if (!require_private(file.parent_path(), "", "") || !require_private(file, "", "")) return std::nullopt;
+    auto const text = read_file(file, limit_bytes);
+    auto json = text ? try_parse_json(*text) : Json(Json::value_t::discarded);
+    return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+}
+
+void write_private_cache(std::filesystem::path const& file, Json const& json) {
+    auto const directory = file.parent_path();
+    if (!make_directories(directory) || !require_private(directory, "", "")) return;
+    (void)write_file(file, to_line(json) + "\n", 0600);
+}
+
+}  // namespace det::experiment
