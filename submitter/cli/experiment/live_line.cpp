@@ -1,12 +1,12 @@
 #include "experiment/live_line.hpp"
 
+#include <det/foundation/local_time.hpp>
 #include <det/foundation/text.hpp>
 #include <det/queue/explain_reason.hpp>
 #include <det/queue/order.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <fmt/format.h>
 
 #include "output/table.hpp"
@@ -54,15 +54,9 @@ std::string state_in_words(LiveFacts const& facts) {
 
 /// "14:05" in local time, with the date if that is another day.
 std::string local_clock(UtcTime time, UtcTime now) {
-    auto const seconds = static_cast<std::time_t>(time.microseconds / 1'000'000);
-    auto const seconds_now = static_cast<std::time_t>(now.microseconds / 1'000'000);
-    std::tm at{}, today{};
-    ::localtime_r(&seconds, &at);
-    ::localtime_r(&seconds_now, &today);
-    char text[32];
-    bool const is_today = at.tm_year == today.tm_year && at.tm_yday == today.tm_yday;
-    auto const size = std::strftime(text, sizeof text, is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &at);
-    return std::string(text, size);
+    constexpr char const* date = "%Y-%m-%d";
+    bool const is_today = format_local(time, date) == format_local(now, date);
+    return format_local(time, is_today ? "%H:%M" : "%Y-%m-%d %H:%M");
 }
 
 std::string position_text(QueuePlace const& place) {

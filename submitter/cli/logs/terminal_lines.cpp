@@ -1,8 +1,11 @@
 #include "logs/terminal_lines.hpp"
 
+#include <det/foundation/local_time.hpp>
+
 #include <array>
-#include <ctime>
 #include <fmt/format.h>
+
+#include "output/output_style.hpp"
 
 namespace det::cli {
 namespace {
@@ -11,17 +14,10 @@ namespace {
 // look like an error; blue is hard to read on black, and bright colours on white.
 constexpr std::array<std::string_view, 8> rank_colours{"36",   "33",   "35",   "32",
                                                        "1;36", "1;33", "1;35", "1;32"};
-constexpr std::string_view faint = "\x1b[2m", plain = "\x1b[0m";
-
-std::string local_text(std::tm const& local, char const* format) {
-    char text[64];
-    return std::string(text, std::strftime(text, sizeof text, format, &local));
-}
-
 std::string coloured_label(LogLine const& line) {
     if (!line.rank) return "";
     auto const colour = rank_colours[*line.rank % rank_colours.size()];
-    return fmt::format("\x1b[{}m[rank={}]{} ", colour, *line.rank, plain);
+    return fmt::format("\x1b[{}m[rank={}]{} ", colour, *line.rank, plain_style);
 }
 
 }  // namespace
@@ -29,15 +25,12 @@ std::string coloured_label(LogLine const& line) {
 std::string TerminalLines::format(LogLine const& line) {
     auto const time = has_colour_ ? parse_utc(line.time) : std::nullopt;
     if (!time) return escape_control_except_tabs(line.whole);
-    auto const seconds = static_cast<std::time_t>(time->microseconds / 1'000'000);
-    std::tm local{};
-    ::localtime_r(&seconds, &local);
     std::string text;
-    if (auto date = local_text(local, "%Y-%m-%d, times in %Z"); date != date_) {
-        text = fmt::format("{}{}{}\n", faint, date, plain);
+    if (auto date = format_local(*time, "%Y-%m-%d, times in %Z"); date != date_) {
+        text = fmt::format("{}{}{}\n", faint_style, date, plain_style);
         date_ = std::move(date);
     }
-    return text + local_text(local, "%H:%M:%S ") + coloured_label(line) +
+    return text + format_local(*time, "%H:%M:%S ") + coloured_label(line) +
            escape_control_except_tabs(line.text);
 }
 

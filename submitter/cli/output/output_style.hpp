@@ -8,6 +8,9 @@ namespace det::cli {
 
 /// Erases the line of a terminal on which the cursor is.
 inline constexpr std::string_view erase_line = "\r\x1b[K";
+/// Styles of text on a terminal; plain_style ends the others.
+inline constexpr std::string_view bold_style = "\x1b[1m", faint_style = "\x1b[2m", reversed_style = "\x1b[7m",
+                                  plain_style = "\x1b[0m";
 
 /// What the destination of answers can show.
 struct OutputStyle {

@@ -1,10 +1,10 @@
 #include "output/table.hpp"
 
+#include <det/foundation/local_time.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <fmt/format.h>
 #include <numeric>
 #include <ostream>
@@ -72,13 +72,6 @@ Character first_character(std::string_view text) {
     auto code = static_cast<char32_t>(lead & (0xffu >> (size + 1)));
     for (std::size_t i = 1; i < size; ++i) code = (code << 6) | (byte(i) & 0x3fu);
     return {code, size};
-}
-
-std::tm to_local(UtcTime time) {
-    auto const seconds = static_cast<std::time_t>(time.microseconds / 1'000'000);
-    std::tm local{};
-    ::localtime_r(&seconds, &local);
-    return local;
 }
 
 /// The same day so many days later. It is at noon, because a day on which the clocks change has 23 or 25
@@ -182,14 +175,12 @@ std::string short_time(std::optional<UtcTime> const& time) {
 
 std::string local_time(UtcTime time, UtcTime now) {
     auto const at = to_local(time), today = to_local(now);
-    char clock[16], date[32];
-    std::strftime(clock, sizeof clock, "%H:%M", &at);
-    std::strftime(date, sizeof date, "%Y-%m-%d", &at);
+    auto const clock = format_local(time, "%H:%M");
     constexpr std::pair<int, char const*> names[] = {{0, "today"}, {-1, "yesterday"}, {1, "tomorrow"}};
     for (auto const& [days, name] : names) {
         if (is_same_day(at, days_later(today, days))) return fmt::format("{} {}", name, clock);
     }
-    return fmt::format("{} {}", date, clock);
+    return format_local(time, "%Y-%m-%d ") + clock;
 }
 
 std::string TimeText::operator()(std::optional<UtcTime> const& time) const {

@@ -1,4 +1,5 @@
 #include <det/foundation/count_text.hpp>
+#include <det/foundation/local_time.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/json_number.hpp>
@@ -8,13 +9,13 @@
 #include <fmt/format.h>
 
 #include "experiment/live_line.hpp"
+#include "output/output_style.hpp"
 #include "output/value_text.hpp"
 #include "top/running_trials.hpp"
 
 namespace det::cli {
 namespace {
 
-constexpr std::string_view bold_style = "\x1b[1m", plain_style = "\x1b[0m";
 constexpr std::size_t lines_around_trials = 4;  // title, header, rule, keys
 constexpr std::size_t progress_columns = 20;
 constexpr std::string_view top_keys = "q quit  j/k scroll  r read now";
@@ -60,7 +61,7 @@ Json to_json(RunningTrial const& trial) {
 }
 
 std::string title_line(RunningTrials const& running) {
-    return fmt::format("{}  {} with nodes, {} queued", local_time(running.read_at, running.read_at),
+    return fmt::format("{}  {} with nodes, {} queued", format_local(running.read_at, "%H:%M:%S"),
                        count_text(running.trials.size(), "trial"), running.queued_trials);
 }
 

@@ -1,8 +1,11 @@
 #include <det/foundation/clock.hpp>
+#include <det/foundation/local_time.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <limits>
+
+#include "local_time_zone.hpp"
 
 using namespace det;
 
@@ -34,6 +37,13 @@ BOOST_AUTO_TEST_CASE(text_that_is_not_a_time_is_refused) {
           "2026-11-21T08:15:30.Z", "2026-11-21T08:15:30.1234567Z", "2026-11-21 08:15:30Z"}) {
         BOOST_TEST(!parse_utc(text).has_value(), text);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_local_time_is_that_of_the_time_zone_of_the_process) {
+    LocalTimeZone const two_hours_east("XYZ-2");
+    UtcTime const late{1'795'298'400'000'000};  // 2026-11-21T22:00:00Z
+    BOOST_TEST(format_local(late, "%Y-%m-%d %H:%M:%S %Z") == "2026-11-22 00:00:00 XYZ");
+    BOOST_TEST(to_local(late).tm_hour == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
