@@ -1,6 +1,7 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/experiment/root_directory.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@ bool partitions_matter(std::vector<JobStatus> const& jobs) {
     return false;
 }
 
-bool is_experiment(JobStatus const& job) { return job.comment.starts_with("det:"); }
+bool is_experiment(JobStatus const& job) { return slurm::parse_experiment_comment(job.comment).has_value(); }
 
 }  // namespace
 

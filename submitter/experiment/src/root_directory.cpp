@@ -9,6 +9,7 @@
 #include <det/protocol/document.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -169,7 +170,7 @@ Status record_root_format(RootLayout const& root) {
 std::string root_id(RootLayout const& root) { return format_hex32(crc32c(root.path().string())); }
 
 std::string job_comment(RootLayout const& root, ExperimentId id) {
-    return fmt::format("det:{}/{}", root_id(root), id.value);
+    return slurm::render_experiment_comment(root_id(root), id.value);
 }
 
 }  // namespace det::experiment

@@ -15,6 +15,7 @@
 #include <det/protocol/array_job.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/trusted_ancestors.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +29,6 @@ using namespace std::chrono_literals;
 
 constexpr auto wait_for_other_task = 120s;
 constexpr auto between_looks = 200ms;
-constexpr std::string_view comment_begin = "det:";
 constexpr char name_of_slurms_copy[] = "slurm_script";
 
 /// Variables that sbatch sets for options, from the header and from its command line.
@@ -71,17 +71,17 @@ Result<slurm::JobStatus> query_own_job(slurm::JobRef const& ref, Context& contex
 
 /// The experiment that the job's comment names, if its specification exists.
 Result<std::optional<ExperimentId>> find_experiment_of(slurm::JobStatus const& job, RootLayout const& root) {
-    if (!job.comment.starts_with(comment_begin)) return std::optional<ExperimentId>();
-    auto const begin = fmt::format("{}{}/", comment_begin, root_id(root));
-    if (!job.comment.starts_with(begin)) {
+    auto const comment = slurm::parse_experiment_comment(job.comment);
+    if (!comment) return std::optional<ExperimentId>();
+    if (comment->root_id != root_id(root)) {
         return Error{codes::usage,
                      fmt::format("the job's experiment is not below '{}': its comment is '{}'",
                                  root.path().string(), escape_control(job.comment)),
                      "set DET_ROOT to the directory that it had when the job started for the first time"};
     }
-    auto const id = parse_experiment_id(job.comment.substr(begin.size()));
-    bool const exists = id && path_exists(ExperimentLayout(root, *id).spec());
-    return exists ? id : std::nullopt;
+    bool const exists =
+        comment->experiment && path_exists(ExperimentLayout(root, {*comment->experiment}).spec());
+    return exists ? std::optional(ExperimentId{*comment->experiment}) : std::nullopt;
 }
 
 /// Whether the script is one that det-submit has generated for the experiment's jobs.

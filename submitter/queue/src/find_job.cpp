@@ -1,5 +1,5 @@
-#include <det/foundation/text.hpp>
 #include <det/queue/find_job.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -36,9 +36,8 @@ Error no_id(std::string_view text) {
 
 std::optional<std::uint32_t> experiment_of(JobStatus const& job, ExperimentJobOwner const& owner) {
     if (owner.root_id.empty() || job.user != owner.user) return std::nullopt;
-    auto const begin = fmt::format("det:{}/", owner.root_id);
-    if (!job.comment.starts_with(begin)) return std::nullopt;
-    return parse_integer<std::uint32_t>(std::string_view(job.comment).substr(begin.size()));
+    auto const comment = slurm::parse_experiment_comment(job.comment);
+    return comment && comment->root_id == owner.root_id ? comment->experiment : std::nullopt;
 }
 
 Result<std::optional<std::uint32_t>> find_job_id(std::vector<JobStatus> const& jobs, std::string_view text,

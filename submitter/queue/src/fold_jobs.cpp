@@ -1,4 +1,5 @@
 #include <det/queue/fold_jobs.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ using slurm::JobStatus;
 using GroupKey = std::tuple<std::string, std::string, std::uint32_t>;
 
 GroupKey group_key(JobStatus const& job) {
-    bool const is_of_experiment = job.comment.starts_with("det:");
+    bool const is_of_experiment = slurm::parse_experiment_comment(job.comment).has_value();
     return is_of_experiment ? GroupKey{job.user, job.comment, 0} : GroupKey{job.user, "", job.ref.job};
 }
 

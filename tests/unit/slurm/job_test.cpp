@@ -1,4 +1,5 @@
 #include <det/foundation/files.hpp>
+#include <det/slurm/experiment_comment.hpp>
 #include <det/slurm/job.hpp>
 #include <det/slurm/node.hpp>
 #include <det/slurm/partition.hpp>
@@ -133,6 +134,22 @@ BOOST_AUTO_TEST_CASE(partitions_are_read_with_their_nodes) {
     BOOST_TEST(!limited[1].memory_max.per_node_mib);
     BOOST_TEST(limited[0].nodes.at(0).memory_mib == 64'000);
     BOOST_TEST(limited[0].nodes.at(0).cpus == 8);
+}
+
+BOOST_AUTO_TEST_CASE(the_comment_of_an_experiments_job_names_its_root_and_its_number) {
+    BOOST_TEST(render_experiment_comment("0a1b", 7) == "det:0a1b/7");
+    auto const parsed = parse_experiment_comment("det:0a1b/7");
+    BOOST_REQUIRE(parsed.has_value());
+    BOOST_TEST(parsed->root_id == "0a1b");
+    BOOST_TEST(parsed->experiment.value() == 7u);
+    for (auto const* text : {"", "mine", "xdet:0a1b/7", "DET:0a1b/7"})
+        BOOST_TEST(!parse_experiment_comment(text).has_value(), text);
+    // Any user can write such a comment.
+    for (auto const* text : {"det:", "det:/", "det:0a1b", "det:0a1b/", "det:0a1b/x", "det:0a1b/7/8"}) {
+        auto const strange = parse_experiment_comment(text);
+        BOOST_REQUIRE_MESSAGE(strange.has_value(), text);
+        BOOST_TEST(!strange->experiment.has_value(), text);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

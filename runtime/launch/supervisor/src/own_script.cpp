@@ -9,6 +9,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/slurm/experiment_comment.hpp>
 
 #include <algorithm>
 #include <unistd.h>
@@ -18,7 +19,6 @@ namespace {
 
 // slurmctld counts seconds, and its clock may be another one than that of the node.
 constexpr std::int64_t clock_difference_us = 5'000'000;
-constexpr std::string_view own_comment = "det:";
 
 /// Slurm ends the text with a newline and a null byte.
 std::string_view without_end(std::string_view text) {
@@ -44,7 +44,7 @@ bool may_be_successor(slurm::JobStatus const& job, slurm::JobRef const& own, Utc
     bool const is_new =
         job.submit_time && job.submit_time->microseconds >= run_began.microseconds - clock_difference_us;
     return is_new && job.ref.job != own.job && !slurm::is_over(job.state) &&
-           !job.comment.starts_with(own_comment);
+           !slurm::parse_experiment_comment(job.comment);
 }
 
 }  // namespace
