@@ -1,4 +1,3 @@
-#include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/text.hpp>
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
 #include <ostream>
 
 #include "command.hpp"
@@ -146,30 +146,26 @@ std::string reasons_text(RowGroup const& group) {
 /// "7 digits": numbers of this user's experiments with their names, each read once.
 class ExperimentTexts {
 public:
-    explicit ExperimentTexts(Session const& session)
-        : owner_(experiment::experiment_job_owner(session)), root_(find_own_root(session)) {}
+    explicit ExperimentTexts(Session const& session) : owner_(experiment::experiment_job_owner(session)) {
+        if (auto const root = experiment::find_root(session.environment))
+            history_ = session.open_journals(*root);
+    }
 
     /// Only the number if the name can't be read; empty for a job that is of no experiment of this user.
     std::string const& of(JobStatus const& job) {
         static std::string const none;
         auto const number = queue::experiment_of(job, owner_);
-        if (!number || !root_) return none;
+        if (!number || !history_) return none;
         auto const [found, is_new] = texts_.try_emplace(*number, std::to_string(*number));
         if (!is_new) return found->second;
-        tracker::history::JournalHistory history(*root_);
-        auto const record = history.load_experiment_without_trials(ExperimentId{*number});
+        auto const record = history_->load_experiment_without_trials(ExperimentId{*number});
         if (record) found->second += ' ' + tracker::history::attributes_of(*record).name;
         return found->second;
     }
 
 private:
-    static std::optional<RootLayout> find_own_root(Session const& session) {
-        auto root = experiment::find_root(session.environment);
-        return root ? std::optional(*root) : std::nullopt;
-    }
-
     queue::ExperimentJobOwner owner_;
-    std::optional<RootLayout> root_;
+    std::shared_ptr<tracker::history::JournalHistory> history_;  // empty: there is no root
     std::map<std::uint32_t, std::string> texts_;
 };
 
@@ -198,7 +194,7 @@ public:
         bool const has_row_for_each_job = session.wants_json() || yaml_ || csv_ || array_;
         auto groups = group_rows(rows, !has_row_for_each_job);
         choose_page(groups);
-        auto const kind = find_priority_kind(session);
+        auto const kind = experiment::find_priority_kind(session);
         auto const owner = experiment::experiment_job_owner(session);
         if (session.wants_json()) {
             session.answer(as_json(groups, kind, owner));
@@ -216,13 +212,6 @@ public:
     }
 
 private:
-    /// How Slurm computes priorities. If Slurm does not answer, `multifactor`, which most sites use.
-    static queue::PriorityKind find_priority_kind(Session& session) {
-        auto const config = experiment::query_cluster_config(session, experiment::Freshness::recent);
-        bool const is_basic = config && config->find("PriorityType").value_or("").ends_with("basic");
-        return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
-    }
-
     static void explain_unknown_starts(std::vector<RowGroup> const& groups, Session& session) {
         for (auto const& group : groups) {
             if (expected_start_text(group, {}) != "unknown") continue;

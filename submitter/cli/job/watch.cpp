@@ -124,6 +124,7 @@ public:
         }
         WatchView view;
         view.owner = experiment::experiment_job_owner(session);
+        view.priority_kind = experiment::find_priority_kind(session);
         view.pool = pool_;
         view.user = user_;
         view.interval_s = interval_s_;

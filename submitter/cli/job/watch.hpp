@@ -3,6 +3,7 @@
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/foundation/clock.hpp>
 #include <det/foundation/result.hpp>
+#include <det/queue/job_level.hpp>
 
 #include <functional>
 #include <optional>
@@ -19,6 +20,7 @@ namespace det::cli {
 struct WatchView {
     experiment::JobsSnapshot snapshot;  // in scheduling order
     queue::ExperimentJobOwner owner;
+    queue::PriorityKind priority_kind = queue::PriorityKind::multifactor;
     std::optional<std::string> pool, user;  // filters
     std::optional<slurm::JobRef> selected;
     std::size_t top = 0;  // the first row that is on the screen

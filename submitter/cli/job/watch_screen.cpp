@@ -1,10 +1,13 @@
+#include <det/foundation/local_time.hpp>
 #include <det/foundation/text.hpp>
 #include <det/queue/explain_reason.hpp>
+#include <det/queue/job_level.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "job/watch.hpp"
+#include "output/output_style.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
@@ -12,7 +15,6 @@ namespace {
 
 using slurm::JobStatus;
 
-constexpr std::string_view reverse_video = "\x1b[7m", bold = "\x1b[1m", plain = "\x1b[0m";
 constexpr std::size_t lines_around_jobs = 3;  // title, header, message
 constexpr std::string_view keys_line = "q quit  j/k select  p pool  u user  l logs  ? help";
 
@@ -44,19 +46,22 @@ std::string state_text(JobStatus const& job, WatchView const&) {
     return to_lower(job.state_text);
 }
 
-constexpr Column columns[] = {
+constexpr Column watch_columns[] = {
     {"ID", 12, [](JobStatus const& job, WatchView const&) { return to_string(job.ref); }},
     {"Job Name", 20, [](JobStatus const& job, WatchView const&) { return job.name; }},
     {"Pool", 10, [](JobStatus const& job, WatchView const&) { return job.partition; }},
     {"User", 10, [](JobStatus const& job, WatchView const&) { return job.user; }},
     {"Slots", 8, slots_text},
-    {"Priority", 10, [](JobStatus const& job, WatchView const&) { return std::to_string(job.priority); }},
+    {"Priority", 10,
+     [](JobStatus const& job, WatchView const& view) {
+         return std::to_string(queue::level_of(job, view.priority_kind));
+     }},
     {"State", 0, state_text},
 };
 
 std::string job_line(JobStatus const& job, WatchView const& view) {
     std::string line;
-    for (auto const& column : columns) {
+    for (auto const& column : watch_columns) {
         auto const text = escape_control(column.text(job, view));
         line += column.width == 0 ? text : fit_to_width(text, column.width) + " ";
     }
@@ -65,7 +70,7 @@ std::string job_line(JobStatus const& job, WatchView const& view) {
 
 std::string header_line() {
     std::string line;
-    for (auto const& column : columns)
+    for (auto const& column : watch_columns)
         line +=
             column.width == 0 ? std::string(column.title) : fit_to_width(column.title, column.width) + " ";
     return line;
@@ -75,7 +80,7 @@ std::string title_line(WatchView const& view, std::vector<JobStatus> const& jobs
     auto const waiting = std::count_if(jobs.begin(), jobs.end(), queue::is_waiting);
     auto const with_nodes = std::count_if(jobs.begin(), jobs.end(), queue::has_nodes);
     return fmt::format("{}  {} with nodes, {} waiting  pool: {}  user: {}  every {} s",
-                       short_time(view.read_at), with_nodes, waiting,
+                       format_local(view.read_at, "%H:%M:%S"), with_nodes, waiting,
                        escape_control(view.pool.value_or("all")), escape_control(view.user.value_or("all")),
                        view.interval_s);
 }
@@ -117,16 +122,16 @@ std::vector<std::string> render_screen(WatchView const& view, ScreenSize size) {
     std::vector<std::string> lines;
     auto const add = [&](std::string_view text, std::string_view style = "") {
         auto const line = fit_to_width(text, size.columns);
-        lines.push_back(style.empty() ? line : fmt::format("{}{}{}", style, line, plain));
+        lines.push_back(style.empty() ? line : fmt::format("{}{}{}", style, line, plain_style));
     };
-    add(title_line(view, jobs), bold);
+    add(title_line(view, jobs), bold_style);
     if (view.shows_help) {
         for (auto const help : help_lines) add(help);
     } else {
         add(header_line());
         auto const end = std::min(jobs.size(), view.top + rows_for_jobs(size));
         for (auto i = view.top; i < end; ++i)
-            add(job_line(jobs[i], view), view.selected == jobs[i].ref ? reverse_video : "");
+            add(job_line(jobs[i], view), view.selected == jobs[i].ref ? reversed_style : "");
         if (jobs.empty()) add("no jobs");
     }
     while (lines.size() + 1 < size.rows) add("");

@@ -37,6 +37,12 @@ Result<JobsSnapshot> query_all_jobs(Context& context, PartitionsNeed need) {
     return snapshot;
 }
 
+queue::PriorityKind find_priority_kind(Context& context) {
+    auto const config = query_cluster_config(context, Freshness::recent);
+    bool const is_basic = config && config->find("PriorityType").value_or("").ends_with("basic");
+    return is_basic ? queue::PriorityKind::basic : queue::PriorityKind::multifactor;
+}
+
 queue::ExperimentJobOwner experiment_job_owner(Context const& context) {
     auto const root = find_root(context.environment);
     return {user_name(context.environment), root ? root_id(*root) : ""};

@@ -7,6 +7,7 @@
 #include "golden.hpp"
 #include "in_terminal.hpp"
 #include "job/watch.hpp"
+#include "local_time_zone.hpp"
 #include "output/table.hpp"
 
 using namespace det;
@@ -66,10 +67,23 @@ constexpr ScreenSize usual{8, 100};
 BOOST_AUTO_TEST_SUITE(job_watch_test)
 
 BOOST_AUTO_TEST_CASE(the_screen_shows_the_queue_and_the_selected_job) {
+    LocalTimeZone const two_hours_east("XYZ-2");
     check_golden("cli/job_watch.txt", text_of(render_screen(small_view(), usual)));
     auto view = small_view();
     view.shows_help = true;
     check_golden("cli/job_watch_help.txt", text_of(render_screen(view, {14, 60})));
+}
+
+BOOST_AUTO_TEST_CASE(the_priority_is_the_level_that_job_list_shows_and_no_number_near_2_to_the_32) {
+    auto view = small_view();
+    view.priority_kind = queue::PriorityKind::basic;
+    auto& jobs = view.snapshot.queue.jobs;
+    for (auto& each : jobs) each.priority = 4'294'901'685;  // as priority/basic counts down
+    jobs[2].nice = queue::nice_of_level(60);
+    auto const text = text_of(render_screen(view, usual));
+    BOOST_TEST(!contains(text, "4294"), text);
+    BOOST_TEST(contains(text, " 8/8      42 "), text);
+    BOOST_TEST(contains(text, " 0/8      60 "), text);
 }
 
 BOOST_AUTO_TEST_CASE(every_line_fits_the_screen_without_control_bytes) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/experiment/context.hpp>
 #include <det/queue/find_job.hpp>
+#include <det/queue/job_level.hpp>
 #include <det/queue/moves.hpp>
 #include <det/site/site.hpp>
 
@@ -17,6 +18,9 @@ enum class PartitionsNeed { always, where_they_matter };
 /// Reads the queue once. where_they_matter: reads the partitions only if jobs of several partitions wait or a
 /// job asks for no GPUs.
 Result<JobsSnapshot> query_all_jobs(Context& context, PartitionsNeed need);
+
+/// How Slurm computes priorities. If Slurm does not answer, `multifactor`, which most sites use.
+queue::PriorityKind find_priority_kind(Context& context);
 
 /// Returns the user and the root id by which the jobs of this user's experiments are recognised.
 queue::ExperimentJobOwner experiment_job_owner(Context const& context);
