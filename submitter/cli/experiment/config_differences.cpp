@@ -1,5 +1,6 @@
 #include "experiment/config_differences.hpp"
 
+#include <det/config/layers.hpp>
 #include <det/foundation/text.hpp>
 
 #include <algorithm>
@@ -13,7 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 5> naming_keys{"name", "description", "labels", "workspace",
                                                       "project"};
 constexpr std::string_view variables_key = "environment.environment_variables";
-constexpr char masked_value[] = "********";
 
 /// Whether a word of the name is or ends with one that names secrets (WANDB_API_KEY, PGPASSWORD, but not
 /// MAX_TOKENS), or the value is an address with a password in it.
@@ -39,7 +39,8 @@ ConfigValues variables_in(Json const& list) {
         auto const& text = each.get_ref<std::string const&>();
         auto const name = text.substr(0, text.find('='));
         auto const value = name.size() < text.size() ? text.substr(name.size() + 1) : "";
-        values[name] = !value.empty() && may_be_secret(name, value) ? masked_value : value;
+        values[name] =
+            !value.empty() && may_be_secret(name, value) ? std::string(config::masked_value) : value;
     }
     return values;
 }

@@ -25,7 +25,7 @@ Node hidden(Node const& value) {
     for (auto const& entry : value.entries())
         entries.push_back({entry.key, entry.key_location, hidden(entry.value)});
     if (value.is_map()) return Node(std::move(entries), value.location());
-    return Node(Node::Scalar(std::string("********")), value.location());
+    return Node(Node::Scalar(std::string(masked_value)), value.location());
 }
 
 Node mask(Node const& value, Type const& type) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace det::config {
@@ -69,7 +70,9 @@ Diagnostics check_for_creation(yaml::Node const& merged);
 /// \return A document with only the secrets, each at its path; nothing if there are none.
 std::optional<yaml::Node> find_secrets(yaml::Node const& document);
 
-/// Replaces passwords, keys and data.secrets by "********", for output.
+/// What output shows in place of a secret.
+inline constexpr std::string_view masked_value = "********";
+/// Replaces passwords, keys and data.secrets by masked_value, for output.
 yaml::Node mask_secrets(yaml::Node const& document);
 /// Removes the document's secrets from messages and excerpts.
 Diagnostics mask_secrets(Diagnostics const& found, yaml::Node const& document);
