@@ -172,10 +172,11 @@ private:
         auto const& opened = description.experiment;
         auto text = summary_text(opened.view, description.facts, context_of(session));
         if (!shows_trials()) return text;
+        auto const time_text = time_text_of(session);
         for (std::size_t i = 0; i < opened.view.trials.size(); ++i) {
             auto const& trial = opened.view.trials[i];
-            text += '\n' + trial_headline(trial) + runs_table(trial) +
-                    interruptions_table(description.interruptions[i]);
+            text += '\n' + trial_headline(trial) + runs_table(trial, time_text) +
+                    interruptions_table(description.interruptions[i], time_text);
             if (!description.reports.empty() && !description.reports[i].empty())
                 text += '\n' + reports_table(description.reports[i], {}).render();
         }

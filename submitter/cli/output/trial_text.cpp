@@ -17,11 +17,12 @@ std::string describe_run(lifecycle::RunView const& run) {
     return fmt::format("{} ({})", run.ended->message, run.ended->cause_name());
 }
 
-std::vector<std::string> run_row(lifecycle::RunView const& run, std::size_t number) {
+std::vector<std::string> run_row(lifecycle::RunView const& run, std::size_t number,
+                                 TimeText const& time_text) {
     auto const started = run.started.value_or(RunStarted{});
     return {std::to_string(number),
-            run.started ? short_time(started.time) : "",
-            run.ended ? short_time(run.ended->time) : "",
+            run.started ? time_text(started.time) : "",
+            run.ended ? time_text(run.ended->time) : "",
             started.hosts,
             std::to_string(started.steps_completed),
             describe_run(run)};
@@ -50,11 +51,11 @@ std::string trial_headline(tracker::history::TrialView const& trial) {
                        describe_job(trial.job));
 }
 
-std::string runs_table(tracker::history::TrialView const& trial) {
+std::string runs_table(tracker::history::TrialView const& trial, TimeText const& time_text) {
     if (trial.record.runs.empty()) return "";
     Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number)
-        runs.add(run_row(trial.record.runs[number], number));
+        runs.add(run_row(trial.record.runs[number], number, time_text));
     return runs.render();
 }
 
@@ -62,7 +63,7 @@ Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
     Table table({"Trial", "State", "Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
     for (auto const& trial : trials) {
         for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
-            auto row = run_row(trial.record.runs[number], number);
+            auto row = run_row(trial.record.runs[number], number, TimeText());
             row.insert(row.begin(), {to_string(trial.record.id), std::string(to_string(trial.state))});
             table.add(std::move(row));
         }
@@ -70,7 +71,8 @@ Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
     return table;
 }
 
-std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions) {
+std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions,
+                                TimeText const& time_text) {
     if (interruptions.empty()) return "";
     Table table({"Run", "Notice", "Acknowledged", "Saved", "Ended", "Queued", "Started", "Trained"});
     for (auto const& interruption : interruptions) {
@@ -81,7 +83,7 @@ std::string interruptions_table(std::vector<tracker::history::Interruption> cons
             return fmt::format("{:+.1f} s",
                                static_cast<double>(time->microseconds - begin->microseconds) / 1e6);
         };
-        table.add({std::to_string(interruption.run), short_time(interruption.noticed),
+        table.add({std::to_string(interruption.run), time_text(interruption.noticed),
                    after(interruption.acknowledged), after(interruption.saved), after(interruption.ended),
                    after(interruption.queued), after(interruption.started), after(interruption.trained)});
     }

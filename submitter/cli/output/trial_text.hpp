@@ -17,14 +17,15 @@ namespace det::cli {
 std::string trial_headline(tracker::history::TrialView const& trial);
 
 /// Renders a table with a row for each run: its nodes and how it ended. Empty if the trial has no runs.
-std::string runs_table(tracker::history::TrialView const& trial);
+std::string runs_table(tracker::history::TrialView const& trial, TimeText const& time_text);
 
 /// A row for each run of these trials, as describe --csv prints them.
 Table all_runs_table(std::span<tracker::history::TrialView const> trials);
 
 /// Renders a table with a row for each interruption. Times are in seconds since the notice; without a notice,
 /// since the end of the run. Empty if there are no interruptions.
-std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions);
+std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions,
+                                TimeText const& time_text);
 
 /// Counts the runs by the cause of their end: {"failed": 2, "preempted": 1}.
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial);

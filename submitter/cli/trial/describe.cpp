@@ -43,7 +43,7 @@ ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs)
     return report;
 }
 
-std::string report_text(ProgramReport const& report) {
+std::string report_text(ProgramReport const& report, TimeText const& time_text) {
     std::string text;
     if (report.progress) text += fmt::format("Progress: {:.0f} %\n", *report.progress * 100);
     if (report.status) text += fmt::format("Status: {}\n", escape_control(*report.status));
@@ -51,7 +51,7 @@ std::string report_text(ProgramReport const& report) {
     if (report.dropped > 0) text += fmt::format("Dropped reports: {}\n", report.dropped);
     for (auto const& alert : report.alerts) {
         auto const separator = alert.title.empty() || alert.description.empty() ? "" : ": ";
-        text += fmt::format("Alert: {} {}: {}\n", short_time(alert.time), alert.level,
+        text += fmt::format("Alert: {} {}: {}\n", time_text(alert.time), alert.level,
                             escape_control(alert.title + separator + alert.description));
     }
     return text;
@@ -133,12 +133,14 @@ public:
             }
             session.answer(answer);
         } else {
+            auto const time_text = time_text_of(session);
             session.out << fmt::format(
                 "{}Hyperparameters: {}\n{}{}{}{}{}{}{}{}", trial_headline(trial),
-                escape_control(describe_hyperparameters(drawn)), report_text(report), straggler_text(waits),
-                ends_text(trial), runs_table(trial), placements_text(experiment.layout, trial, session),
-                interruptions_table(interruptions), last_failure_text(experiment.layout, trial, 20, session),
-                metrics_text(shown));
+                escape_control(describe_hyperparameters(drawn)), report_text(report, time_text),
+                straggler_text(waits), ends_text(trial), runs_table(trial, time_text),
+                placements_text(experiment.layout, trial, session),
+                interruptions_table(interruptions, time_text),
+                last_failure_text(experiment.layout, trial, 20, session), metrics_text(shown));
         }
         return ExitCode::done;
     }

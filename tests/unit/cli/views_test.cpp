@@ -7,6 +7,7 @@
 #include "cli_support.hpp"
 #include "example_experiments.hpp"
 #include "golden.hpp"
+#include "local_time_zone.hpp"
 #include "output/load_interruptions.hpp"
 
 using namespace det;
@@ -80,6 +81,35 @@ BOOST_FIXTURE_TEST_CASE(the_jobs_reason_is_shown_while_it_waits, Fixture) {
     BOOST_TEST(contains(out, "(Resources)\n"), out);
     BOOST_TEST(run("experiment describe 2 --trials") == 0);
     BOOST_TEST(contains(out, "Trial 2.0: QUEUED, job 4712_0: PENDING, Resources\n"), out);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_terminal_shows_local_times_and_pipes_json_and_csv_show_utc, Fixture) {
+    LocalTimeZone const two_hours_east("XYZ-2");
+    environment.set("COLUMNS", "200");
+    slurm.other_jobs[0].start_time = minute(31);
+    struct Case {
+        std::string line, local, utc, json;
+    };
+    for (auto const& [line, local, utc, json] :
+         {Case{"trial describe 1", "today 14:01", "2026-11-21 12:01:00Z", "2026-11-21T12:01:00"},
+          Case{"experiment describe 1 --trials", "today 14:10", "2026-11-21 12:10:00Z",
+               "2026-11-21T12:10:00"},
+          Case{"experiment list-checkpoints 1", "today 14:04", "2026-11-21 12:04:00Z", "2026-11-21T12:04:00"},
+          Case{"task list", "today 14:31", "2026-11-21 12:31:00Z", "2026-11-21T12:31:00"}}) {
+        destination = Destination::terminal;
+        BOOST_TEST(run(line) == 0, err);
+        BOOST_TEST(contains(out, local), line << "\n" << out);
+        BOOST_TEST(!contains(out, "Z"), line << "\n" << out);
+        for (auto const* option : {" --json", " --csv"}) {
+            if (line.ends_with("--trials") && option == std::string(" --csv")) continue;
+            BOOST_TEST(run(line + option) == 0, err);
+            BOOST_TEST(contains(out, option == std::string(" --json") ? json : utc), line << option << "\n"
+                                                                                          << out);
+        }
+        destination = Destination::pipe_or_file;
+        BOOST_TEST(run(line) == 0, err);
+        BOOST_TEST(contains(out, utc), line << "\n" << out);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(without_slurm_the_journals_speak_and_a_warning_says_so, Fixture) {
