@@ -15,6 +15,9 @@ struct ValueRow {
 };
 constexpr ValueRow value_rows[] = {
     {"", "--template", ValueKind::template_name},
+    {"", "--config", ValueKind::config_key},
+    {"", "--metric", ValueKind::metric},
+    {"", "--sort-by", ValueKind::metric},
     {"", "--resource-pool", ValueKind::pool},
     {"resource-pool", "pool", ValueKind::pool},
     {"experiment", "id", ValueKind::experiment},

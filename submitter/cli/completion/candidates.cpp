@@ -107,6 +107,7 @@ public:
     }
 
     std::vector<Candidate> complete(std::vector<std::string> const& words, std::size_t first) {
+        collect_arguments(words, first);
         std::size_t positionals = 0;
         for (auto at = first; at + 1 < words.size(); ++at) {
             if (words[at] == "--") return {};  // the words of another command
@@ -130,6 +131,18 @@ public:
     }
 
 private:
+    /// The words of the line that belong to no option.
+    void collect_arguments(std::vector<std::string> const& words, std::size_t first) {
+        for (auto at = first; at + 1 < words.size(); ++at) {
+            if (!is_option(words[at])) {
+                arguments_.push_back(words[at]);
+            } else if (auto const* option = find_option(words[at]);
+                       option != nullptr && takes_value(*option)) {
+                ++at;
+            }
+        }
+    }
+
     Option const* find_option(std::string_view name) const {
         auto const found =
             std::ranges::find_if(options_, [&](auto const& each) { return has_name(each, name); });
@@ -153,7 +166,7 @@ private:
         if (!option.choices.empty()) {
             for (auto const& word : option.choices) all.push_back({word});
         } else {
-            all = names_.find_names(kind_of(entry_, option), begun);
+            all = names_.find_names(kind_of(entry_, option), begun, arguments_);
         }
         return select(all, begun, prefix);
     }
@@ -171,25 +184,50 @@ private:
     ExistingNames& names_;
     std::unique_ptr<Command> command_;
     std::vector<Option> options_;
+    std::vector<std::string> arguments_;
     bool flag_ = false;
     std::string root_;
 };
 
-/// bash separates "--template=mpi" into three words, and replaces only the word after the "=".
-void join_separated_value(std::vector<std::string>& words) {
+/// bash separates "--template=mpi" into three words, and replaces only the word after the "=". The same for
+/// "--config KEY=VALUE".
+/// \return the part before that word that the candidates must not repeat: "KEY="
+std::string join_separated_value(std::vector<std::string>& words) {
     auto const count = words.size();
-    if (count >= 2 && words[count - 1] == "=" && is_option(words[count - 2])) {
+    auto const at = [&](std::size_t from_end) -> std::string_view {
+        return count >= from_end ? std::string_view(words[count - from_end]) : std::string_view();
+    };
+    if (at(1) == "=" && is_option(at(2))) {
         words.back() = "";
-    } else if (count >= 3 && words[count - 2] == "=" && is_option(words[count - 3])) {
+    } else if (at(2) == "=" && is_option(at(3))) {
         words.erase(words.end() - 2);
+    } else if (at(1) == "=" || at(2) == "=") {
+        auto const equals = at(1) == "=" ? count - 1 : count - 2;
+        bool const has_key = equals >= 2 && (is_option(words[equals - 2]) || words[equals - 2] == "=");
+        if (!has_key) return "";
+        auto const key = words[equals - 1] + "=";
+        auto const value = equals + 1 < count ? words[equals + 1] : std::string();
+        words.resize(equals);
+        words.back() = key + value;
+        // "--config = KEY = VALUE"
+        if (words.size() >= 3 && words[words.size() - 2] == "=") words.erase(words.end() - 2);
+        return key;
     }
+    return "";
+}
+
+std::vector<Candidate> without_prefix(std::vector<Candidate> candidates, std::string const& prefix) {
+    for (auto& each : candidates) {
+        if (each.text.starts_with(prefix)) each.text.erase(0, prefix.size());
+    }
+    return candidates;
 }
 
 }  // namespace
 
 std::vector<Candidate> find_candidates(std::vector<std::string> words, ExistingNames& names) {
     if (words.empty()) return {};
-    join_separated_value(words);
+    auto const separated = join_separated_value(words);
     if (words.size() == 1) return complete_first_word(words[0]);
     auto const [entry, used] = find_named(words);
     auto const group = resolve(words[0]);
@@ -200,7 +238,7 @@ std::vector<Candidate> find_candidates(std::vector<std::string> words, ExistingN
         if (words.size() == 3) found = complete_command(group, words[1] + " ", words[2]);
     }
     if (entry == nullptr) return found;
-    auto const more = CommandCompletion(*entry, names).complete(words, used);
+    auto const more = without_prefix(CommandCompletion(*entry, names).complete(words, used), separated);
     found.insert(found.end(), more.begin(), more.end());
     return found;
 }

@@ -4,5 +4,7 @@
 _det_submit() {
   local IFS=$'\n'
   COMPREPLY=($("$1" completion bash --complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  # A key is followed by its value or by the next part of its path.
+  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=.] ]]; then compopt -o nospace; fi
 }
 complete -o default -o bashdefault -o nosort -F _det_submit det-submit det

@@ -4,7 +4,12 @@ _det_submit() {
   local -a candidates
   candidates=("${(@f)$("$words[1]" completion zsh --complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n ${candidates[1]} ]]; then
-    _describe -V 'det-submit' candidates
+    # A key is followed by its value or by the next part of its path.
+    if [[ ${candidates[1]%%:*} == *[=.] ]]; then
+      _describe -V 'det-submit' candidates -S ''
+    else
+      _describe -V 'det-submit' candidates
+    fi
   else
     _files
   fi

@@ -1,5 +1,6 @@
 #include "completion/existing_names.hpp"
 
+#include <det/config/key_reference.hpp>
 #include <det/experiment/load_site.hpp>
 #include <det/experiment/models.hpp>
 #include <det/experiment/root_directory.hpp>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+
+#include "completion/metric_names.hpp"
 
 namespace det::cli {
 namespace {
@@ -25,9 +28,27 @@ std::string name_of(ExperimentLayout const& experiment) {
     return spec ? spec->name : "";
 }
 
+/// The keys of the section that is being typed ("resources.", then its keys), or the words that a key takes.
+std::vector<Candidate> config_keys(std::string const& begun) {
+    std::vector<Candidate> found;
+    if (auto const equals = begun.find('='); equals != std::string::npos) {
+        for (auto const& word : config::words_for_key(begun.substr(0, equals)))
+            found.push_back({begun.substr(0, equals + 1) + word});
+        return found;
+    }
+    auto const point = begun.rfind('.');
+    auto const section = point == std::string::npos ? "" : begun.substr(0, point);
+    for (auto const& key : config::keys_below(section)) {
+        auto const path = section.empty() ? key.name : section + '.' + key.name;
+        found.push_back({path + (key.has_keys ? '.' : '='), key.help});
+    }
+    return found;
+}
+
 }  // namespace
 
-std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string const& begun) {
+std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string const& begun,
+                                                 std::vector<std::string> const& arguments) {
     switch (kind) {
         case ValueKind::template_name:
             return templates();
@@ -41,6 +62,10 @@ std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string con
             return checkpoints();
         case ValueKind::model:
             return models();
+        case ValueKind::config_key:
+            return config_keys(begun);
+        case ValueKind::metric:
+            return metrics(arguments);
         case ValueKind::file:
             return {};
     }
@@ -101,6 +126,14 @@ std::vector<Candidate> ExistingNames::models() const {
     if (!registry) return names;
     for (auto const& model : registry->models)
         names.push_back({model.attributes.name, model.attributes.description});
+    return names;
+}
+
+std::vector<Candidate> ExistingNames::metrics(std::vector<std::string> const& arguments) const {
+    auto const root = experiment::find_root(session_.environment);
+    if (!root) return {};
+    std::vector<Candidate> names;
+    for (auto const& name : find_metric_names(*root, arguments)) names.push_back({name});
     return names;
 }
 

@@ -9,8 +9,11 @@ namespace det::cli {
 class ExistingNames {
 public:
     explicit ExistingNames(Session& session) : session_(session) {}
-    /// \param begun what the user has typed of the name; only the names of trials depend on it
-    std::vector<Candidate> find_names(ValueKind kind, std::string const& begun);
+    /// \param begun what the user has typed of the name; only the names of trials and keys depend on it
+    /// \param arguments the arguments before it; only metrics depend on them: those of the experiments and
+    ///     trials that they name, else of the newest experiment
+    std::vector<Candidate> find_names(ValueKind kind, std::string const& begun,
+                                      std::vector<std::string> const& arguments);
 
 private:
     std::vector<Candidate> templates() const;
@@ -19,6 +22,7 @@ private:
     std::vector<Candidate> checkpoints() const;
     std::vector<Candidate> models() const;
     std::vector<Candidate> pools();
+    std::vector<Candidate> metrics(std::vector<std::string> const& arguments) const;
 
     Session& session_;
 };

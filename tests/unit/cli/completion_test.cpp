@@ -1,9 +1,15 @@
 // What completes a command line: commands, options and names.
+#include <det/config/key_reference.hpp>
+#include <det/journal/writer.hpp>
+#include <det/protocol/json.hpp>
+#include <det/protocol/metric_frames.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
 #include "cli_support.hpp"
 #include "completion/candidates.hpp"
+#include "example_experiments.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -122,6 +128,57 @@ BOOST_AUTO_TEST_CASE(pools_are_completed_and_slurm_may_be_down) {
     BOOST_TEST(complete("site try --pool co") == "compute");
     slurm.is_down = true;
     BOOST_TEST(complete("job list -p ") == "");
+}
+
+BOOST_AUTO_TEST_CASE(keys_of_the_configuration_are_completed_section_by_section) {
+    BOOST_TEST(complete("e create --config resources.slots") == "resources.slots_per_trial=");
+    BOOST_TEST(complete("e fork 1 --config max_restar") == "max_restarts=");
+    BOOST_TEST(complete("e continue 1 --config sear") == "searcher.");
+    BOOST_TEST(complete("run exp.yaml --config sear") == "searcher.");
+    BOOST_TEST(contains(complete("e create --config "), "name="));
+    BOOST_TEST(contains(complete("e create --config searcher."), "searcher.metric="));
+    BOOST_TEST(contains(complete("e create --config searcher."), "searcher.max_trials="));
+    BOOST_TEST(complete("e create --config hyperparameters.") == "");
+    BOOST_TEST(complete("e create --config nonsense.") == "");
+    BOOST_TEST(complete("e create --config resources.slots_per_trial.") == "");
+    // In the form with "=" the candidates contain the option; bash separates it, and then they don't.
+    BOOST_TEST(complete("e create --config=max_restar") == "--config=max_restarts=");
+    BOOST_TEST(complete("e create --config = max_restar") == "max_restarts=");
+}
+
+BOOST_AUTO_TEST_CASE(words_that_a_key_takes_are_completed) {
+    BOOST_TEST(contains(complete("e create --config searcher.name=a"), "searcher.name=adaptive_asha"));
+    BOOST_TEST(complete("e create --config searcher.name = gr") == "grid");
+    BOOST_TEST(complete("e create --config = searcher.name = gr") == "grid");
+    BOOST_TEST(complete("e create --config searcher.smaller_is_better = ") == "true false");
+    BOOST_TEST(complete("e create --config searcher.smaller_is_better =") == "true false");
+    BOOST_TEST(complete("e create --config searcher.metric = ") == "");
+}
+
+BOOST_AUTO_TEST_CASE(every_key_of_the_configuration_can_be_typed_by_completion) {
+    auto const schema = parse_json(config::render_json_schema(config::SchemaFor::user_files));
+    auto const found = complete("e create --config ");
+    for (auto const& [name, key] : schema["properties"].items()) {
+        bool const is_ignored = key.value("description", "").starts_with("ignored: ");
+        BOOST_TEST(contains(" " + found, " " + name) != is_ignored, name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(metrics_are_those_that_the_named_trials_have_reported) {
+    write_examples(root);
+    BOOST_TEST(complete("t metrics 1 --metric ") == "accuracy classes loss note");
+    BOOST_TEST(complete("t metrics 1.0 --metric a") == "accuracy");
+    BOOST_TEST(complete("t metrics --metric lo") == "");  // the newest one was never submitted
+    BOOST_TEST(complete("e download 2 --sort-by ") == "loss");
+    BOOST_TEST(complete("t download 1 --sort-by acc") == "accuracy");
+    BOOST_TEST(complete("t metrics 99 --metric ") == "");
+    // Reports of numbers have their names in frames of their own.
+    auto journal = report(ExperimentLayout(root, {2}), 0);
+    MetricFrameWriter frames;
+    std::vector<Metric> const metrics{{"speed", 1}, {"loss", 2}};
+    frames.add(minute(1), "training", 1, metrics);
+    for (auto const& frame : frames.take()) must(journal.append(frame));
+    BOOST_TEST(complete("t metrics 2 --metric ") == "loss speed");
 }
 
 BOOST_AUTO_TEST_CASE(words_that_an_option_accepts_are_completed) {

@@ -98,6 +98,8 @@ public:
     /// frame is not complete or uses a schema that was not added; `visitor` has then seen the reports before
     /// the damage.
     Status visit(std::string_view payload, Visitor const& visitor) const;
+    /// The schemas by their ids; a later one has replaced an earlier one of the same id.
+    std::unordered_map<std::uint32_t, MetricSchema> const& schemas() const { return schemas_; }
 
 private:
     std::unordered_map<std::uint32_t, MetricSchema> schemas_;
