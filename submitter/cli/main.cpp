@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "arguments.hpp"
+#include "output/output_style.hpp"
+#include "output/page_text.hpp"
 
 namespace {
 
@@ -33,8 +35,11 @@ int run(std::vector<std::string> const& arguments) {
         return to_int(invocation.error().code.exit);
     }
     print(std::cerr, invocation->warnings, style);
+    auto const destination =
+        ::isatty(STDOUT_FILENO) == 1 ? cli::Destination::terminal : cli::Destination::pipe_or_file;
     if (!invocation->command) {
-        std::cout << invocation->text;
+        std::cout << cli::render_page(invocation->text,
+                                      cli::output_style_of(environment, destination).columns);
         return 0;
     }
     SystemProcessRunner runner;
@@ -44,8 +49,6 @@ int run(std::vector<std::string> const& arguments) {
         print(std::cerr, client.error(), style);
         return to_int(client.error().code.exit);
     }
-    auto const destination =
-        ::isatty(STDOUT_FILENO) == 1 ? cli::Destination::terminal : cli::Destination::pipe_or_file;
     cli::Session session{
         environment, std::cout, std::cerr,          style,
         clock,       **client,  invocation->format, experiment::cache_directory_of(environment),
