@@ -209,7 +209,8 @@ BOOST_AUTO_TEST_CASE(top_shows_running_trials_live_and_leaves_the_terminal_as_it
     BOOST_TEST(has(once, "\n1.0   | watched | RUNNING | 50 %     | 50/100 | "), once);
     BOOST_TEST(has(once, " | loss 0.02 | "), once);
     shell("touch go && det-submit experiment wait 1");
-    BOOST_TEST(split_lines(shell("det-submit top --once")).size() == 2u);
+    auto const empty = shell("det-submit top --once");
+    BOOST_TEST(split_lines(empty).size() == 2u, empty);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
