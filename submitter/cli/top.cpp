@@ -21,8 +21,9 @@ constexpr std::ptrdiff_t all_rows = std::ptrdiff_t{1} << 30;
 class QuietSession {
 public:
     explicit QuietSession(Session const& session)
-        : session_{session.environment, session.out,    messages_,     {Colour::never, "det-submit"}, session.clock,
-                   session.slurm,       session.format, session.cache, session.destination} {
+        : session_{session.environment, session.out,   messages_,      {Colour::never, "det-submit"},
+                   session.clock,       session.slurm, session.format, session.cache,
+                   session.destination} {
         session_.foreign_root = session.foreign_root;
     }
     Session& session() { return session_; }
@@ -39,8 +40,10 @@ private:
 
 class Top final : public LiveScreen {
 public:
-    Top(RunningTrialsReader reader, QuietSession& session, double interval_s)
-        : reader_(std::move(reader)), session_(session), interval_s_(interval_s) {}
+    Top(RunningTrialsReader reader, QuietSession& session, double interval_s, bool has_colour)
+        : reader_(std::move(reader)), session_(session), interval_s_(interval_s) {
+        view_.has_colour = has_colour;
+    }
 
     void read() override {
         auto& clock = session_.session().clock;
@@ -143,7 +146,7 @@ private:
         DET_TRY_ASSIGN(auto reader, RunningTrialsReader::open(quiet.session()));
         DET_TRY_ASSIGN(auto terminal, ScreenTerminal::open(STDIN_FILENO, STDOUT_FILENO, "top",
                                                            "use 'det-submit top --once' in pipes"));
-        Top top(std::move(reader), quiet, interval_s_);
+        Top top(std::move(reader), quiet, interval_s_, answer_style_of(session).has_colour);
         return show_live(top, terminal, session.clock);
     }
 

@@ -33,7 +33,7 @@ public:
         DET_TRY_ASSIGN(auto const checkpoint,
                        experiment::find_checkpoint(root, uuid_, session.environment,
                                                    foreign ? std::optional(foreign->owner) : std::nullopt));
-        session.answer(as_json(checkpoint), as_text(checkpoint));
+        session.answer(as_json(checkpoint), as_text(checkpoint, answer_style_of(session)));
         return ExitCode::done;
     }
 
@@ -52,25 +52,25 @@ private:
                 {"tensors", tensors_json(manifest)}};
     }
 
-    static std::string as_text(experiment::FoundCheckpoint const& checkpoint) {
+    static std::string as_text(experiment::FoundCheckpoint const& checkpoint, AnswerStyle const& style) {
         auto const& manifest = checkpoint.manifest;
         auto text = fmt::format(
             "Checkpoint {}\nRun: {}\nSteps: {}\nTime: {}\nRanks: {}\nSize: {}\nPath: {}\nMetadata: {}\n\n",
             manifest.uuid, manifest.run.empty() ? "none" : escape_control(manifest.run),
-            manifest.steps_completed, short_time(manifest.time), manifest.world_size,
+            manifest.steps_completed, style.time(manifest.time), manifest.world_size,
             format_size(experiment::total_size(manifest)), escape_control(checkpoint.address()),
             escape_control(to_line(manifest.metadata)));
         Table files({"File", "Size", "CRC-32C"});
         for (auto const& file : manifest.files)
             files.add({file.path, format_size(file.size_bytes), fmt::format("{:08x}", file.crc32c)});
-        text += files.render();
+        text += files.render(style);
         if (manifest.tensors.empty()) return text;
         Table tensors({"Tensor", "Type", "Shape", "Parts"});
         for (auto const& tensor : manifest.tensors) {
             tensors.add({tensor.name, tensor.dtype, fmt::format("{}", tensor.shape),
                          std::to_string(tensor.slices.size())});
         }
-        return text + "\n" + tensors.render();
+        return text + "\n" + tensors.render(style);
     }
 
     std::string uuid_;

@@ -53,7 +53,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(trials, checkpoints, *spec));
         } else {
-            auto const table = as_table(trials, checkpoints, *spec);
+            auto const table = as_table(trials, checkpoints, *spec, answer_style_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -90,15 +90,16 @@ private:
     }
 
     static Table as_table(std::vector<RankedTrial> const& trials,
-                          std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec) {
+                          std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec,
+                          AnswerStyle const& style) {
         Table table({"Trial ID", "State", spec.searcher.metric, "Steps", "Checkpoint", "At Step", "H-Params"},
                     {"State", "At Step", "Steps"});
         for (auto const& [view, validation] : trials) {
             auto const id = view->record.id;
             auto const* const checkpoint =
                 find_checkpoint(checkpoints, id.index, spec.searcher.smaller_is_better);
-            table.add({to_string(id), std::string(to_string(view->state)),
-                       fmt::format("{:.6g}", validation.value), std::to_string(validation.steps_completed),
+            table.add({to_string(id), std::string(to_string(view->state)), style.number(validation.value),
+                       std::to_string(validation.steps_completed),
                        checkpoint != nullptr ? checkpoint->committed.uuid : "",
                        checkpoint != nullptr ? std::to_string(checkpoint->committed.steps_completed) : "",
                        describe_hyperparameters(hyperparameters_of(spec, id.index))});

@@ -82,7 +82,8 @@ Result<Json> load_validation(tracker::history::History& history, TrialId trial, 
     return metrics;
 }
 
-Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experiment, UtcTime now) {
+Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experiment, UtcTime now,
+                                       NumberText const& number_text) {
     auto const& view = experiment.view;
     if (!view.record.spec) {
         return Error{codes::wrong_state,
@@ -122,7 +123,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
                     {"Duration", duration_s ? duration_text(*duration_s) : ""},
                     {"Ends of runs", causes_text(causes)},
                     {"Best trial", ranked.empty() ? "" : to_string(trial)}};
-    for (auto const& [metric, value] : metrics.items()) column.metrics[metric] = value_text(value);
+    for (auto const& [metric, value] : metrics.items()) column.metrics[metric] = number_text(value);
     flatten(hyperparameters, "", column.hyperparameters);
     return column;
 }
@@ -198,7 +199,8 @@ public:
         for (auto const& id : ids_) {
             DET_TRY_ASSIGN(auto const experiment,
                            experiment::open_experiment(id, experiment::SlurmAnswer::optional, session));
-            DET_TRY_ASSIGN(auto column, load_column(experiment, session.clock.now()));
+            DET_TRY_ASSIGN(auto column, load_column(experiment, session.clock.now(),
+                                                    answer_style_of(session, csv_).number));
             columns.push_back(std::move(column));
         }
         add_config_differences(columns);

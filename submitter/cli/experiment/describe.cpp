@@ -85,7 +85,7 @@ private:
             DET_TRY_ASSIGN(
                 auto const experiment,
                 experiment::open_experiment(std::string(id), experiment::SlurmAnswer::optional, session));
-            DET_TRY_ASSIGN(auto const description, describe_search(experiment));
+            DET_TRY_ASSIGN(auto const description, describe_search(experiment, answer_style_of(session)));
             json.push_back(description.json);
             text += description.text;
         }
@@ -159,9 +159,10 @@ private:
     }
 
     static SummaryContext context_of(Session const& session) {
-        SummaryContext context{Table::any_width, "", session.foreign_root.has_value(), time_text_of(session)};
-        if (session.destination == Destination::terminal)
-            context.columns = output_style_of(session.environment, session.destination).columns;
+        auto const style = answer_style_of(session);
+        SummaryContext context{Table::any_width, "", session.foreign_root.has_value(), style.time,
+                               style.number};
+        context.columns = style.columns;
         if (session.has_named_root)
             context.root_option =
                 " --root " + quote_for_shell(session.environment.find("DET_ROOT").value_or(""));
@@ -172,13 +173,13 @@ private:
         auto const& opened = description.experiment;
         auto text = summary_text(opened.view, description.facts, context_of(session));
         if (!shows_trials()) return text;
-        auto const time_text = time_text_of(session);
+        auto const style = answer_style_of(session);
         for (std::size_t i = 0; i < opened.view.trials.size(); ++i) {
             auto const& trial = opened.view.trials[i];
-            text += '\n' + trial_headline(trial) + runs_table(trial, time_text) +
-                    interruptions_table(description.interruptions[i], time_text);
+            text += '\n' + trial_headline(trial) + runs_table(trial, style) +
+                    interruptions_table(description.interruptions[i], style);
             if (!description.reports.empty() && !description.reports[i].empty())
-                text += '\n' + reports_table(description.reports[i], {}).render();
+                text += '\n' + reports_table(description.reports[i], {}, style).render(style);
         }
         return text;
     }

@@ -17,13 +17,13 @@ namespace {
 using tracker::history::ExperimentView;
 using tracker::history::SearchView;
 
-std::string metric_text(double metric) {
-    return std::isnan(metric) ? "failed" : fmt::format("{:.6g}", metric);
+std::string metric_text(double metric, AnswerStyle const& style) {
+    return std::isnan(metric) ? "failed" : style.number(metric);
 }
 
 Json metric_json(double metric) { return std::isfinite(metric) ? Json(metric) : Json(nullptr); }
 
-std::string rungs_table(SearchView const& view) {
+std::string rungs_table(SearchView const& view, AnswerStyle const& style) {
     Table table({"Bracket", "Rung", "Length", "Arrived", "Train On", "Cut-off", "Stopped"});
     for (std::size_t i = 0; i < view.brackets.size(); ++i) {
         auto const& rungs = view.brackets[i].rungs;
@@ -32,15 +32,15 @@ std::string rungs_table(SearchView const& view) {
             table.add({number == 0 ? std::to_string(i) : "", std::to_string(number),
                        std::to_string(rung.length), std::to_string(rung.entries.size()),
                        number + 1 == rungs.size() ? "" : std::to_string(rung.kept_trials),
-                       rung.cut_off && number + 1 < rungs.size() ? metric_text(*rung.cut_off) : "",
+                       rung.cut_off && number + 1 < rungs.size() ? metric_text(*rung.cut_off, style) : "",
                        std::to_string(rung.stopped_trials)});
         }
     }
-    return table.render();
+    return table.render(style);
 }
 
 /// A row for each decision that ended a trial: what it was based on. Empty if the search has ended no trial.
-std::string ends_table(ExperimentView const& view) {
+std::string ends_table(ExperimentView const& view, AnswerStyle const& style) {
     Table table({"Trial", "Bracket", "Rung", "Steps", "Metric", "Decision", "Because", "Among"});
     bool has_rows = false;
     for (auto const& trial : view.trials) {
@@ -50,32 +50,34 @@ std::string ends_table(ExperimentView const& view) {
             auto const entry = search::parse_rung_entry_name(decision.entry);
             table.add({to_string(trial.record.id), std::to_string(decision.bracket),
                        std::to_string(decision.rung), std::to_string(decision.steps_completed),
-                       entry ? metric_text(entry->metric) : "", decision.decision, search::describe(decision),
-                       decision.trials});
+                       entry ? metric_text(entry->metric, style) : "", decision.decision,
+                       search::describe(decision), decision.trials});
         }
     }
-    return has_rows ? '\n' + table.render() : "";
+    return has_rows ? '\n' + table.render(style) : "";
 }
 
-std::string describe_best(std::optional<RankedTrial> const& best, ExperimentSpec const& spec) {
+std::string describe_best(std::optional<RankedTrial> const& best, ExperimentSpec const& spec,
+                          AnswerStyle const& style) {
     if (!best) return "";
-    return fmt::format("Best trial:    {}, {} {:.6g} at step {}\n", to_string(best->view->record.id),
-                       escape_control(spec.searcher.metric), best->validation.value,
+    return fmt::format("Best trial:    {}, {} {} at step {}\n", to_string(best->view->record.id),
+                       escape_control(spec.searcher.metric), style.number(best->validation.value),
                        best->validation.steps_completed);
 }
 
 std::string as_text(ExperimentView const& view, ExperimentSpec const& spec,
-                    std::optional<RankedTrial> const& best, std::optional<SearchView> const& search) {
+                    std::optional<RankedTrial> const& best, std::optional<SearchView> const& search,
+                    AnswerStyle const& style) {
     auto text = fmt::format("Experiment {}: {}\nSearcher:      {}, {} of {}\n", view.record.id.value,
                             to_string(view.state), spec.searcher.name,
                             spec.searcher.smaller_is_better ? "smallest" : "largest",
                             escape_control(spec.searcher.metric));
-    text += describe_best(best, spec);
+    text += describe_best(best, spec, style);
     if (!search) return text + "Rungs:         none: this searcher stops no trials\n";
     text += fmt::format("Length:        {}; of the trials at a rung the best 1/{} train on\n",
                         escape_control(search->search.length.describe()), search->search.divisor);
     text += fmt::format("Progress:      {:.0f} %\n\n", 100 * search->progress);
-    return text + rungs_table(*search) + ends_table(view);
+    return text + rungs_table(*search, style) + ends_table(view, style);
 }
 
 Json rungs_json(tracker::history::BracketView const& bracket) {
@@ -144,7 +146,8 @@ Result<std::optional<tracker::history::SearchView>> load_search_view(
     return std::optional(tracker::history::view_search(*std::move(asha), entries, view));
 }
 
-Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment) {
+Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment,
+                                          AnswerStyle const& style) {
     auto const& view = experiment.view;
     if (!view.record.spec)
         return Error{
@@ -155,7 +158,7 @@ Result<SearchDescription> describe_search(experiment::OpenExperiment const& expe
     DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
     auto const best = ranked.empty() ? std::nullopt : std::optional(ranked.front());
     DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));
-    return SearchDescription{as_text(view, spec, best, search), as_json(view, spec, best, search)};
+    return SearchDescription{as_text(view, spec, best, search, style), as_json(view, spec, best, search)};
 }
 
 }  // namespace det::cli

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "output/table.hpp"
+
 namespace det::cli {
 
 /// What `experiment describe --search` shows.
@@ -16,7 +18,8 @@ struct SearchDescription {
 
 /// Reads the rungs of an experiment's search and the best validations of its trials. codes::wrong_state if
 /// the experiment was not created completely.
-Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment);
+Result<SearchDescription> describe_search(experiment::OpenExperiment const& experiment,
+                                          AnswerStyle const& style);
 
 /// Reads the rungs of a search that stops trials; nullopt if the searcher stops none.
 Result<std::optional<tracker::history::SearchView>> load_search_view(

@@ -209,13 +209,14 @@ void add_progress(SummaryLines& lines, SummaryFacts const& facts) {
     if (!parts.empty()) lines.add("Progress:", join(parts, ", "));
 }
 
-void add_best(SummaryLines& lines, ExperimentSpec const& spec, SummaryFacts const& facts) {
+void add_best(SummaryLines& lines, ExperimentSpec const& spec, SummaryFacts const& facts,
+              NumberText const& number_text) {
     if (!facts.best) return;
     auto const id = facts.best->view->record.id;
     lines.add("Best trial:",
-              fmt::format("{}, {} {} {:.6g} at step {}", to_string(id),
+              fmt::format("{}, {} {} {} at step {}", to_string(id),
                           spec.searcher.smaller_is_better ? "smallest" : "largest", spec.searcher.metric,
-                          facts.best->validation.value, facts.best->validation.steps_completed));
+                          number_text(facts.best->validation.value), facts.best->validation.steps_completed));
     auto const drawn = hyperparameters_of(spec, id.index);
     if (!drawn.empty()) lines.add("", describe_hyperparameters(drawn));
 }
@@ -376,7 +377,7 @@ std::string summary_text(ExperimentView const& view, SummaryFacts const& facts,
             lines.add("Trials:", trials_by_state(view));
         add_waiting_job(lines, view);
         add_progress(lines, facts);
-        add_best(lines, spec, facts);
+        add_best(lines, spec, facts, context.number_text);
         // The line above the message counts too.
         auto const used = lines.size() + 1 + commands.size();
         if (facts.last_failure)

@@ -42,6 +42,7 @@ struct SummaryContext {
     std::string root_option;  // " --root DIR" if the user named the root, for commands
     bool is_foreign = false;  // another user's root: no command changes it
     TimeText time_text = {};
+    NumberText number_text = {};
 };
 
 /// Reads what the summary needs. Reads the journals of all trials.

@@ -71,13 +71,14 @@ Json to_json(ExperimentId id, GcPolicy const& policy, GcReport const& report, Gc
             {"remains", uncommitted_json(id, report.uncommitted)}};
 }
 
-std::string render_checkpoints(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints) {
+std::string render_checkpoints(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints,
+                               AnswerStyle const& style) {
     Table table({"Trial", "Steps", "Metric", "Size", "UUID"});
     for (auto const& c : checkpoints) {
         table.add({to_string(TrialId{id, c.trial}), std::to_string(c.steps_completed),
-                   c.metric ? fmt::format("{:.6g}", *c.metric) : "", format_size(c.size_bytes), c.uuid});
+                   c.metric ? style.number(*c.metric) : "", format_size(c.size_bytes), c.uuid});
     }
-    return table.render();
+    return table.render(style);
 }
 
 /// Returns the error of the first checkpoint that could not be removed; Ok if there is none.
@@ -109,7 +110,7 @@ public:
             if (!logs.empty()) answer["removed_logs"] = logs.size();
             session.answer(answer);
         } else {
-            session.out << render_checkpoints(record.id, report.removed);
+            session.out << render_checkpoints(record.id, report.removed, answer_style_of(session));
             session.say(fmt::format("{} {}, kept {}", is_dry_run_ ? "Would remove" : "Removed",
                                     count_text(report.removed.size(), "checkpoint"), report.kept.size()));
             for (auto const& each : report.uncommitted) {
@@ -158,7 +159,7 @@ public:
         if (trial_latest_) policy.save_trial_latest = *trial_latest_;
         DET_TRY_ASSIGN(auto report, collect_garbage(experiment, policy, GcMode::dry_run, session));
         if (!report.removed.empty() && !is_sure_) {
-            session.err << render_checkpoints(record.id, report.removed);
+            session.err << render_checkpoints(record.id, report.removed, answer_style_of(session));
             DET_TRY_ASSIGN(
                 bool const goes_on,
                 session.confirm_removal(is_sure_, count_text(report.removed.size(), "checkpoint")));

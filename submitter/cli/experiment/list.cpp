@@ -133,7 +133,7 @@ private:
         if (all_) header.push_back("Archived");
         if (has_purge) header.push_back("Purged");
         if (has_roots) header.push_back("Root");
-        auto const time_text = time_text_of(session, csv_);
+        auto const style = answer_style_of(session, csv_);
         Table table(std::move(header),
                     {"Archived", "Parent ID", "Resource Pool", "Ended", "Started", "Owner"});
         for (auto const& each : listed) {
@@ -151,17 +151,18 @@ private:
                                          spec && spec->parent ? to_string(*spec->parent) : "",
                                          std::string(to_string(view.state)),
                                          fmt::format("{}/{}", completed, view.trials.size()),
-                                         time_text(view.started()),
-                                         time_text(view.ended()),
+                                         style.time(view.started()),
+                                         style.time(view.ended()),
                                          spec ? spec->pool : ""};
             if (metrics_) {
                 auto const best = find_best(each, session);
                 row.push_back(best ? to_string(best->view->record.id) : "");
-                row.push_back(best ? fmt::format("{}={:.6g}", spec->searcher.metric, best->validation.value)
-                                   : "");
+                row.push_back(
+                    best ? fmt::format("{}={}", spec->searcher.metric, style.number(best->validation.value))
+                         : "");
             }
             if (all_) row.push_back(now.is_archived ? "yes" : "");
-            if (has_purge) row.push_back(time_text(purge_time(each, purge)));
+            if (has_purge) row.push_back(style.time(purge_time(each, purge)));
             if (has_roots) row.push_back(each.root->layout.path().string());
             table.add(std::move(row));
         }

@@ -54,7 +54,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(listing));
         } else {
-            auto const table = as_table(listing, time_text_of(session, csv_));
+            auto const table = as_table(listing, answer_style_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -104,16 +104,16 @@ private:
         return answer;
     }
 
-    static Table as_table(Listing const& listing, TimeText const& time_text) {
+    static Table as_table(Listing const& listing, AnswerStyle const& style) {
         Table table({"Trial", "Run", "Steps", "Time", "State", "Metric", "Size", "UUID"},
                     {"Run", "Size", "Time", "State"});
         for (auto const& checkpoint : listing.checkpoints) {
             auto const& [index, run, committed, metric, presence] = checkpoint;
             TrialId const trial{listing.experiment, index};
             table.add({to_string(trial), std::to_string(run), std::to_string(committed.steps_completed),
-                       time_text(committed.time), std::string(state_of(checkpoint)),
-                       metric ? fmt::format("{:.6g}", *metric) : "",
-                       format_size(retention::size_bytes_of(committed)), committed.uuid});
+                       style.time(committed.time), std::string(state_of(checkpoint)),
+                       metric ? style.number(*metric) : "", format_size(retention::size_bytes_of(committed)),
+                       committed.uuid});
         }
         return table;
     }

@@ -52,7 +52,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(rows, spec));
         } else {
-            auto const table = as_table(rows, spec, time_text_of(session, csv_));
+            auto const table = as_table(rows, spec, answer_style_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -107,7 +107,7 @@ private:
     }
 
     static Table as_table(std::vector<TrialRow> const& rows, std::optional<ExperimentSpec> const& spec,
-                          TimeText const& time_text) {
+                          AnswerStyle const& style) {
         bool const has_rungs = spec && search::is_asha(spec->searcher.name);
         std::vector<std::string> header{"Trial ID", "State", "Runs", "Started", "Ended"};
         if (has_rungs) header.insert(header.end(), {"Bracket", "Rung"});
@@ -118,13 +118,13 @@ private:
             auto const& trial = *row.view;
             std::vector<std::string> cells{to_string(trial.record.id), std::string(to_string(trial.state)),
                                            std::to_string(trial.record.runs.size()),
-                                           time_text(trial.started()), time_text(trial.ended())};
+                                           style.time(trial.started()), style.time(trial.ended())};
             if (has_rungs) {
                 cells.push_back(row.last_decision ? std::to_string(row.last_decision->bracket) : "");
                 cells.push_back(row.last_decision ? std::to_string(row.last_decision->rung) : "");
             }
-            cells.push_back(row.best ? fmt::format("{:.6g}", row.best->value) : "");
-            cells.push_back(describe_hyperparameters(row.hyperparameters));
+            cells.push_back(row.best ? style.number(row.best->value) : "");
+            cells.push_back(describe_hyperparameters(row.hyperparameters, style.number));
             table.add(std::move(cells));
         }
         return table;

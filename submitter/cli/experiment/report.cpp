@@ -94,7 +94,7 @@ std::string label_of(Use use) {
 
 std::string percent(double value) { return fmt::format("{:.1f} %", value); }
 
-std::string uses_table(UsageReport const& report) {
+std::string uses_table(UsageReport const& report, AnswerStyle const& style) {
     Table table({"Use", "Slot time", "Share", "Cause"});
     auto const add = [&](std::string name, std::int64_t slot_us, std::string cause) {
         table.add({std::move(name), duration_text(seconds(slot_us)),
@@ -113,25 +113,26 @@ std::string uses_table(UsageReport const& report) {
         if (causes == 0) add(label_of(use), total, "");
     }
     add("allocated", report.allocated_slot_us, "");
-    return table.render();
+    return table.render(style);
 }
 
-std::string jobs_table(UsageReport const& report) {
-    Table table({"Job", "Restarts", "Submitted", "Started", "Ended", "Slots", "Slot time", "Training"});
+std::string jobs_table(UsageReport const& report, AnswerStyle const& style) {
+    Table table({"Job", "Restarts", "Submitted", "Started", "Ended", "Slots", "Slot time", "Training"},
+                {"Restarts", "Submitted", "Slots"});
     for (auto const& [allocation, usage] : report.allocations) {
-        table.add({allocation.job, std::to_string(allocation.restart_count), short_time(allocation.submitted),
-                   short_time(allocation.started),
+        table.add({allocation.job, std::to_string(allocation.restart_count), style.time(allocation.submitted),
+                   style.time(allocation.started),
                    allocation.end_source == tracker::usage::EndSource::running ? "runs"
-                                                                               : short_time(allocation.ended),
+                                                                               : style.time(allocation.ended),
                    std::to_string(allocation.slots), duration_text(seconds(allocation.slot_us())),
                    percent(100 * share(usage.of(Use::training), allocation.slot_us()))});
     }
-    return table.render();
+    return table.render(style);
 }
 
-std::string as_text(UsageReport const& report) {
+std::string as_text(UsageReport const& report, AnswerStyle const& style) {
     if (report.allocations.empty()) return "None of its jobs has started.\n";
-    auto text = uses_table(report) + "\n" + jobs_table(report) + "\n";
+    auto text = uses_table(report, style) + "\n" + jobs_table(report, style) + "\n";
     if (report.queued_us)
         text += fmt::format("In the queue: {}\n", duration_text(seconds(*report.queued_us)));
     text += fmt::format("Checkpoints:  {}, {}; training waited {:.1f} s for them\n", report.checkpoints,
@@ -159,7 +160,7 @@ public:
             auto const report,
             load_usage_report(experiment.view, *history, ExperimentLayout(experiment.root, experiment.id()),
                               session.clock.now()));
-        session.answer(as_json(experiment.view, report), as_text(report));
+        session.answer(as_json(experiment.view, report), as_text(report, answer_style_of(session)));
         return ExitCode::done;
     }
 

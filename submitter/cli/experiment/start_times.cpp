@@ -41,14 +41,14 @@ Json as_json(std::vector<StartTime> const& answers, UtcTime now) {
     return rows;
 }
 
-std::string as_text(std::vector<StartTime> const& answers, UtcTime now) {
+std::string as_text(std::vector<StartTime> const& answers, UtcTime now, AnswerStyle const& style) {
     Table table({"Starts", "Slots", "Nodes", "Time Limit", "Resource Pool"});
     for (auto const& answer : answers) {
-        auto const start = is_now(answer, now) ? "now" : answer.start ? short_time(answer.start) : "unknown";
+        auto const start = is_now(answer, now) ? "now" : answer.start ? style.time(answer.start) : "unknown";
         table.add({start, std::to_string(answer.slots), std::to_string(answer.nodes),
                    time_limit_text(answer.time_limit_s), answer.pool});
     }
-    return table.render();
+    return table.render(style);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::string as_text(std::vector<StartTime> const& answers, UtcTime now) {
 Outcome print_start_times(experiment::SubmissionOptions const& options, Session& session) {
     DET_TRY_ASSIGN(auto const answers, experiment::find_start_times(options, session));
     auto const now = session.clock.now();
-    session.answer(as_json(answers, now), as_text(answers, now));
+    session.answer(as_json(answers, now), as_text(answers, now, answer_style_of(session)));
     session.say("Slurm estimates these from the time limits of the jobs in the queue; nothing was submitted");
     return ExitCode::done;
 }

@@ -294,7 +294,7 @@ private:
         Table table(std::move(header),
                     {"Slurm Priority", "Submitted", "Type", "Priority", "User", "Slots (acquired/needed)"});
         ExperimentTexts experiments(session);
-        auto const time_text = time_text_of(session, csv_);
+        auto const time_text = answer_style_of(session, csv_).time;
         for (auto const& group : groups) {
             auto const& first = *group.front()->job;
             std::vector<std::string> row{queue::is_held(first) ? "N/A" : std::to_string(group.front()->place),

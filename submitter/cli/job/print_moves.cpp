@@ -1,7 +1,9 @@
 #include "job/print_moves.hpp"
 
+#include <det/experiment/query_all_jobs.hpp>
 #include <det/foundation/overloaded.hpp>
 #include <det/protocol/json.hpp>
+#include <det/queue/job_level.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -75,13 +77,15 @@ void print_json(std::vector<Move> const& moves, std::vector<slurm::JobStatus> co
 void print_text(std::vector<Move> const& moves, std::vector<slurm::JobStatus> const& jobs, Session& session) {
     for (auto const& move : moves) session.out << to_text(move) << '\n';
     if (moves.empty()) session.out << "nothing to change\n";
-    Table table({"#", "ID", "Job Name", "Resource Pool", "Priority", "Nice", "User"});
+    Table table({"#", "ID", "Job Name", "Resource Pool", "Priority", "Nice", "User"},
+                {"Nice", "User", "Priority"});
+    auto const kind = experiment::find_priority_kind(session);
     std::size_t place = 0;
     for (auto const& job : jobs) {
         table.add({std::to_string(place++), to_string(job.ref), job.name, job.partition,
-                   std::to_string(job.priority), std::to_string(job.nice), job.user});
+                   std::to_string(queue::level_of(job, kind)), std::to_string(job.nice), job.user});
     }
-    session.out << table.render();
+    print_table(session, table);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ public:
         DET_TRY_ASSIGN(auto const version, find_version(model));
         auto json = model_json(model);
         json["version"] = version ? version_json(model, *version) : Json(nullptr);
-        session.answer(json, as_text(model, version));
+        session.answer(json, as_text(model, version, answer_style_of(session).time));
         return ExitCode::done;
     }
 
@@ -50,11 +50,12 @@ private:
         return text;
     }
 
-    static std::string as_text(model_registry::Model const& model, Version const& version) {
+    static std::string as_text(model_registry::Model const& model, Version const& version,
+                               TimeText const& time_text) {
         auto text = fmt::format("Model {}: {}{}\nCreated: {} by {}\nUpdated: {}\nVersions: {}\n", model.id,
                                 escape_control(model.attributes.name), model.is_archived ? " (archived)" : "",
-                                short_time(model.created), escape_control(author_name(model.by)),
-                                short_time(model.updated), model.versions.size());
+                                time_text(model.created), escape_control(author_name(model.by)),
+                                time_text(model.updated), model.versions.size());
         text += attribute_lines(model.attributes);
         if (!version) return text;
         auto const& [number, checkpoint, attributes, created, updated, by] = *version;
@@ -62,7 +63,7 @@ private:
                             number, attributes.name.empty() ? "" : ": ", escape_control(attributes.name),
                             escape_control(checkpoint.uuid),
                             checkpoint.run.empty() ? "none" : escape_control(checkpoint.run),
-                            checkpoint.steps_completed, short_time(created), escape_control(author_name(by)));
+                            checkpoint.steps_completed, time_text(created), escape_control(author_name(by)));
         return text + attribute_lines(attributes);
     }
 

@@ -49,7 +49,7 @@ public:
             for (auto const& model : models) answer.push_back(model_json(model));
             session.answer(answer);
         } else {
-            auto const table = models_table(models);
+            auto const table = models_table(models, answer_style_of(session, csv_).time);
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -86,7 +86,7 @@ public:
             for (auto const& version : model.versions) answer.push_back(version_json(model, version));
             session.answer(answer);
         } else {
-            auto const table = versions_table(model.versions);
+            auto const table = versions_table(model.versions, answer_style_of(session, csv_).time);
             if (csv_)
                 session.out << table.render_csv();
             else

@@ -55,25 +55,25 @@ Json version_json(Model const& model, ModelVersion const& version) {
             {"username", author_name(version.by)}};
 }
 
-Table models_table(std::span<Model const> models) {
+Table models_table(std::span<Model const> models, TimeText const& time_text) {
     Table table({"ID", "Name", "Versions", "Created", "Updated", "Archived", "Metadata"},
                 {"Archived", "Created", "Metadata"});
     for (auto const& model : models) {
         table.add({std::to_string(model.id), model.attributes.name, std::to_string(model.versions.size()),
-                   short_time(model.created), short_time(model.updated), model.is_archived ? "yes" : "",
+                   time_text(model.created), time_text(model.updated), model.is_archived ? "yes" : "",
                    to_line(*model.attributes.metadata)});
     }
     return table;
 }
 
-Table versions_table(std::span<ModelVersion const> versions) {
+Table versions_table(std::span<ModelVersion const> versions, TimeText const& time_text) {
     Table table({"Version", "Trial", "Steps", "Checkpoint", "Registered", "Name", "Metadata"},
                 {"Metadata", "Registered"});
     for (auto const& version : versions) {
         auto const trial = trial_of(version.checkpoint.run);
         table.add({std::to_string(version.number), trial ? to_string(*trial) : "",
                    std::to_string(version.checkpoint.steps_completed), version.checkpoint.uuid,
-                   short_time(version.created), version.attributes.name,
+                   time_text(version.created), version.attributes.name,
                    to_line(*version.attributes.metadata)});
     }
     return table;

@@ -15,7 +15,7 @@ std::string author_name(std::string const& author);
 Json model_json(model_registry::Model const& model);
 Json version_json(model_registry::Model const& model, model_registry::ModelVersion const& version);
 
-Table models_table(std::span<model_registry::Model const> models);
-Table versions_table(std::span<model_registry::ModelVersion const> versions);
+Table models_table(std::span<model_registry::Model const> models, TimeText const& time_text);
+Table versions_table(std::span<model_registry::ModelVersion const> versions, TimeText const& time_text);
 
 }  // namespace det::cli

@@ -95,22 +95,22 @@ Table values_table(std::span<ShownReport const> reports, ReportColumns columns) 
     return table;
 }
 
-Table reports_table(std::span<ShownReport const> reports, ReportColumns columns) {
+Table reports_table(std::span<ShownReport const> reports, ReportColumns columns, AnswerStyle const& style) {
     bool const has_ranks = has_other_ranks(reports);
     std::vector<std::string> header{"Run", "Group", "Steps", "Time", "Metrics"};
     if (columns.has_trial) header.insert(header.begin(), "Trial ID");
     if (has_ranks) header.insert(header.end() - 1, "Rank");
     if (columns.has_superseded) header.push_back("Superseded");
-    Table table(std::move(header));
+    Table table(std::move(header), {"Time", "Group"});
     for (auto const& shown : reports) {
         std::string text;
         for (auto const& [name, value] : shown.report.metrics->items()) {
             if (name == batch_metrics_name) continue;
-            text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value_text(value));
+            text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, style.number(value));
         }
         std::vector<std::string> row{std::to_string(shown.run), shown.report.group,
                                      std::to_string(shown.report.steps_completed),
-                                     short_time(shown.report.time), text};
+                                     style.time(shown.report.time), text};
         if (columns.has_trial) row.insert(row.begin(), to_string(shown.trial));
         if (has_ranks) row.insert(row.end() - 1, std::to_string(shown.report.rank.value));
         if (columns.has_superseded) row.push_back(shown.is_superseded ? "yes" : "");
@@ -131,9 +131,8 @@ Json summary_json(std::span<ShownReport const> reports) {
     return answer;
 }
 
-Table summary_table(std::span<ShownReport const> reports) {
+Table summary_table(std::span<ShownReport const> reports, NumberText const& text) {
     Table table({"Group", "Metric", "Count", "Min", "Max", "Mean", "Last"});
-    auto const text = [](double value) { return fmt::format("{:.6g}", value); };
     for (auto const& [metric, summary] : summarize(reports)) {
         table.add({metric.first, metric.second, std::to_string(summary.count), text(summary.least),
                    text(summary.greatest), text(summary.mean()), text(summary.last)});

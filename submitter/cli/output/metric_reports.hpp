@@ -32,7 +32,7 @@ struct ReportColumns {
     bool has_trial = false, has_superseded = false;
 };
 /// A row for each report. Has a column of ranks if other ranks than the chief have reported.
-Table reports_table(std::span<ShownReport const> reports, ReportColumns columns);
+Table reports_table(std::span<ShownReport const> reports, ReportColumns columns, AnswerStyle const& style);
 /// A row for each value, with the names of columns that `trial metrics --csv` has.
 Table values_table(std::span<ShownReport const> reports, ReportColumns columns);
 
@@ -41,6 +41,6 @@ Table values_table(std::span<ShownReport const> reports, ReportColumns columns);
 /// out.
 Json summary_json(std::span<ShownReport const> reports);
 /// The same, with a row for each metric.
-Table summary_table(std::span<ShownReport const> reports);
+Table summary_table(std::span<ShownReport const> reports, NumberText const& text = {});
 
 }  // namespace det::cli

@@ -25,6 +25,14 @@ std::string cell_text(std::string_view cell, std::size_t width) {
     return fit_to_width(cell, width - cut_mark.size()) + std::string(cut_mark);
 }
 
+/// The blanks behind the state have no style.
+std::string in_colour_of_state(std::string const& cell) {
+    auto const style = style_of_state(cell);
+    if (style.empty()) return cell;
+    auto const end = cell.find_last_not_of(' ') + 1;
+    return std::string(style) + cell.substr(0, end) + std::string(plain_style) + cell.substr(end);
+}
+
 std::vector<std::string> escaped(std::vector<std::string> cells) {
     for (auto& cell : cells) cell = escape_control(cell);
     return cells;
@@ -129,22 +137,26 @@ Table::Layout Table::layout_for(std::size_t width_max) const {
     }
 }
 
-std::string Table::render(std::size_t width_max) const {
+std::string Table::render(AnswerStyle const& style) const { return render(style.columns, style.has_colour); }
+
+std::string Table::render(std::size_t width_max, bool has_colour) const {
     auto const layout = layout_for(width_max);
     std::string text;
-    auto const append_row = [&](std::vector<std::string> const& row) {
+    auto const append_row = [&](std::vector<std::string> const& row, bool has_states) {
         for (auto const column : layout.columns) {
             if (column != layout.columns.front()) text += gap;
-            text += cell_text(row[column], layout.widths[column]);
+            auto const cell = cell_text(row[column], layout.widths[column]);
+            bool const is_state = has_states && (header_[column] == "State" || header_[column] == "Status");
+            text += is_state ? in_colour_of_state(cell) : cell;
         }
         text.resize(text.find_last_not_of(' ') + 1);
         text += '\n';
     };
-    append_row(header_);
+    append_row(header_, false);
     for (auto const column : layout.columns)
         text += (column == layout.columns.front() ? "" : "-+-") + std::string(layout.widths[column], '-');
     text += '\n';
-    for (auto const& row : rows_) append_row(row);
+    for (auto const& row : rows_) append_row(row, has_colour);
     std::string hidden;
     for (std::size_t i = 0; i < header_.size(); ++i) {
         if (std::ranges::find(layout.columns, i) == layout.columns.end())
@@ -161,9 +173,7 @@ std::string Table::render_csv() const {
 }
 
 void print_table(Session const& session, Table const& table) {
-    bool const is_terminal = session.destination == Destination::terminal;
-    session.out << table.render(
-        is_terminal ? output_style_of(session.environment, session.destination).columns : Table::any_width);
+    session.out << table.render(answer_style_of(session));
 }
 
 std::string short_time(std::optional<UtcTime> const& time) {
@@ -187,9 +197,26 @@ std::string TimeText::operator()(std::optional<UtcTime> const& time) const {
     return time && now_ ? local_time(*time, *now_) : short_time(time);
 }
 
-TimeText time_text_of(Session const& session, bool is_csv) {
-    bool const is_for_people = session.destination == Destination::terminal && !is_csv;
-    return is_for_people ? TimeText(session.clock.now()) : TimeText();
+AnswerStyle answer_style_of(Session const& session, bool is_csv) {
+    if (session.destination != Destination::terminal || is_csv) return {};
+    auto const output = output_style_of(session.environment, session.destination);
+    return {output.columns, output.has_colour, TimeText(session.clock.now()),
+            NumberText(NumberText::For::people)};
+}
+
+std::string_view style_of_state(std::string_view state) {
+    constexpr std::string_view red = "\x1b[31m", green = "\x1b[32m", yellow = "\x1b[33m", cyan = "\x1b[36m";
+    constexpr std::pair<std::string_view, std::string_view> styles[] = {
+        {"error", red},           {"interrupted", red}, {"completed", green},      {"running", cyan},
+        {"starting", cyan},       {"queued", yellow},   {"submitting", yellow},    {"paused", yellow},
+        {"waiting", yellow},      {"held", yellow},     {"canceled", faint_style}, {"deleted", faint_style},
+        {"stopping", faint_style}};
+    state.remove_prefix(std::min(state.find_first_not_of("0123456789 "), state.size()));
+    auto const word = to_lower(state);
+    for (auto const& [name, style] : styles) {
+        if (word.starts_with(name)) return style;
+    }
+    return "";
 }
 
 std::size_t display_width(std::string_view text) {

@@ -9,8 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "output/value_text.hpp"
+
 namespace det::cli {
 
+struct AnswerStyle;
 struct Session;
 
 /// Rows in aligned columns, as commands print them. Control bytes in the header and in cells are escaped.
@@ -25,7 +28,9 @@ public:
     /// Leaves out columns until the lines have at most `width_max` terminal columns: first the less important
     /// ones, then those on the right, never the first. Where that is enough, cuts the cells of the widest
     /// column instead. A last line names what was left out.
-    std::string render(std::size_t width_max = any_width) const;
+    /// \param has_colour whether states have colours: cells of columns with the header State or Status
+    std::string render(std::size_t width_max = any_width, bool has_colour = false) const;
+    std::string render(AnswerStyle const& style) const;
     /// Renders the rows as comma-separated values, which spreadsheets can read.
     std::string render_csv() const;
 
@@ -62,8 +67,18 @@ private:
     std::optional<UtcTime> now_;
 };
 
-/// How a command shows times in its answer: local on a terminal, except in comma-separated values.
-TimeText time_text_of(Session const& session, bool is_csv = false);
+/// How a command shows its answer: for people on a terminal, and there with its width and colours; for
+/// programs in pipes, files and comma-separated values.
+struct AnswerStyle {
+    std::size_t columns = Table::any_width;
+    bool has_colour = false;
+    TimeText time;
+    NumberText number;
+};
+AnswerStyle answer_style_of(Session const& session, bool is_csv = false);
+
+/// The style of a state in a table ("RUNNING", "2 running, 38 waiting"); empty for any other text. Pure.
+std::string_view style_of_state(std::string_view state);
 
 /// Returns the number of terminal columns that the text needs: two for a wide character, none for a combining
 /// mark. The caller must have escaped control bytes.

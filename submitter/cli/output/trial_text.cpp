@@ -34,14 +34,16 @@ std::string describe_job(std::optional<slurm::JobStatus> const& job) {
     return escape_control(fmt::format("job {}: {}{}", slurm::to_string(job->ref), job->state_text, reason));
 }
 
-void append_values(std::string& text, std::string const& path, Json const& value) {
+void append_values(std::string& text, std::string const& path, Json const& value,
+                   NumberText const& number_text) {
     if (value.is_object()) {
         for (auto const& [name, inner] : value.items())
-            append_values(text, path.empty() ? name : path + "." + name, inner);
+            append_values(text, path.empty() ? name : path + "." + name, inner, number_text);
         return;
     }
     if (!text.empty()) text += ' ';
-    text += path + '=' + to_line(value);
+    text += path + '=' +
+            (number_text.is_for_people() && value.is_number_float() ? number_text(value) : to_line(value));
 }
 
 }  // namespace
@@ -51,12 +53,12 @@ std::string trial_headline(tracker::history::TrialView const& trial) {
                        describe_job(trial.job));
 }
 
-std::string runs_table(tracker::history::TrialView const& trial, TimeText const& time_text) {
+std::string runs_table(tracker::history::TrialView const& trial, AnswerStyle const& style) {
     if (trial.record.runs.empty()) return "";
-    Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
+    Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"}, {"From step", "Nodes"});
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number)
-        runs.add(run_row(trial.record.runs[number], number, time_text));
-    return runs.render();
+        runs.add(run_row(trial.record.runs[number], number, style.time));
+    return runs.render(style);
 }
 
 Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
@@ -72,9 +74,10 @@ Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
 }
 
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions,
-                                TimeText const& time_text) {
+                                AnswerStyle const& style) {
     if (interruptions.empty()) return "";
-    Table table({"Run", "Notice", "Acknowledged", "Saved", "Ended", "Queued", "Started", "Trained"});
+    Table table({"Run", "Notice", "Acknowledged", "Saved", "Ended", "Queued", "Started", "Trained"},
+                {"Acknowledged", "Saved", "Queued"});
     for (auto const& interruption : interruptions) {
         // An interruption without a notice: its times are relative to the end of the run.
         auto const begin = interruption.noticed ? interruption.noticed : interruption.ended;
@@ -83,11 +86,11 @@ std::string interruptions_table(std::vector<tracker::history::Interruption> cons
             return fmt::format("{:+.1f} s",
                                static_cast<double>(time->microseconds - begin->microseconds) / 1e6);
         };
-        table.add({std::to_string(interruption.run), time_text(interruption.noticed),
+        table.add({std::to_string(interruption.run), style.time(interruption.noticed),
                    after(interruption.acknowledged), after(interruption.saved), after(interruption.ended),
                    after(interruption.queued), after(interruption.started), after(interruption.trained)});
     }
-    return '\n' + table.render();
+    return '\n' + table.render(style);
 }
 
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial) {
@@ -134,9 +137,9 @@ Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial) {
     return draw ? *draw->hyperparameters : Json::object();
 }
 
-std::string describe_hyperparameters(Json const& hyperparameters) {
+std::string describe_hyperparameters(Json const& hyperparameters, NumberText const& number_text) {
     std::string text;
-    append_values(text, "", hyperparameters);
+    append_values(text, "", hyperparameters, number_text);
     return text;
 }
 

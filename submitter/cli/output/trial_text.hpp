@@ -17,7 +17,7 @@ namespace det::cli {
 std::string trial_headline(tracker::history::TrialView const& trial);
 
 /// Renders a table with a row for each run: its nodes and how it ended. Empty if the trial has no runs.
-std::string runs_table(tracker::history::TrialView const& trial, TimeText const& time_text);
+std::string runs_table(tracker::history::TrialView const& trial, AnswerStyle const& style);
 
 /// A row for each run of these trials, as describe --csv prints them.
 Table all_runs_table(std::span<tracker::history::TrialView const> trials);
@@ -25,7 +25,7 @@ Table all_runs_table(std::span<tracker::history::TrialView const> trials);
 /// Renders a table with a row for each interruption. Times are in seconds since the notice; without a notice,
 /// since the end of the run. Empty if there are no interruptions.
 std::string interruptions_table(std::vector<tracker::history::Interruption> const& interruptions,
-                                TimeText const& time_text);
+                                AnswerStyle const& style);
 
 /// Counts the runs by the cause of their end: {"failed": 2, "preempted": 1}.
 std::map<std::string, int> ends_by_cause(tracker::history::TrialView const& trial);
@@ -44,6 +44,7 @@ std::string failure_text(RunId run, RankFailure const& failure, std::size_t line
 Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);
 
 /// Returns "lr=0.1 layers.count=3". A nested hyperparameter has its path as its name.
-std::string describe_hyperparameters(Json const& hyperparameters);
+/// Numbers are exact unless number_text is for people.
+std::string describe_hyperparameters(Json const& hyperparameters, NumberText const& number_text = {});
 
 }  // namespace det::cli

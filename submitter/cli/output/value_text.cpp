@@ -9,9 +9,11 @@
 
 namespace det::cli {
 
-std::string value_text(Json const& value) {
+std::string NumberText::operator()(double value) const { return fmt::format("{:.{}g}", value, digits_); }
+
+std::string NumberText::operator()(Json const& value) const {
     if (value.is_number_integer() || !number_from_json(value)) return to_line(value);
-    return value.is_string() ? value.get<std::string>() : fmt::format("{:.6g}", value.get<double>());
+    return value.is_string() ? value.get<std::string>() : (*this)(value.get<double>());
 }
 
 std::string duration_text(double duration_s) {

@@ -21,15 +21,16 @@ public:
             for (auto const& view : views) answer.push_back(to_json(view));
             session.answer(answer);
         } else {
-            session.out << as_table(views);
+            print_table(session, as_table(views));
         }
         return ExitCode::done;
     }
 
 private:
-    static std::string as_table(std::vector<PoolView> const& views) {
+    static Table as_table(std::vector<PoolView> const& views) {
         Table table({"Name", "Default", "Partition", "Type", "Slots/Node", "Slots (used/total)",
-                     "Nodes (free/out/total)", "Preemption", "Grace", "Waiting", "Running"});
+                     "Nodes (free/out/total)", "Preemption", "Grace", "Waiting", "Running"},
+                    {"Grace", "Slots/Node", "Partition", "Default", "Type", "Preemption"});
         for (auto const& [pool, use] : views) {
             table.add({pool.name, default_words(pool), pool.partition, type_words(pool),
                        slots_per_node_text(pool), fmt::format("{}/{}", use.slots_used, use.slots),
@@ -37,7 +38,7 @@ private:
                        pool.is_up ? preempt_mode_of(pool) : "DOWN", fmt::format("{} s", grace_time_of(pool)),
                        std::to_string(use.jobs_waiting), std::to_string(use.jobs_running)});
         }
-        return table.render();
+        return table;
     }
 };
 

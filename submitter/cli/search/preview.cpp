@@ -31,7 +31,8 @@ Json const& value_at(Json const& hyperparameters, std::vector<std::string> const
 }
 
 /// Renders a row for each trial, with a column for each hyperparameter.
-std::string as_table(search::Space const& space, std::vector<search::TrialDraw> const& draws) {
+std::string as_table(search::Space const& space, std::vector<search::TrialDraw> const& draws,
+                     AnswerStyle const& style) {
     std::vector<std::string> header{"Trial", "Seed"};
     for (auto const& dimension : space) header.push_back(escape_control(dimension.name()));
     Table table(std::move(header));
@@ -42,7 +43,7 @@ std::string as_table(search::Space const& space, std::vector<search::TrialDraw> 
             row.push_back(as_cell(value_at(draw.hyperparameters, dimension.path)));
         table.add(std::move(row));
     }
-    return table.render();
+    return table.render(style);
 }
 
 Json as_json(std::vector<search::TrialDraw> const& draws) {
@@ -85,7 +86,7 @@ double total_length(search::AshaSearch const& asha) {
     return total;
 }
 
-std::string brackets_table(search::AshaSearch const& asha) {
+std::string brackets_table(search::AshaSearch const& asha, AnswerStyle const& style) {
     Table table({"Bracket", "Trials", "At a Time", "Rung", "Length", "Trials That Reach It"});
     for (std::size_t i = 0; i < asha.brackets.size(); ++i) {
         auto const& bracket = asha.brackets[i];
@@ -97,7 +98,7 @@ std::string brackets_table(search::AshaSearch const& asha) {
                        std::to_string(bracket.rung_lengths[rung]), fmt::format("{:.0f}", arrivals[rung])});
         }
     }
-    return table.render();
+    return table.render(style);
 }
 
 Json brackets_json(search::AshaSearch const& asha) {
@@ -179,8 +180,10 @@ public:
             session.out << fmt::format("{}: {}; experiment seed {}\n", input.searcher.name,
                                        describe_count(search), input.experiment_seed);
             if (budget) session.out << describe_length(search, *budget) << '\n';
-            if (search.asha()) session.out << brackets_table(*search.asha()) << '\n';
-            session.out << (budget ? describe(*budget) : "\n") << as_table(search.space(), draws);
+            if (search.asha())
+                session.out << brackets_table(*search.asha(), answer_style_of(session)) << '\n';
+            session.out << (budget ? describe(*budget) : "\n")
+                        << as_table(search.space(), draws, answer_style_of(session));
         }
         say_more(search, draws.size(), is_seed_of_the_day(loaded.config), session);
         return ExitCode::done;

@@ -81,8 +81,8 @@ public:
         if (session.wants_json()) {
             session.answer(to_json(tried, findings));
         } else {
-            session.out << as_table(tried).render() << findings_text(findings) << changes_text(changes)
-                        << '\n';
+            session.out << as_table(tried).render(answer_style_of(session)) << findings_text(findings)
+                        << changes_text(changes) << '\n';
         }
         return changes == 0 ? ExitCode::done : ExitCode::could_not;
     }

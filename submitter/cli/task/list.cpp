@@ -33,7 +33,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
-            auto const table = as_table(rows, time_text_of(session, csv_));
+            auto const table = as_table(rows, answer_style_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -71,13 +71,13 @@ private:
         return answer;
     }
 
-    static Table as_table(std::vector<Row> const& rows, TimeText const& time_text) {
+    static Table as_table(std::vector<Row> const& rows, AnswerStyle const& style) {
         Table table({"Job", "Experiment", "User", "Name", "Resource Pool", "Nodes", "Slots", "Started"},
                     {"User", "Started", "Nodes", "Resource Pool"});
         for (auto const& [job, experiment, slots] : rows) {
             table.add({slurm::to_string(job.ref), experiment ? std::to_string(*experiment) : "", job.user,
                        job.name, job.partition, job.node_list, std::to_string(slots),
-                       time_text(job.start_time)});
+                       style.time(job.start_time)});
         }
         return table;
     }

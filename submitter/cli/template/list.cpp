@@ -27,7 +27,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {
-            session.out << as_table(rows);
+            session.out << as_table(rows, answer_style_of(session));
         }
         return ExitCode::done;
     }
@@ -61,7 +61,7 @@ private:
         return answer;
     }
 
-    std::string as_table(std::vector<Row> const& rows) const {
+    std::string as_table(std::vector<Row> const& rows, AnswerStyle const& style) const {
         Table table(details_ ? std::vector<std::string>{"Name", "From", "Config"}
                              : std::vector<std::string>{"Name", "From"});
         for (auto const& [file, contents] : rows) {
@@ -77,7 +77,7 @@ private:
                 first = {"", ""};
             }
         }
-        return table.render();
+        return table.render(style);
     }
 
     bool details_ = false;

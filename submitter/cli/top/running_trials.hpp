@@ -72,11 +72,12 @@ Table running_trials_table(RunningTrials const& running, bool has_bars);
 struct TopView {
     RunningTrials running;
     std::size_t first_row = 0;  // on the screen
+    bool has_colour = false;    // states have colours
     std::string message = {};   // shown in the last line
 };
 
 /// Returns the lines of a full screen, each `size.columns` wide. The only control bytes are the styles of the
-/// title and the header. Corrects `first_row`. Pure.
+/// title and of states. Corrects `first_row`. Pure.
 std::vector<std::string> render_top(TopView& view, ScreenSize size);
 
 }  // namespace det::cli

@@ -65,11 +65,23 @@ std::string title_line(RunningTrials const& running) {
                        count_text(running.trials.size(), "trial"), running.queued_trials);
 }
 
-std::vector<std::string> table_lines(RunningTrials const& running, std::size_t columns) {
+std::vector<std::string> table_lines(TopView const& view, std::size_t columns) {
     std::vector<std::string> lines;
-    auto const text = running_trials_table(running, true).render(columns);
+    auto const text = running_trials_table(view.running, true).render(columns, view.has_colour);
     for (auto const line : split_lines(text)) lines.emplace_back(line);
     return lines;
+}
+
+/// The row without "\x1b[31m" and the like. All other control bytes of a table are escaped.
+std::string without_styles(std::string_view row) {
+    std::string plain_row;
+    while (!row.empty()) {
+        auto const escape = std::min(row.find('\x1b'), row.size());
+        plain_row += row.substr(0, escape);
+        row.remove_prefix(escape);
+        if (!row.empty()) row.remove_prefix(std::min(row.find('m'), row.size() - 1) + 1);
+    }
+    return plain_row;
 }
 
 }  // namespace
@@ -102,21 +114,28 @@ Table running_trials_table(RunningTrials const& running, bool has_bars) {
 
 std::vector<std::string> render_top(TopView& view, ScreenSize size) {
     std::vector<std::string> lines;
-    auto const add = [&](std::string_view text, bool is_bold = false) {
+    auto const add = [&](std::string_view text, std::string_view style = "") {
         auto const line = fit_to_width(text, size.columns);
-        lines.push_back(is_bold ? fmt::format("{}{}{}", bold_style, line, plain_style) : line);
+        lines.push_back(style.empty() ? line : fmt::format("{}{}{}", style, line, plain_style));
     };
-    auto const table = table_lines(view.running, size.columns);
+    // A row of the table has the style of its state inside.
+    auto const add_row = [&](std::string const& row) {
+        auto const plain_row = without_styles(row);
+        auto const width = display_width(plain_row);
+        if (width > size.columns) return add(plain_row);
+        lines.push_back(row + std::string(size.columns - width, ' '));
+    };
+    auto const table = table_lines(view, size.columns);
     auto const trials = view.running.trials.size();
     // A last line below the trials names the columns that are left out.
     auto const below = table.size() - std::min(table.size(), 2 + trials);
     auto const around = lines_around_trials + below;
     auto const rows = size.rows > around ? size.rows - around : 0;
     view.first_row = std::min(view.first_row, trials > rows ? trials - rows : 0);
-    add(title_line(view.running), true);
+    add(title_line(view.running), bold_style);
     for (std::size_t i = 0; i < 2 && i < table.size(); ++i) add(table[i]);
     auto const end = std::min(trials, view.first_row + rows);
-    for (auto i = view.first_row; i < end; ++i) add(table[2 + i]);
+    for (auto i = view.first_row; i < end; ++i) add_row(table[2 + i]);
     if (trials == 0) add("no trials run now");
     for (std::size_t i = 0; i < below; ++i) add(table[2 + trials + i]);
     while (lines.size() + 1 < size.rows) add("");

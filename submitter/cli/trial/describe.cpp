@@ -73,14 +73,14 @@ void add_report(Json& answer, ProgramReport const& report) {
 
 constexpr std::size_t shown_ranks_max = 64;
 
-std::string placements_table(std::vector<RankPlacement> const& ranks) {
+std::string placements_table(std::vector<RankPlacement> const& ranks, AnswerStyle const& style) {
     Table table({"Rank", "Node", "CPUs", "NUMA Nodes", "NUMA Node of GPU"});
     for (auto const& rank : std::span(ranks).first(std::min(ranks.size(), shown_ranks_max))) {
         table.add({fmt::format("{}", rank.rank), escape_control(rank.host), escape_control(rank.cpus),
                    fmt::format("{}", fmt::join(rank.numa_nodes, ",")),
                    rank.gpu_numa_node ? fmt::format("{}", *rank.gpu_numa_node) : ""});
     }
-    auto text = table.render();
+    auto text = table.render(style);
     if (ranks.size() > shown_ranks_max)
         text += fmt::format("and {} more ranks; --json shows all\n", ranks.size() - shown_ranks_max);
     return text;
@@ -133,14 +133,14 @@ public:
             }
             session.answer(answer);
         } else {
-            auto const time_text = time_text_of(session);
+            auto const style = answer_style_of(session);
             session.out << fmt::format(
                 "{}Hyperparameters: {}\n{}{}{}{}{}{}{}{}", trial_headline(trial),
-                escape_control(describe_hyperparameters(drawn)), report_text(report, time_text),
-                straggler_text(waits), ends_text(trial), runs_table(trial, time_text),
-                placements_text(experiment.layout, trial, session),
-                interruptions_table(interruptions, time_text),
-                last_failure_text(experiment.layout, trial, 20, session), metrics_text(shown));
+                escape_control(describe_hyperparameters(drawn)), report_text(report, style.time),
+                straggler_text(waits), ends_text(trial), runs_table(trial, style),
+                placements_text(experiment.layout, trial, style, session),
+                interruptions_table(interruptions, style),
+                last_failure_text(experiment.layout, trial, 20, session), metrics_text(shown, style));
         }
         return ExitCode::done;
     }
@@ -159,10 +159,10 @@ private:
         return ExitCode::done;
     }
 
-    std::string metrics_text(std::vector<ShownReport> const& shown) const {
+    std::string metrics_text(std::vector<ShownReport> const& shown, AnswerStyle const& style) const {
         std::string text;
-        if (metrics_) text += '\n' + reports_table(shown, {}).render();
-        if (summary_) text += '\n' + summary_table(shown).render();
+        if (metrics_) text += '\n' + reports_table(shown, {}, style).render(style);
+        if (summary_) text += '\n' + summary_table(shown, style.number).render(style);
         return text;
     }
 
@@ -186,12 +186,13 @@ private:
 
     /// The CPUs of the ranks of the last run.
     static std::string placements_text(ExperimentLayout const& experiment,
-                                       tracker::history::TrialView const& trial, Session const& session) {
+                                       tracker::history::TrialView const& trial, AnswerStyle const& style,
+                                       Session const& session) {
         auto const& runs = trial.record.runs;
         if (runs.empty()) return "";
         auto const ranks =
             placements(experiment, trial.record.id, static_cast<std::uint32_t>(runs.size() - 1), session);
-        return ranks.empty() ? "" : "\n" + placements_table(ranks);
+        return ranks.empty() ? "" : "\n" + placements_table(ranks, style);
     }
 
     static Json to_json(std::vector<RankPlacement> const& ranks) {

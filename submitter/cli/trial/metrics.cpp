@@ -73,7 +73,8 @@ public:
             session.out << text;
             if (text.empty()) session.say("no numbers to draw");
         } else {
-            session.out << reports_table(reports, columns).render();
+            auto const answer = answer_style_of(session);
+            session.out << reports_table(reports, columns, answer).render(answer);
         }
         return ExitCode::done;
     }

@@ -43,7 +43,7 @@ public:
         if (session.wants_json()) {
             session.answer(as_json(profiles));
         } else {
-            session.out << as_text(profiles);
+            session.out << as_text(profiles, answer_style_of(session));
         }
         return ExitCode::done;
     }
@@ -100,10 +100,10 @@ private:
         return answer;
     }
 
-    static std::string as_text(std::vector<RunProfile> const& profiles) {
+    static std::string as_text(std::vector<RunProfile> const& profiles, AnswerStyle const& style) {
         if (profiles.empty())
             return "Nothing was profiled. Set 'profiling: {enabled: true}' in the configuration.\n";
-        Table metrics({"Run", "Node", "Metric", "Device", "Mean", "Max", "Unit"});
+        Table metrics({"Run", "Node", "Metric", "Device", "Mean", "Max", "Unit"}, {"Device", "Run", "Max"});
         Table timings({"Run", "Timing", "Count", "Total", "Mean", "Max"});
         bool has_metrics = false, has_timings = false;
         for (auto const& profile : profiles) {
@@ -123,8 +123,8 @@ private:
                 has_timings = true;
             }
         }
-        return (has_metrics ? metrics.render() : "") + (has_metrics && has_timings ? "\n" : "") +
-               (has_timings ? timings.render() : "");
+        return (has_metrics ? metrics.render(style) : "") + (has_metrics && has_timings ? "\n" : "") +
+               (has_timings ? timings.render(style) : "");
     }
 
     std::string id_;

@@ -71,6 +71,36 @@ BOOST_AUTO_TEST_CASE(the_widest_column_is_cut_where_that_is_enough) {
                "not shown: Nodes\n");
 }
 
+BOOST_AUTO_TEST_CASE(states_have_colours_and_the_blanks_behind_them_have_none) {
+    Table table({"ID", "State", "Name"});
+    table.add({"1", "ERROR", "RUNNING"});
+    table.add({"2", "STOPPING_KILLED", ""});
+    table.add({"3", "\x1b[31mother", ""});
+    BOOST_TEST(table.render(Table::any_width, true) ==
+               "ID | State           | Name\n"
+               "---+-----------------+--------\n"
+               "1  | \x1b[31mERROR\x1b[0m           | RUNNING\n"
+               "2  | \x1b[2mSTOPPING_KILLED\x1b[0m |\n"
+               "3  | \\x1b[31mother   |\n");
+    BOOST_TEST(table.render() == table.render(Table::any_width, false));
+    for (auto const* state :
+         {"COMPLETED", "RUNNING", "2 running, 38 waiting", "waiting", "INTERRUPTED", "held"})
+        BOOST_TEST(!style_of_state(state).empty(), state);
+    BOOST_TEST(style_of_state("2 running, 38 waiting") == style_of_state("RUNNING"));
+    for (auto const* other : {"", "7", "SUBMITTED", "digits"})
+        BOOST_TEST(style_of_state(other).empty(), other);
+}
+
+BOOST_AUTO_TEST_CASE(people_see_four_significant_digits_and_programs_six) {
+    NumberText const for_people(NumberText::For::people), for_programs;
+    BOOST_TEST(for_people(0.123456789) == "0.1235");
+    BOOST_TEST(for_programs(0.123456789) == "0.123457");
+    BOOST_TEST(for_people(Json(123456)) == "123456");
+    BOOST_TEST(for_people(Json(0.123456789)) == "0.1235");
+    BOOST_TEST(for_people(Json("NaN")) == "NaN");
+    BOOST_TEST(for_people(Json::array({1, 2})) == "[1,2]");
+}
+
 BOOST_AUTO_TEST_CASE(local_times_name_the_day_and_change_at_local_midnight) {
     ::setenv("TZ", "XST-2", 1);  // two hours east of UTC
     ::tzset();

@@ -69,8 +69,8 @@ RunningTrials many_trials(std::uint32_t count) {
 }
 
 std::size_t width_of(std::string line) {
-    for (auto const* style : {"\x1b[1m", "\x1b[0m"}) {
-        if (auto const at = line.find(style); at != std::string::npos) line.erase(at, 4);
+    for (std::string const style : {"\x1b[1m", "\x1b[36m", "\x1b[0m"}) {
+        if (auto const at = line.find(style); at != std::string::npos) line.erase(at, style.size());
     }
     BOOST_TEST(escape_control(line) == line);
     return display_width(line);
@@ -144,12 +144,20 @@ BOOST_AUTO_TEST_CASE(every_line_of_the_screen_fits_it) {
             for (std::uint32_t const trials : {0u, 1u, 50u}) {
                 TopView view{many_trials(trials)};
                 view.first_row = 1000;
+                view.has_colour = trials == 50;
                 auto const lines = render_top(view, {rows, columns});
                 BOOST_TEST(lines.size() == rows);
                 for (auto const& line : lines) BOOST_TEST(width_of(line) == columns);
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_screen_with_colours_shows_states_in_colour) {
+    TopView view{many_trials(1)};
+    view.has_colour = true;
+    auto const lines = render_top(view, {6, 100});
+    BOOST_TEST(contains(lines[3], "\x1b[36mRUNNING\x1b[0m"));
 }
 
 BOOST_AUTO_TEST_CASE(a_narrow_screen_shows_the_important_columns_and_names_the_others) {

@@ -112,6 +112,54 @@ BOOST_FIXTURE_TEST_CASE(a_terminal_shows_local_times_and_pipes_json_and_csv_show
     }
 }
 
+/// A trial whose texts are longer than a terminal is wide.
+struct WideFixture : Fixture {
+    WideFixture() {
+        auto const wide = create_example(root, 4, "a long name " + std::string(100, 'x'));
+        must(start_run(wide, 0, 1)
+                 .append(run_end(2, Cause::failed, NextAction::stop, 1,
+                                 "a long message " + std::string(200, 'y'))));
+        auto metrics = Json::object();
+        for (int i = 0; i < 20; ++i) metrics["metric_" + std::to_string(i)] = 0.123456789;
+        must(report(wide, 0).append(MetricsReported{minute(2), "validation", 50, metrics}));
+        destination = Destination::terminal;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(no_line_of_a_table_is_wider_than_the_terminal, WideFixture) {
+    environment.set("COLUMNS", "70");
+    for (auto const* line :
+         {"experiment list", "experiment list --metrics", "experiment list-trials 4", "experiment best 4",
+          "trial metrics 4", "task list", "job list", "resource-pool list", "model list", "template list",
+          "experiment list-checkpoints 1", "experiment compare 1 4", "experiment report 1", "top",
+          "experiment describe 4 --search", "experiment describe 1 --trials"}) {
+        BOOST_TEST(run(line) == 0, line << ": " << err);
+        for (auto const row : split_lines(out)) {
+            if (row.find(" | ") != row.npos || row.starts_with("---"))
+                BOOST_TEST(display_width(row) <= 70u, line << "\n" << row);
+        }
+    }
+    BOOST_TEST(run("trial describe 4") == 0, err);
+    for (auto const row : split_lines(out))
+        if (row.find(" | ") != row.npos) BOOST_TEST(display_width(row) <= 70u, row);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_terminal_shows_four_digits_and_states_in_colour_and_csv_does_not, WideFixture) {
+    environment.set("COLUMNS", "200");
+    environment.set("TERM", "xterm");
+    BOOST_TEST(run("trial metrics 4") == 0);
+    BOOST_TEST(contains(out, "metric_0=0.1235 "), out);
+    BOOST_TEST(run("trial metrics 4 --csv") == 0);
+    BOOST_TEST(contains(out, ",0.123456789,"), out);
+    BOOST_TEST(run("experiment list") == 0);
+    BOOST_TEST(contains(out, "\x1b[32mCOMPLETED\x1b[0m"), out);
+    BOOST_TEST(run("experiment list --csv") == 0);
+    BOOST_TEST(!contains(out, "\x1b["), out);
+    environment.set("NO_COLOR", "1");
+    BOOST_TEST(run("experiment list") == 0);
+    BOOST_TEST(!contains(out, "\x1b["), out);
+}
+
 BOOST_FIXTURE_TEST_CASE(without_slurm_the_journals_speak_and_a_warning_says_so, Fixture) {
     slurm.is_down = true;
     auto const states = ask("experiment list");
