@@ -18,6 +18,7 @@
 #include "command.hpp"
 #include "output/table.hpp"
 #include "output/yaml_text.hpp"
+#include "resource_pool/pool_view.hpp"
 
 namespace det::cli {
 namespace {
@@ -191,6 +192,7 @@ public:
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot, session.clock.now());
+        if (rows.empty() && pool_) DET_TRY(require_pool_or_partition(*pool_, session));
         bool const has_row_for_each_job = session.wants_json() || yaml_ || csv_ || array_;
         auto groups = group_rows(rows, !has_row_for_each_job);
         choose_page(groups);

@@ -2,12 +2,17 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/list_numeric_names.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/host_list.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,6 +147,7 @@ private:
     Status add_lines_without_label(RootLayout const& root, TrialId id, LogFilter& filter) const;
     /// Fails if the trial neither has a requested rank nor a line of it: a script may start more ranks than
     /// the trial has slots.
+    Status require_node(RootLayout const& root, TrialId id) const;
     Status require_ranks(RootLayout const& root, TrialId id) const;
 
     LogsOf of_;
@@ -186,6 +192,10 @@ Outcome LogsCommand::run(Session& session) {
         session.warn({codes::usage,
                       "--source and --stdtype have no effect: the log has all lines in one stream",
                       "select lines with --rank, --node, --level or --grep"});
+    if (auto node = require_node(root, id); !node) {
+        if (!follow_) return std::move(node).error();
+        session.warn(std::move(node).error());  // a later run may have it
+    }
     if (auto ranks = require_ranks(root, id); !ranks) {
         if (!follow_) return std::move(ranks).error();
         session.warn(std::move(ranks).error());  // the rank may still begin
@@ -239,7 +249,33 @@ Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
         if (id.index >= record.trial_count()) return tracker::history::no_such_trial(id);
     }
     if (!run_ || follow_ || path_exists(trial.run(*run_).path())) return Ok{};
-    return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_)};
+    auto const runs = list_numeric_names(trial.runs()).value_or(std::vector<std::uint32_t>());
+    return Error{codes::no_such_trial, fmt::format("trial {} has no run {}", to_string(id), *run_),
+                 runs.empty()       ? "it has not begun"
+                 : runs.size() == 1 ? fmt::format("its only run is {}", runs.front())
+                                    : fmt::format("its runs are {} to {}", runs.front(), runs.back())};
+}
+
+/// A trial has the nodes of its runs. One that has not begun may get any node.
+Status LogsCommand::require_node(RootLayout const& root, TrialId id) const {
+    if (!node_) return Ok{};
+    auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
+    std::set<std::string> names;
+    std::size_t nodes_max = 0;
+    for (auto const run : list_numeric_names(trial.runs()).value_or(std::vector<std::uint32_t>())) {
+        if (run_.value_or(run) != run) continue;
+        DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(run).supervisor_journal()));
+        for (auto const& record : life.records) {
+            auto const* const started = std::get_if<RunStarted>(&record);
+            if (started == nullptr) continue;
+            DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
+            names.insert(hosts.begin(), hosts.end());
+            nodes_max = std::max(nodes_max, hosts.size());
+        }
+    }
+    auto const number = parse_integer<std::size_t>(*node_);
+    if (names.empty() || names.contains(*node_) || (number && *number < nodes_max)) return Ok{};
+    return no_such_name(codes::no_such_node, "node", *node_, "trial " + to_string(id), names);
 }
 
 /// The only rank of a trial is rank 0, and its lines have no label.

@@ -12,6 +12,7 @@ namespace det::codes {
 
 inline constexpr ErrorCode no_such_metric{"no-such-metric", ExitCode::absent};
 inline constexpr ErrorCode no_such_rank{"no-such-rank", ExitCode::absent};
+inline constexpr ErrorCode no_such_node{"no-such-node", ExitCode::absent};
 
 }  // namespace det::codes
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "output/no_such_name.hpp"
+
 namespace det::cli {
 namespace {
 
@@ -39,6 +41,17 @@ Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session) {
         views.push_back({std::move(pool), use});
     }
     return views;
+}
+
+Status require_pool_or_partition(std::string const& name, Session& session) {
+    auto const file = experiment::load_site_file(session.environment);
+    if (!file) return Ok{};
+    auto const site = experiment::load_site(*file, session, experiment::Freshness::recent);
+    if (!site) return Ok{};
+    std::set<std::string> names;
+    for (auto const& pool : site->pools) names.insert({pool.name, pool.partition});
+    if (names.empty() || names.contains(name)) return Ok{};
+    return no_such_name(codes::no_such_pool, "resource pool", name, "this cluster", names);
 }
 
 Json to_json(PoolView const& view) {

@@ -16,6 +16,10 @@ struct PoolView {
 /// Loads all pools and their use, the pools of the site file first.
 Result<std::vector<PoolView>, Diagnostics> load_pools(Session& session);
 
+/// codes::no_such_pool, with the pools as the hint, if no pool or partition has this name. Ok if the pools
+/// can't be read.
+Status require_pool_or_partition(std::string const& name, Session& session);
+
 Json to_json(PoolView const& view);
 
 std::string default_words(site::Pool const& pool);  // "compute", "aux", "compute, aux", ""

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "output/table.hpp"
+#include "resource_pool/pool_view.hpp"
 
 namespace det::cli {
 namespace {
@@ -30,6 +31,7 @@ public:
         DET_TRY_ASSIGN(auto snapshot,
                        experiment::query_all_jobs(session, experiment::PartitionsNeed::where_they_matter));
         auto const rows = select(snapshot, experiment::experiment_job_owner(session));
+        if (rows.empty() && pool_) DET_TRY(require_pool_or_partition(*pool_, session));
         if (session.wants_json()) {
             session.answer(as_json(rows));
         } else {

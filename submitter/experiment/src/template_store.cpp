@@ -130,9 +130,9 @@ Error TemplateStore::no_such_template(std::string const& name) const {
     auto const typed =
         name.ends_with(ending) ? std::string_view(name).substr(0, name.size() - ending.size()) : name;
     auto const near = nearest_word(typed, candidates);
-    return Error{
-        codes::no_such_template, fmt::format("there is no template '{}'", name),
-        near ? fmt::format("use '{}'", *near) : fmt::format("templates here: {}", join(known, ", "))};
+    auto const all = fmt::format("templates here: {}", join(known, ", "));
+    return Error{codes::no_such_template, fmt::format("there is no template '{}'", name),
+                 near ? fmt::format("use '{}'; {}", *near, all) : all};
 }
 
 Error TemplateStore::not_own(TemplateFile const& file) const {

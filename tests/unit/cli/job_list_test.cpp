@@ -155,7 +155,9 @@ BOOST_AUTO_TEST_CASE(jobs_of_one_pool_can_be_listed) {
         BOOST_REQUIRE(jobs.size() == 1u);
         BOOST_TEST(jobs[0]["id"] == "6");
     }
-    BOOST_TEST(ask("job list -p nope").empty());
+    BOOST_TEST(run("job list -p nope") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "there is no resource pool 'nope' in this cluster [no-such-pool]"), err);
+    BOOST_TEST(contains(err, "there are "), err);
 }
 
 BOOST_AUTO_TEST_CASE(rows_can_be_selected) {

@@ -407,7 +407,8 @@ BOOST_AUTO_TEST_CASE(task_list_shows_the_nodes_of_all_users) {
     BOOST_TEST(tasks[1]["experiment"] == 2);
     BOOST_TEST(tasks[1]["slots"] == 8);
     BOOST_TEST(tasks[1]["nodes"] == "n[0-1]");
-    BOOST_TEST(ask("task list --resource-pool urgent").empty());
+    BOOST_TEST(run("task list --resource-pool urgent") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "hint: there are compute, cpu"), err);
     BOOST_TEST(ask("task list --resource-pool cpu")[0]["slots"] == 32);  // two whole nodes
 }
 

@@ -402,8 +402,14 @@ BOOST_AUTO_TEST_CASE(a_node_is_selected_by_number_or_name) {
     }
     BOOST_TEST(run("trial logs 1 --node n1 --container-id n0") == 0);
     BOOST_TEST(out == "");
-    BOOST_TEST(run("trial logs 1 --node elsewhere") == 0);
+    BOOST_TEST(run("trial logs 1 --node elsewhere") == to_int(ExitCode::absent));
     BOOST_TEST(out == "");
+    BOOST_TEST(
+        contains(err, "there is no node 'elsewhere' in trial 1.0 [no-such-node]\n  hint: there are n0, n1"),
+        err);
+    BOOST_TEST(run("trial logs 1 --node 2") == to_int(ExitCode::absent));
+    BOOST_TEST(run("trial logs 1 --run 9") == to_int(ExitCode::absent));
+    BOOST_TEST(contains(err, "trial 1.0 has no run 9 [no-such-trial]\n  hint: its runs are 0 to "), err);
 }
 
 BOOST_AUTO_TEST_CASE(the_first_or_last_lines_can_be_selected) {
