@@ -120,7 +120,7 @@ RunningTrial RunningTrialsReader::read_trial(TrialView const& trial, ExperimentS
     }
     auto const& run = runs.back();
     bool const runs_now = run.started && !run.ended;
-    // Without an end the speed of an earlier run would make a wrong estimate.
+    // The speed and the time left would be those of a run that has ended.
     if (!runs_now) {
         shown.training.steps_per_s.reset();
         shown.training.time_left_s.reset();
