@@ -3,6 +3,7 @@
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/frame.hpp>
 #include <det/journal/reader.hpp>
+#include <det/protocol/json.hpp>
 #include <det/protocol/metric_frames.hpp>
 #include <det/protocol/record.hpp>
 

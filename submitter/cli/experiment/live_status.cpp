@@ -2,10 +2,12 @@
 
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/open_experiment.hpp>
+#include <det/foundation/text.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/queue/order.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <ostream>
 
 #include "output/first_failure.hpp"

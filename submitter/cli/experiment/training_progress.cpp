@@ -1,11 +1,11 @@
 #include "experiment/training_progress.hpp"
 
+#include <det/protocol/json.hpp>
 #include <det/protocol/json_number.hpp>
 #include <det/search/training_length.hpp>
 #include <det/tracker/history/progress.hpp>
 
 #include <algorithm>
-#include <ranges>
 
 #include "experiment/describe_search.hpp"
 
@@ -20,13 +20,13 @@ constexpr double extrapolated_progress_min = 0.02;
 
 std::optional<MetricFact> find_last_value(std::vector<RunReports> const& runs, std::string const& name) {
     for (auto const* group : {"validation", "training"}) {
-        for (auto const& run : runs | std::views::reverse) {
-            for (auto const& report : run.metrics | std::views::reverse) {
-                if (report.group != group || run.is_superseded(report)) continue;
-                auto const found = report.metrics->find(name);
-                if (found == report.metrics->end()) continue;
+        for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+            for (auto report = run->metrics.rbegin(); report != run->metrics.rend(); ++report) {
+                if (report->group != group || run->is_superseded(*report)) continue;
+                auto const found = report->metrics->find(name);
+                if (found == report->metrics->end()) continue;
                 if (auto const value = number_from_json(*found))
-                    return MetricFact{name, *value, report.steps_completed, {}};
+                    return MetricFact{name, *value, report->steps_completed, {}};
             }
         }
     }

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
-#include <ranges>
 #include <set>
 
 namespace det::cli {
