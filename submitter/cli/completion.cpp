@@ -20,6 +20,14 @@ std::string escape_colons(std::string_view text) {
     return escaped;
 }
 
+/// Whether bash takes the word as it is. It puts a candidate into the command line without quoting it, and a
+/// program may call a metric `$(command)`.
+bool is_plain_for_bash(std::string_view word) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-";
+    return word.find_first_not_of(plain) == std::string_view::npos;
+}
+
 /// A candidate in the form that the shell's script reads. Names come from files: control characters are
 /// escaped.
 std::string render(Candidate const& candidate, std::string_view shell) {
@@ -62,7 +70,9 @@ private:
             session.answer(list);
             return;
         }
-        for (auto const& each : candidates) session.out << render(each, shell_) << '\n';
+        for (auto const& each : candidates) {
+            if (shell_ != "bash" || is_plain_for_bash(each.text)) session.out << render(each, shell_) << '\n';
+        }
     }
 
     std::string shell_;

@@ -1,7 +1,7 @@
-// A Slurm that keeps jobs in groups of cgroup v2, on a machine that has nothing else, as
-// site-configs/loopback/virtual-machine. Its processors are emulated, so the cases are few and small, and the
-// waits long. DET_TEST_PROFILE=cgroup: jobs are held to
-// their own cores, memory and GPUs too.
+// Slurm with cgroup v2. The tests run where the machine has no other hierarchy: in
+// site-configs/loopback/virtual-machine, whose processors are emulated, so there are few cases and the limits
+// of the waits are long. With DET_TEST_PROFILE=cgroup Slurm holds jobs to their own cores, memory and GPUs
+// too.
 #include <det/foundation/files.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -66,7 +66,7 @@ inline constexpr JsonField json_fields<ContainerTemplate>[] = {
     field<&ContainerTemplate::srun_args>("srun_args"),
     field<&ContainerTemplate::cuda_options>("cuda_options"),
     field<&ContainerTemplate::rocm_options>("rocm_options"),
-    field<&ContainerTemplate::xpu_options>("xpu_options"),
+    absent_in_old(field<&ContainerTemplate::xpu_options>("xpu_options")),
     field<&ContainerTemplate::import_command>("import_command"),
 };
 

@@ -1,7 +1,7 @@
 """Names of Determined that det-submit does not have. Importing or using one raises an ImportError that says
 what serves instead."""
 
-from typing import Any, Callable, NoReturn, Optional
+from typing import Any, Callable, NoReturn, Optional, Type
 
 _KERAS = "train with Keras as usual, and report by determined.core from a callback of Keras"
 _LIGHTNING = "use Lightning's Trainer, whose own handling of Slurm works here"
@@ -84,8 +84,8 @@ def find_instead(name: str) -> Optional[str]:
     return None
 
 
-def _refuse(name: str, instead: str) -> NoReturn:
-    raise ImportError(f"det-submit has no {name}: {instead}", name=name)
+def _refuse(name: str, instead: str, kind: Type[ImportError] = ImportError) -> NoReturn:
+    raise kind(f"det-submit has no {name}: {instead}", name=name)
 
 
 def refuse_names_of(module: str) -> Callable[[str], Any]:
@@ -120,9 +120,9 @@ class AbsentModules:
         """Called for each import that the other finders leave.
 
         Raises:
-            ImportError: Determined has such a module, and det-submit has not
+            ModuleNotFoundError: Determined has such a module, and det-submit has not
         """
         if name.startswith("determined."):
             instead = find_instead(name)
             if instead is not None:
-                _refuse(name, instead)
+                _refuse(name, instead, ModuleNotFoundError)

@@ -111,10 +111,11 @@ Status mount_hierarchy(char const* type, std::filesystem::path const& directory,
 }  // namespace
 
 Result<CgroupVersion> find_cgroup_version() {
-    auto const freezer = open_hierarchy(CgroupVersion::v1);
-    if (freezer) return CgroupVersion::v1;
+    // A freezer of cgroup v1 can be mounted beside a complete hierarchy of v2, where nobody uses it.
     auto const unified = open_hierarchy(CgroupVersion::v2);
     if (unified && has_controllers(unified->get())) return CgroupVersion::v2;
+    auto const freezer = open_hierarchy(CgroupVersion::v1);
+    if (freezer) return CgroupVersion::v1;
     return freezer.error();
 }
 

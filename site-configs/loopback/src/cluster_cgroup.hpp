@@ -44,7 +44,7 @@ Status remove_cluster_group(std::string const& name);
 /// Mounts the freezer of cgroup v1 for Slurm's CgroupMountpoint. In a cgroup namespace, its root is the group
 /// of the process that made the namespace.
 Status mount_freezer(std::filesystem::path const& directory);
-/// The same for cgroup v2, which programs too look for at /sys/fs/cgroup.
+/// The same for cgroup v2, at /sys/fs/cgroup, where programs expect it too.
 Status mount_unified_hierarchy();
 
 }  // namespace det::loopback

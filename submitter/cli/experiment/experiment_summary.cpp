@@ -245,7 +245,7 @@ void add_failure(SummaryLines& lines, FailedRun const& failed, TimeText const& t
                                            failed.run.number, time_text(failed.time)));
     bool const has_error = failed.failure && !trim(failed.failure->last_output).empty();
     auto const for_error = has_error ? std::size_t{1} : 0;
-    // That a process was killed says nothing of the reason, which only its node knows.
+    // The message of the run does not say why a process was killed; what its node has recorded does.
     bool const was_out_of_memory = failed.failure && failed.failure->was_out_of_memory;
     auto const text = failed.message + (was_out_of_memory ? "; " + describe(*failed.failure) : "");
     auto const message =

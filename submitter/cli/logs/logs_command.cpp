@@ -145,9 +145,10 @@ private:
     /// with --follow the run may still begin.
     Status require_run(RootLayout const& root, TrialId id) const;
     Status add_lines_without_label(RootLayout const& root, TrialId id, LogFilter& filter) const;
+    /// Fails if no run has the node, unless the trial has not begun.
+    Status require_node(std::string const& node, RootLayout const& root, TrialId id) const;
     /// Fails if the trial neither has a requested rank nor a line of it: a script may start more ranks than
     /// the trial has slots.
-    Status require_node(RootLayout const& root, TrialId id) const;
     Status require_ranks(RootLayout const& root, TrialId id) const;
 
     LogsOf of_;
@@ -192,7 +193,9 @@ Outcome LogsCommand::run(Session& session) {
         session.warn({codes::usage,
                       "--source and --stdtype have no effect: the log has all lines in one stream",
                       "select lines with --rank, --node, --level or --grep"});
-    if (auto node = require_node(root, id); !node) {
+    for (auto const& name : {node_, container_}) {
+        auto node = name ? require_node(*name, root, id) : Status(Ok{});
+        if (node) continue;
         if (!follow_) return std::move(node).error();
         session.warn(std::move(node).error());  // a later run may have it
     }
@@ -257,25 +260,26 @@ Status LogsCommand::require_run(RootLayout const& root, TrialId id) const {
 }
 
 /// A trial has the nodes of its runs. One that has not begun may get any node.
-Status LogsCommand::require_node(RootLayout const& root, TrialId id) const {
-    if (!node_) return Ok{};
+Status LogsCommand::require_node(std::string const& node, RootLayout const& root, TrialId id) const {
     auto const trial = ExperimentLayout(root, id.experiment).trial(id.index);
     std::set<std::string> names;
     std::size_t nodes_max = 0;
     for (auto const run : list_numeric_names(trial.runs()).value_or(std::vector<std::uint32_t>())) {
         if (run_.value_or(run) != run) continue;
-        DET_TRY_ASSIGN(auto const life, journal::load_journal(trial.run(run).supervisor_journal()));
-        for (auto const& record : life.records) {
+        // A damaged journal of one run does not hide the logs of the others.
+        auto const life = journal::salvage_journal(trial.run(run).supervisor_journal());
+        for (auto const& record : life ? life->records : std::vector<Record>()) {
             auto const* const started = std::get_if<RunStarted>(&record);
             if (started == nullptr) continue;
-            DET_TRY_ASSIGN(auto const hosts, expand_host_list(started->hosts));
-            names.insert(hosts.begin(), hosts.end());
-            nodes_max = std::max(nodes_max, hosts.size());
+            auto const hosts = expand_host_list(started->hosts);
+            if (!hosts) continue;
+            names.insert(hosts->begin(), hosts->end());
+            nodes_max = std::max(nodes_max, hosts->size());
         }
     }
-    auto const number = parse_integer<std::size_t>(*node_);
-    if (names.empty() || names.contains(*node_) || (number && *number < nodes_max)) return Ok{};
-    return no_such_name(codes::no_such_node, "node", *node_, "trial " + to_string(id), names);
+    auto const number = parse_integer<std::size_t>(node);
+    if (names.empty() || names.contains(node) || (number && *number < nodes_max)) return Ok{};
+    return no_such_name(codes::no_such_node, "node", node, "trial " + to_string(id), names);
 }
 
 /// The only rank of a trial is rank 0, and its lines have no label.

@@ -3,7 +3,6 @@
 #include <det/experiment/cluster_facts.hpp>
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/experiment/root_directory.hpp>
-#include <det/journal/reader.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json_number.hpp>
 #include <det/tracker/history/attributes.hpp>
@@ -11,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <set>
 
 namespace det::cli {
@@ -27,16 +27,24 @@ bool is_shown(State state) {
            state == State::stopping_killed;
 }
 
+bool is_recent(Record const& record, UtcTime now) {
+    auto const* const report = std::get_if<MetricsReported>(&record);
+    return report != nullptr && now.microseconds - report->time.microseconds <= report_age_max_us;
+}
+
+}  // namespace
+
 /// The nodes that report are those with a journal: a run without profiling has none.
-std::optional<GpuUse> load_gpu_use(RunLayout const& run, std::string const& hosts, UtcTime now) {
+std::optional<GpuUse> RunningTrialsReader::read_gpu_use(RunLayout const& run, std::string const& hosts,
+                                                        UtcTime now) {
     auto const names = expand_host_list(hosts);
     if (!names) return std::nullopt;
     double sum = 0;
     std::size_t count = 0;
     for (int node = 0; node < static_cast<int>(names->size()); ++node) {
-        auto const journal = journal::salvage_journal(run.node_metrics(node), "gpu");
-        if (!journal) continue;
-        for (auto const& [device, percent] : last_gpu_use(journal->records, now)) {
+        auto const path = run.node_metrics(node);
+        auto& reports = node_reports_.try_emplace(path, path).first->second;
+        for (auto const& [device, percent] : last_gpu_use(reports.read_recent(now), now)) {
             sum += percent;
             ++count;
         }
@@ -45,14 +53,24 @@ std::optional<GpuUse> load_gpu_use(RunLayout const& run, std::string const& host
     return GpuUse{count, sum / static_cast<double>(count)};
 }
 
-}  // namespace
+std::vector<Record> const& RunningTrialsReader::NodeReports::read_recent(UtcTime now) {
+    tail_.close_file();  // another node writes it
+    for (;;) {
+        // A journal that can't be read, or not any more, has no new reports.
+        auto records = tail_.read_new();
+        if (!records || records->empty()) break;
+        std::ranges::move(*records, std::back_inserter(recent_));
+        std::erase_if(recent_, [&](auto const& record) { return !is_recent(record, now); });
+    }
+    std::erase_if(recent_, [&](auto const& record) { return !is_recent(record, now); });
+    return recent_;
+}
 
 std::map<std::string, double> last_gpu_use(std::vector<Record> const& records, UtcTime now) {
     std::map<std::string, double> use;
     for (auto const& record : records) {
-        auto const* const report = std::get_if<MetricsReported>(&record);
-        if (report == nullptr || now.microseconds - report->time.microseconds > report_age_max_us) continue;
-        for (auto const& [name, json] : report->metrics->items()) {
+        if (!is_recent(record, now)) continue;
+        for (auto const& [name, json] : std::get<MetricsReported>(record).metrics->items()) {
             auto const value = number_from_json(json);
             if (value && name.starts_with(use_name)) use[name.substr(use_name.size())] = *value;
         }
@@ -127,7 +145,7 @@ RunningTrial RunningTrialsReader::read_trial(TrialView const& trial, ExperimentS
     }
     shown.hosts = run.started->hosts;
     auto const layout = ExperimentLayout(root_, shown.id.experiment).trial(shown.id.index);
-    shown.gpus = load_gpu_use(layout.run(static_cast<std::uint32_t>(runs.size() - 1)), shown.hosts, now);
+    shown.gpus = read_gpu_use(layout.run(static_cast<std::uint32_t>(runs.size() - 1)), shown.hosts, now);
     return shown;
 }
 

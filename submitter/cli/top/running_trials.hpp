@@ -1,12 +1,15 @@
 // What `det-submit top` shows: the running trials of a user, and the lines of the screen.
 #pragma once
+#include <det/journal/tail.hpp>
 #include <det/lifecycle/state.hpp>
 #include <det/protocol/json.hpp>
 #include <det/queue/find_job.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +55,24 @@ public:
 private:
     RunningTrialsReader(Session& session, RootLayout root, queue::ExperimentJobOwner owner);
     RunningTrial read_trial(tracker::history::TrialView const& trial, ExperimentSpec const& spec);
+    std::optional<GpuUse> read_gpu_use(RunLayout const& run, std::string const& hosts, UtcTime now);
+
+    /// What a node has reported in the last minute. Each reading reads only what is new.
+    class NodeReports {
+    public:
+        explicit NodeReports(std::filesystem::path const& journal) : tail_(journal) {}
+        std::vector<Record> const& read_recent(UtcTime now);
+
+    private:
+        journal::JournalTail tail_;
+        std::vector<Record> recent_;
+    };
 
     Session& session_;
     RootLayout root_;
     queue::ExperimentJobOwner owner_;
     std::shared_ptr<tracker::history::JournalHistory> history_;
+    std::map<std::filesystem::path, NodeReports> node_reports_;  // by their journals
 };
 
 /// The newest use of the GPUs in the reports of a node, by device. Reports older than a minute don't count:

@@ -103,7 +103,7 @@ private:
     static std::string as_text(std::vector<RunProfile> const& profiles, AnswerStyle const& style) {
         if (profiles.empty())
             return "Nothing was profiled. Set 'profiling: {enabled: true}' in the configuration.\n";
-        Table metrics({"Run", "Node", "Metric", "Device", "Mean", "Max", "Unit"}, {"Device", "Run", "Max"});
+        Table metrics({"Run", "Node", "Metric", "Device", "Mean", "Max", "Unit"}, {"Device", "Max"});
         Table timings({"Run", "Timing", "Count", "Total", "Mean", "Max"});
         bool has_metrics = false, has_timings = false;
         for (auto const& profile : profiles) {

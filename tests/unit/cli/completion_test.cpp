@@ -179,6 +179,11 @@ BOOST_AUTO_TEST_CASE(metrics_are_those_that_the_named_trials_have_reported) {
     frames.add(minute(1), "training", 1, metrics);
     for (auto const& frame : frames.take()) must(journal.append(frame));
     BOOST_TEST(complete("t metrics 2 --metric ") == "loss speed");
+    // bash would run the first one, and show the files of the directory for the second one.
+    std::vector<Metric> const hostile{{"$(touch x)", 1}, {"*", 2}, {"val loss", 3}, {"val/loss", 4}};
+    frames.add(minute(2), "validation", 2, hostile);
+    for (auto const& frame : frames.take()) must(journal.append(frame));
+    BOOST_TEST(complete("t metrics 2 --metric ") == "loss speed val/loss");
 }
 
 BOOST_AUTO_TEST_CASE(words_that_an_option_accepts_are_completed) {

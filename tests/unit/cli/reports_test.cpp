@@ -408,6 +408,7 @@ BOOST_AUTO_TEST_CASE(a_node_is_selected_by_number_or_name) {
         contains(err, "there is no node 'elsewhere' in trial 1.0 [no-such-node]\n  hint: there are n0, n1"),
         err);
     BOOST_TEST(run("trial logs 1 --node 2") == to_int(ExitCode::absent));
+    BOOST_TEST(run("trial logs 1 --container-id elsewhere") == to_int(ExitCode::absent));
     BOOST_TEST(run("trial logs 1 --run 9") == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "trial 1.0 has no run 9 [no-such-trial]\n  hint: its runs are 0 to "), err);
 }

@@ -48,6 +48,14 @@ BOOST_FIXTURE_TEST_CASE(kills_of_cgroup_v1_are_counted_by_the_memory_controller,
     BOOST_TEST(count() == 4u);
 }
 
+BOOST_FIXTURE_TEST_CASE(kills_of_other_jobs_do_not_count, Machine) {
+    write("proc/self/cgroup", "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n");
+    write("sys/fs/cgroup/system.slice/slurmstepd.scope/memory.events", "oom_kill 5\n");
+    BOOST_TEST(count() == 0u);
+    write("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/memory.events", "oom_kill 1\n");
+    BOOST_TEST(count() == 1u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_machine_that_shows_no_kills_has_none, Machine) {
     BOOST_TEST(count() == 0u);
     write("proc/self/cgroup", "not a line\n0::relative\n");

@@ -178,6 +178,10 @@ BOOST_AUTO_TEST_CASE(a_spec_may_have_a_container) {
     spec.container->custom = {"sarus", {"sarus run {image}"}, {"--x"}, {"--gpu"}, {"sarus pull {image}"}};
     spec.container->image_file = "/images/x.sif";
     BOOST_TEST((must(parse_spec(render_spec(spec))) == spec));
+    // Experiments that were created before templates had options for Intel's GPUs.
+    auto old = parse_json(render_spec(spec)).at("body");
+    BOOST_TEST(old["container"]["custom"].erase("xpu_options") == 1u);
+    BOOST_TEST((must(parse_spec(render_document(documents::spec, old))) == spec));
 }
 
 BOOST_AUTO_TEST_CASE(a_spec_names_the_revisions_that_are_in_force) {

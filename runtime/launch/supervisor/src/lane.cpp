@@ -435,8 +435,10 @@ lifecycle::SearchFacts Lane::gather_search_facts() {
     facts.is_invalid = run_->record.has_invalid_hyperparameters();
     if (!run_->search) return facts;
     // What the ranks have reported is decided before the end of the run is recorded.
-    (void)repeat_write(context_, AtNotice::go_on,
-                       [&] { return run_->search->follow(run_->record, context_.clock); });
+    (void)repeat_write(context_, AtNotice::go_on, [&] {
+        run_->search->open_again();
+        return run_->search->follow(run_->record, context_.clock);
+    });
     follow_search();  // logs an error that remains
     auto const& search = *run_->search;
     facts.end = search.describe_end();

@@ -25,6 +25,8 @@ public:
 
     /// Handles all reports since the last call. Writes nothing once a newer run of the trial exists.
     Status follow(RunRecord& record, Clock const& clock);
+    /// Makes the next follow() see also what the chief has just written on another node.
+    void open_again() { next_open_at_ = {}; }
 
     /// The decision that ended the trial, if the search has ended it.
     std::optional<SearchDecision> const& end_decision() const { return search_.end_decision(); }
@@ -49,8 +51,8 @@ private:
     RungDirectory rungs_;
     std::deque<journal::JournalTail> journals_;  // of the runs that are still read; the last is this run's
     std::chrono::steady_clock::time_point next_open_at_{};  // when its file is opened again
-    std::deque<search::SearchReport> reports_;   // read, and not decided about yet
-    std::uint64_t steps_completed_ = 0;          // of the last validation
+    std::deque<search::SearchReport> reports_;              // read, and not decided about yet
+    std::uint64_t steps_completed_ = 0;                     // of the last validation
     std::string invalid_report_reason_;
 };
 

@@ -53,11 +53,13 @@ std::uint64_t count_memory_kills(fs::path const& root) {
     auto const own = read_file(root / "proc/self/cgroup");
     auto const group = own ? find_memory_group(*own, root) : std::nullopt;
     if (!group) return 0;
-    // A group that has not got the memory controller is accounted to the next one above that has it.
-    for (auto path = fs::path(group->path).relative_path();; path = path.parent_path()) {
+    // A group that has not got the memory controller is accounted to the next one above that has it, up to
+    // the group of the job: those above it have other jobs too.
+    for (auto path = fs::path(group->path).relative_path(); !path.empty(); path = path.parent_path()) {
         if (auto const text = read_file(group->mountpoint / path / group->file)) return parse_oom_kill(*text);
-        if (path.empty()) return 0;
+        if (path.filename().string().starts_with("job_")) return 0;
     }
+    return 0;
 }
 
 }  // namespace det::launch::wrap_rank

@@ -1,11 +1,15 @@
 """What core_v2 gives as the task of a program that runs off the cluster."""
 
+import logging
 import os
 import pathlib
 import urllib.parse
 from typing import Any, Dict, Optional
 
 from determined._info import ClusterInfo, RendezvousInfo, ResourcesInfo, TrialInfo
+
+
+logger = logging.getLogger("determined")
 
 
 class UnmanagedInfo(ClusterInfo):
@@ -53,8 +57,11 @@ class LatestCheckpoint:
             return None
 
     def write(self, storage_id: str) -> None:
-        """Replaces it."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        """Replaces it. An error is a warning: the checkpoint itself is saved, and the training goes on."""
         new = self._file.with_name(f"new.{os.getpid()}")
-        new.write_text(storage_id, encoding="utf-8")
-        os.replace(new, self._file)
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(storage_id, encoding="utf-8")
+            os.replace(new, self._file)
+        except OSError as problem:
+            logger.warning("checkpoint %s is saved, but not as the latest one of this trial: %s", storage_id, problem)
