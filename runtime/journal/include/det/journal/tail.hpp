@@ -9,9 +9,9 @@
 
 namespace det::journal {
 
-/// Reads a journal while another process writes it, and keeps the file open. Data written on this node is seen
-/// at once. Data written on another node is surely seen only after close_file(), because an NFS client looks
-/// for new data at open(2).
+/// Reads a journal while another process writes it, and keeps the file open. Data written on this node is
+/// seen at once. Data written on another node is surely seen only after close_file(), because an NFS client
+/// looks for new data at open(2).
 class JournalTail {
 public:
     explicit JournalTail(std::filesystem::path path) : path_(std::move(path)) {}
