@@ -87,7 +87,7 @@ BOOST_FIXTURE_TEST_CASE(jobs_are_in_groups_of_cgroup_v2_and_are_preempted_killed
     BOOST_TEST(shell("pgrep -f 'sleep [4]242' || true") == "");
 
     if (!has_limits()) return;
-    // A trial gets the memory that it asks for, and its end says so.
+    // The description of a trial that needs more memory than it has asked for names the cause.
     auto const hungry =
         ask("experiment create digits.yaml --config resources.slots_per_trial=1 --config max_restarts=0 "
             "--config slurm.exclusive=false --config 'slurm.sbatch_args=[--mem=150]' "

@@ -111,7 +111,7 @@ Status mount_hierarchy(char const* type, std::filesystem::path const& directory,
 }  // namespace
 
 Result<CgroupVersion> find_cgroup_version() {
-    // A freezer of cgroup v1 can be mounted beside a complete hierarchy of v2, where nobody uses it.
+    // Linux can also mount a freezer of cgroup v1 on a machine whose systemd and Slurm use v2.
     auto const unified = open_hierarchy(CgroupVersion::v2);
     if (unified && has_controllers(unified->get())) return CgroupVersion::v2;
     auto const freezer = open_hierarchy(CgroupVersion::v1);

@@ -1,19 +1,4 @@
 """Checkpoints, under Determined's name for their module."""
 
-from determined.experimental.client import (
-    Checkpoint,
-    CheckpointOrderBy,
-    CheckpointSortBy,
-    CheckpointState,
-    CheckpointTrainingMetadata,
-    DownloadMode,
-)
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointOrderBy",
-    "CheckpointSortBy",
-    "CheckpointState",
-    "CheckpointTrainingMetadata",
-    "DownloadMode",
-]
+from determined.experimental.checkpoint import *  # noqa: F403
+from determined.experimental.checkpoint import __all__  # noqa: F401
