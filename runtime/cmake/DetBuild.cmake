@@ -73,6 +73,27 @@ if(DET_STATIC_LIBSTDCXX)
   target_link_options(det_compile_options INTERFACE -static-libstdc++ -Wl,--exclude-libs,ALL)
 endif()
 
+# Each command line starts a program anew, and half of the 2 ms that det-submit's start takes is the linking of libstdc++ and libfmt at
+# run time. A program of this function contains both, where the machine has what that needs; else it is linked as others are.
+function(det_link_for_quick_start program)
+  if(DET_STATIC_LIBSTDCXX OR DET_SANITIZE)
+    return()
+  endif()
+  set(functions "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fmt_9/functions.cpp")
+  if(NOT DEFINED DET_HAS_STATIC_CXX_LIBRARIES)
+    file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/fmt_user.cpp"
+      "#include <fmt/format.h>\nint main(int count, char**) { return fmt::format(\"{}\", count).empty() ? 1 : 0; }\n")
+    try_compile(DET_HAS_STATIC_CXX_LIBRARIES "${CMAKE_BINARY_DIR}/CMakeFiles/static_cxx_libraries"
+      SOURCES "${CMAKE_BINARY_DIR}/CMakeFiles/fmt_user.cpp" "${functions}"
+      LINK_OPTIONS -static-libstdc++ -static-libgcc CXX_STANDARD 20)
+  endif()
+  if(DET_HAS_STATIC_CXX_LIBRARIES)
+    target_sources(${program} PRIVATE "${functions}")
+    set_source_files_properties("${functions}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+    target_link_options(${program} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
 # Objects and not an archive: libstdc++'s archive also has to find these functions before glibc's. glibc 2.28 has threads and dlopen()
 # in libraries of their own. A program with the property DET_IS_STATIC contains glibc.
 if(DET_GLIBC_2_28)

@@ -96,6 +96,16 @@ std::optional<std::string> hint_for_absent_option(CommandEntry const& entry, std
                               message.substr(begin, message.find('\'', begin) - begin));
 }
 
+/// "'det-submit experiment create'": the commands of groups that have this name.
+std::vector<std::string> list_commands_of_groups(std::string_view name) {
+    std::vector<std::string> commands;
+    for (auto const& entry : command_table()) {
+        if (entry.name == name && !entry.group.empty())
+            commands.push_back(fmt::format("'det-submit {} {}'", entry.group, name));
+    }
+    return commands;
+}
+
 Error unknown_command(std::string const& typed, std::string_view group) {
     if (typed.starts_with('-')) {
         return Error{codes::usage, fmt::format("the option '{}' is where the command must be", typed),
@@ -103,6 +113,10 @@ Error unknown_command(std::string const& typed, std::string_view group) {
     }
     if (auto absent = group.empty() ? find_absent_command(typed, "") : find_absent_command(group, typed))
         return *std::move(absent);
+    auto const of_groups = group.empty() ? list_commands_of_groups(typed) : std::vector<std::string>();
+    if (!of_groups.empty())
+        return Error{codes::usage, fmt::format("there is no command '{}'", typed),
+                     fmt::format("use {}", fmt::join(of_groups, " or "))};
     std::vector<std::string_view> candidates;
     for (auto const& entry : command_table()) {
         if (group.empty()) {
@@ -326,6 +340,7 @@ Outcome run_command(Invocation& invocation, Session& session) {
     std::optional<ForeignTree> tree;
     if (auto const& foreign = session.foreign_root) tree.emplace(foreign->root.path(), foreign->owner);
     DET_TRY(replace_experiment_names(*invocation.entry, *invocation.command, session));
+    session.shows_packed = invocation.entry->root_use == RootUse::shows;
     auto const outcome = invocation.command->run(session);
     bool const is_done = outcome && *outcome == ExitCode::done;
     return is_done && session.has_found_damage() ? Outcome(ExitCode::damaged) : outcome;

@@ -1,10 +1,14 @@
+#include <det/experiment_pack/pack_file.hpp>
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <optional>
 #include <ostream>
+#include <unistd.h>
 
 #include "command.hpp"
 #include "output/json_text.hpp"
@@ -21,6 +25,11 @@ public:
     }
 
     Outcome run(Session& session) override {
+        DET_TRY_ASSIGN(auto pack, open_if_pack());
+        if (pack) {
+            DET_TRY(dump_pack(std::move(*pack), session));
+            return ExitCode::done;
+        }
         DET_TRY_ASSIGN(auto const bytes, read_file(file_, dump_limit_bytes));
         auto const outcome =
             bytes.starts_with("{") ? dump_document(bytes, session) : dump_journal(bytes, session);
@@ -33,6 +42,29 @@ private:
     static Status dump_document(std::string_view bytes, Session& session) {
         DET_TRY_ASSIGN(auto const document, parse_any_document(bytes));
         session.answer(Json{{"det", document.claim}, {"body", document.body}});
+        return Ok{};
+    }
+
+    /// The file, if it is the pack of an experiment, which is not read as a whole.
+    Result<std::optional<UniqueFd>> open_if_pack() const {
+        UniqueFd file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        char begin[8];
+        auto const count = file ? ::pread(file.get(), begin, sizeof begin, 0) : -1;
+        bool const is_pack = count > 0 && journal::is_pack({begin, static_cast<std::size_t>(count)});
+        return is_pack ? std::optional(std::move(file)) : std::nullopt;
+    }
+
+    /// Prints the summary and an entry per line, after all checksums were compared.
+    Status dump_pack(UniqueFd file, Session& session) const {
+        DET_TRY_ASSIGN(auto head, journal::read_pack_head(std::move(file), file_));
+        DET_TRY_ASSIGN(auto const pack, experiment_pack::PackFile::load(std::move(head)));
+        DET_TRY(pack.verify());
+        auto const& summary = pack.head.summary;
+        session.out << json_text(Json{{"experiment", summary.experiment.value},
+                                      {"manifest_sums", Json(summary.manifest_sums)},
+                                      {"sha256", pack.sha256}})
+                    << '\n'
+                    << experiment_pack::render_index(pack.index);
         return Ok{};
     }
 

@@ -63,7 +63,7 @@ Result<bool> Session::confirm_removal(bool is_sure, std::string const& what) con
 
 void Session::say(std::string const& line) const {
     if (before_message) before_message();
-    err << line << std::endl;
+    err << line + '\n' << std::flush;
 }
 
 }  // namespace det::cli

@@ -6,6 +6,7 @@
 #include <det/foundation/shared_directory.hpp>
 #include <det/foundation/spawn.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/tracker/client/find_or_start_tracker.hpp>
 
 #include <fcntl.h>
@@ -129,7 +130,7 @@ private:
 
     static Json as_json(PageAddress const& address, bool is_opened) {
         auto const url = address.here();
-        return {{"address", url ? Json(*url) : Json(nullptr)},
+        return {{"address", json_or_null(url)},
                 {"socket", address.paths.socket().string()},
                 {"host", address.state.host},
                 {"ssh", address.ssh_command()},

@@ -47,6 +47,7 @@ std::vector<OnlyThere> const rules{
     {"sees UCX", R"(#include [<"]ucp/)", {"runtime/transport/ucx/"}},
     {"sees NCCL", R"(#include [<"]nccl)", {"runtime/collectives/nccl/"}},
     {"sees CUDA", R"(#include [<"]cuda)", {"runtime/collectives/nccl/"}},
+    {"sees HIP and RCCL", R"(#include [<"](hip|rccl)/)", {"runtime/collectives/nccl/"}},
     {"sees SPANK", R"(#include [<"]slurm/)", {"spank-plugin/", "runtime/slurm/libslurm/"}},
     {"sees libcurl", R"(#include [<"]curl/)", {"runtime/checkpoint/s3/libcurl/"}},
     {"knows SQLite", R"(#include [<"]sqlite)", {"runtime/tracker/index/"}},
@@ -64,6 +65,7 @@ std::vector<OnlyThere> const rules{
     {"makes threads",
      R"(std::j?thread\b|pthread_create|start_thread\()",
      {"runtime/cmake/glibc_2_28/functions.c",
+      "runtime/foundation/include/det/foundation/background.hpp",
       "runtime/foundation/include/det/foundation/start_thread.hpp",
       "runtime/foundation/src/start_thread.cpp",
       "runtime/foundation/include/det/foundation/thread_pool.hpp",
@@ -240,8 +242,14 @@ BOOST_AUTO_TEST_CASE(retired_names_are_not_used) {
 // files that it writes itself.
 BOOST_AUTO_TEST_CASE(the_pages_name_files_and_code_that_exist) {
     // Placeholders, and names of other programs.
-    std::set<std::string> const foreign{"plan_x",    "ARRAY_INDEX",        "_store_last",
-                                        "sqlite3.h", "credential_process", "DelayedSubmission"};
+    std::set<std::string> const foreign{"plan_x",
+                                        "ARRAY_INDEX",
+                                        "_store_last",
+                                        "sqlite3.h",
+                                        "credential_process",
+                                        "DelayedSubmission",
+                                        "save_weights_only",
+                                        "JULIA_DEPOT_PATH"};
     std::regex const name(R"(`([A-Za-z0-9_./:-]+)(\(\))?`)");
     std::regex const file(R"([\w./-]+\.(cpp|hpp|h|c|py|mjs|cmake|md))");
     std::regex const word(R"((\w+::)*(\w*[A-Za-z]_\w*|\w*[a-z][A-Z]\w*))");

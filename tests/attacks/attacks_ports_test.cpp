@@ -69,7 +69,8 @@ struct Site : DigitsCluster {
         shell("printf 'version: 1\nname: loopback\npools: [{name: compute, slot_type: cpu}]\n' >site.yaml");
     }
 
-    /// Runs a training on both nodes. Returns its output once it has completed.
+    /// Runs a training on both nodes. Returns the job's output once it has completed; empty if it was
+    /// removed, because it said no more than the logs.
     std::string train(std::string const& arguments) const {
         auto const made = nlohmann::json::parse(
             shell("DET_SITE=$HOME/site.yaml det-submit experiment create digits.yaml code --json "
@@ -79,7 +80,9 @@ struct Site : DigitsCluster {
         int const id = made.at("id");
         finish(id);
         BOOST_TEST(trial(id).at("runs").size() == 1u);
-        return shell(fmt::format("cat {}/slurm-*.out", directory(id).string()));
+        wait_until([&] { return ask("job list").empty(); }, 60s, "the job ends");
+        return shell(fmt::format("cd {}; ! ls slurm-*.out >/dev/null 2>&1 || cat slurm-*.out",
+                                 directory(id).string()));
     }
     std::string run_script(std::string const& script) const {
         must(write_file(home() / "script", "#!/bin/bash\n" + script, 0644));

@@ -161,6 +161,51 @@ BOOST_FIXTURE_TEST_CASE(a_root_full_of_traps_hangs_nobody, Site) {
     BOOST_TEST(!contains(listed.out, "hunter2"));
 }
 
+BOOST_FIXTURE_TEST_CASE(hostile_packs_of_a_colleague_show_nothing_of_the_reader_and_hang_nobody, Site) {
+    run_as("researcher",
+           "det-submit config set sharing group && det-submit experiment create x.yaml code && det-submit "
+           "experiment wait 1 --timeout 60 && det-submit experiment archive --pack 1");
+    auto const option = " --root " + root.string();
+    // Its configuration is private, as it has a secret: so is the pack.
+    auto const hidden = try_as("colleague", "det-submit status 1" + option);
+    BOOST_TEST(hidden.exit_code == 1);
+    BOOST_TEST(contains(hidden.err, "[permission]"), hidden.err);
+    for (std::string const command : {"archive --unpack 1", "archive --pack 1"}) {
+        auto const refused = try_as("colleague", "det-submit experiment " + command + option);
+        BOOST_TEST(contains(refused.err, "[not-yours]"), refused.err);
+    }
+    // 1 is a copy of a real pack; the others are a fifo, a file of the reader, that of another experiment,
+    // one that is cut short, a device, and zeros.
+    auto const pack = (shared() / "pack").string();
+    fs::copy_file(root / "experiments/1/pack", pack);
+    BOOST_REQUIRE(::chmod(pack.c_str(), 0644) == 0);
+    run_as("colleague",
+           fmt::format("for i in 1 2 3 4 5 6 7; do mkdir -p {0}/experiments/$i; done; cd {0}/experiments; "
+                       "cat {1} >1/pack; mkfifo 2/pack; ln -s ~researcher/x.yaml 3/pack; cat {1} >4/pack; "
+                       "head -c 2000 {1} >5/pack; ln -s /dev/zero 6/pack; truncate -s 3G 7/pack; "
+                       "chmod -R a+rX {0}; chmod a+r 2/pack",
+                       (roots / "colleague").string(), pack));
+    auto const theirs = " --root " + (roots / "colleague").string();
+    auto const listed = try_as("researcher", "timeout 60 det-submit ls --all");
+    BOOST_TEST(listed.exit_code == 0, listed.err);
+    for (auto const* const id : {"2", "3", "4", "5", "6", "7"}) {
+        BOOST_TEST(contains(listed.err, std::string("listing experiment ") + id), listed.err);
+        auto const refused =
+            try_as("researcher", fmt::format("timeout 30 det-submit status {}{}", id, theirs));
+        BOOST_TEST(refused.exit_code != 0, id);
+        BOOST_TEST(refused.exit_code != 124, id << " hangs");
+        BOOST_TEST(!contains(refused.out + refused.err, "hunter2"), refused.err);
+    }
+    BOOST_TEST(!contains(listed.out + listed.err, "hunter2"));
+    // The reader's own experiment has the same files as their copy.
+    BOOST_TEST(ask_as("researcher", "experiment describe 1").at("state") == "COMPLETED");
+    auto const cached = std::string("/var/tmp/det-$(id -u)/unpacked");
+    BOOST_TEST(run_as("researcher", "ls " + cached + " | wc -l") != "0");
+    BOOST_TEST(run_as("researcher", "find " + cached + " -type f -perm /077 | wc -l") == "0");
+    run_as("researcher", "det-submit experiment archive --unpack 1");
+    BOOST_TEST(contains(run_as("researcher", "det-submit logs 1"), "the loss is 7"));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_service_account_provides_the_site_file_and_the_installation, Site) {
     run_as("colleague",
            "chmod 711 . && mkdir -m 755 service service/bin && cp $(dirname $(command -v "

@@ -5,6 +5,7 @@
 #include <det/foundation/text.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <regex>
@@ -187,11 +188,20 @@ BOOST_AUTO_TEST_CASE(each_page_of_the_path_says_its_time_and_leads_to_the_next_o
 
 BOOST_AUTO_TEST_CASE(each_guide_does_what_it_says) {
     Site const site;
+    auto const follow = [](Reader& reader, std::string const& file) {
+        auto const begin = std::chrono::steady_clock::now();
+        reader.follow(file);
+        std::chrono::duration<double> const time = std::chrono::steady_clock::now() - begin;
+        fmt::print("{} took {:.1f} s\n", file, time.count());
+    };
     if (is_wanted("path")) {
         Reader reader(site, "path");
-        for (auto const& page : path_pages()) reader.follow(page);
+        for (auto const& page : path_pages()) follow(reader, page);
     }
-    for (auto const& file : guide_files()) Reader(site, fs::path(file).stem()).follow(file);
+    for (auto const& file : guide_files()) {
+        Reader reader(site, fs::path(file).stem());
+        follow(reader, file);
+    }
     auto const readme = test::parse_guide(must(read_file(test::source_path("README.md"))));
     BOOST_TEST(std::ranges::count(readme, Kind::commands, &GuideBlock::kind) > 0,
                "README.md has no command to follow");

@@ -187,6 +187,22 @@ BOOST_AUTO_TEST_CASE(the_modules_of_the_python_package_start_the_same_launchers)
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_processes_of_a_jax_program_find_each_other) {
+    LauncherCluster const cluster(Plugin::off);
+    auto const each_slot = cluster.create("det-launch jax python3 jax_sum.py");
+    BOOST_TEST(cluster.finish(each_slot) == 0, cluster.logs(each_slot));
+    auto logs = cluster.logs(each_slot);
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto const line = fmt::format("[rank={0}] process {0} of 16 has [{1}], all are 120", rank, rank % 4);
+        BOOST_TEST(logs.find(line) != std::string::npos, "no '" << line << "' in\n" << logs);
+    }
+    auto const halves =
+        cluster.create("python3 -m determined.launch.jax --processes-per-node 2 python3 jax_sum.py");
+    BOOST_TEST(cluster.finish(halves) == 0, cluster.logs(halves));
+    logs = cluster.logs(halves);
+    BOOST_TEST(logs.find("[rank=7] process 7 of 8 has [2, 3], all are 28") != std::string::npos, logs);
+}
+
 BOOST_AUTO_TEST_CASE(det_rsh_works_like_ssh_inside_a_job) {
     LauncherCluster const cluster(Plugin::off);
     auto const job = [&](std::string const& script) {

@@ -54,9 +54,13 @@ struct Site : LoopbackCluster {
     void wait_for_file(std::string const& name, std::string const& file) const {
         wait_until([&] { return has(name, file); }, 60s, name + "/" + file);
     }
-    /// The text of Slurm's output files in the script's directory.
+    /// The text of Slurm's output files in the script's directory, without what srun prints if the step
+    /// before has not given back its CPUs yet, which depends on the load.
     std::string output(std::string const& name) const {
-        return shell(fmt::format("cat {}/slurm-*.out", name));
+        return shell(
+            fmt::format("sed '/^srun: .* step creation temporarily disabled/d; /^srun: Step created "
+                        "for /d' {}/slurm-*.out",
+                        name));
     }
     std::string logs(int experiment) const {
         return shell(fmt::format("det-submit trial logs {} || true", experiment));

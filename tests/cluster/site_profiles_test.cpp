@@ -140,10 +140,29 @@ BOOST_AUTO_TEST_CASE(where_a_filter_demands_account_and_time_the_users_defaults_
     BOOST_TEST(site.shell("squeue --noheader --format=%i") == mine);
 }
 
-BOOST_AUTO_TEST_CASE(where_nodes_are_private_users_see_none) {
+BOOST_AUTO_TEST_CASE(where_nodes_are_private_the_partition_tells_their_gpus) {
+    Site const site("accounting", {"PrivateData=nodes"});
+    BOOST_TEST(contains(site.refusal("sinfo --Node"), "permission denied"));
+    BOOST_TEST(site.shell("srun --nodes=2 hostname | sort") == "n0\nn1");
+    // The partition's TRES tells the GPUs (AccountingStorageTRES has gres/gpu): two nodes with four slots.
+    auto const pool = site.ask("resource-pool list").at(0);
+    BOOST_TEST(pool.at("slot_type") == "cuda", pool.dump());
+    BOOST_TEST(pool.at("slots_per_node") == 4, pool.dump());
+    site.train();
+}
+
+BOOST_AUTO_TEST_CASE(where_nothing_tells_the_gpus_of_private_nodes_a_warning_says_what_to_state) {
     Site const site("strict");
     BOOST_TEST(contains(site.refusal("sinfo --Node"), "permission denied"));
     BOOST_TEST(site.shell("srun --nodes=2 hostname | sort") == "n0\nn1");
+    auto const warned = site.login(
+        "researcher",
+        {"bash", "-c",
+         "cd && det-submit experiment create digits.yaml code --config resources.slots_per_trial=4 2>&1"});
+    BOOST_TEST(contains(warned.out, "(PrivateData=nodes)"), warned.out);
+    BOOST_TEST(contains(warned.out, "slot_type: cuda, slots_per_node: GPUs of a node"), warned.out);
+    auto const checked = site.login("researcher", {"bash", "-c", "det-submit site check 2>&1"});
+    BOOST_TEST(contains(checked.out, "the partition does not count their GPUs"), checked.out);
 }
 
 BOOST_AUTO_TEST_CASE(limits_of_the_accounting_database_hold_for_experiments) {

@@ -165,4 +165,64 @@ BOOST_AUTO_TEST_CASE(persistent_directories_survive_in_a_node_local_working_dire
     BOOST_TEST(must(read_file(trial(id) / "persist/out/checkpoints/state")) == "12");
 }
 
+BOOST_AUTO_TEST_CASE(a_search_leaves_six_or_seven_files_and_directories_for_each_trial) {
+    code("train.py",
+         "import determined as det\n"
+         "with det.core.init() as core:\n"
+         "    print('trains', flush=True)\n"
+         "    core.train.report_validation_metrics(1, {'x': 0.5})\n");
+    std::string const search =
+        "searcher: {name: random, metric: x, max_trials: 12}\n"
+        "hyperparameters: {a: {type: int, minval: 0, maxval: 9}}\n";
+    // A job for each trial, and jobs that run several.
+    struct Case {
+        std::string slurm;
+        int of_trial;  // one more for the claim of a trial
+    };
+    for (auto const& [slurm, of_trial] : {Case{"slurm: {slots_per_node: 1}\n", 6}, Case{"", 7}}) {
+        must(write_file(
+            home() / "search.yaml",
+            "name: search\nentrypoint: python3 train.py\nresources: {slots_per_trial: 1}\n" + search + slurm,
+            0644));
+        auto const id = ask("experiment create search.yaml code")["id"].get<int>();
+        wait_for_state(id, "COMPLETED");
+        wait_until([&] { return ask("job list").empty(); }, 60s, "the jobs end");
+        auto const directory = trial(id).parent_path().parent_path();
+        auto const left = shell(fmt::format("cd {}; find . | sort", directory.string()));
+        // The directory, trials, events, its file, submitted.yaml, config.yaml, spec.json, script.sbatch.
+        constexpr int of_experiment = 8;
+        BOOST_TEST(count(left + "\n", "\n") <= of_experiment + 12 * of_trial, left);
+        for (auto const& each : ask(fmt::format("experiment describe {}", id)).at("trials"))
+            BOOST_TEST(each.at("state") == "COMPLETED");
+        BOOST_TEST(count(logs(id), "trains") == 1, logs(id));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_trial_that_is_paused_and_continued_has_its_files_and_a_later_run_gets_new_ones) {
+    code("count.sh",
+         "#!/bin/sh\n"
+         "echo run $DET_TRIAL_RUN_ID finds $(ls \"$DET_TRIAL_DIR\")\n"
+         "[ \"$1\" = unused ] || touch \"$DET_TRIAL_DIR/of-$DET_TRIAL_RUN_ID\"\n"
+         "[ $DET_TRIAL_RUN_ID != 0 ] || [ \"$1\" = unused ] || while :; do sleep 0.1; done\n");
+    auto const id = create("entrypoint: ./count.sh\npreemption_timeout: 1\n");
+    wait_until([&] { return path_exists(trial(id) / "files/of-0"); }, 90s, "the program runs");
+    shell(fmt::format("det-submit experiment pause {}", id));
+    wait_for_state(id, "PAUSED");
+    BOOST_TEST(path_exists(trial(id) / "files/of-0"));
+    shell(fmt::format("det-submit experiment activate {}", id));
+    wait_for_state(id, "COMPLETED");
+    BOOST_TEST(contains(logs(id), "run 1 finds of-0"), logs(id));
+    BOOST_TEST(path_exists(trial(id) / "files/of-1"));
+    BOOST_TEST(!path_exists(trial(id) / "runs/1/rendezvous"));
+
+    auto const unused = create("entrypoint: ./count.sh unused\n");
+    wait_for_state(unused, "COMPLETED");
+    BOOST_TEST(shell(fmt::format("ls {}", trial(unused).string())) == "runs");
+    shell(fmt::format("det-submit experiment continue {} --config searcher.max_length=2", unused));
+    wait_until([&] { return path_exists(trial(unused) / "runs/1"); }, 60s, "it is continued");
+    wait_for_state(unused, "COMPLETED");
+    BOOST_TEST(contains(logs(unused), "run 1 finds"), logs(unused));
+    BOOST_TEST(shell(fmt::format("ls {}", trial(unused).string())) == "runs");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -45,6 +45,62 @@ BOOST_AUTO_TEST_CASE(the_next_run_avoids_a_bad_node_with_a_spare_node_or_by_requ
     BOOST_TEST(requeued.at(1).at("restart_count") == 1);
 }
 
+// One rank of four is killed. The state is kept every 10 steps, and a checkpoint was made at step 5 only.
+BOOST_AUTO_TEST_CASE(a_trial_continues_from_the_memory_of_its_node) {
+    auto const create_training = [&](std::string const& arguments) {
+        return create(
+            "--config resources.slots_per_trial=4 --config slurm.launch=rank --config slurm.mpi=none "
+            "--config 'entrypoint=" DET_KEPT_IN_MEMORY
+            " 60' "
+            "--config 'slurm.memory_checkpoints={every: 10}' " +
+            arguments);
+    };
+    auto const count_kept = [&] {  // on both nodes, which must be free
+        return shell("srun --nodes=2 --ntasks=2 sh -c 'ls -d /dev/shm/det-memory-*' 2>/dev/null | wc -l");
+    };
+    auto const log_of = [&](int id, int run) {
+        return shell(fmt::format("det-submit trial logs {} --run {}", id, run));
+    };
+    auto const last_state = [&](int id, int run) {
+        auto const log = log_of(id, run);
+        auto const at = log.find("the state is ");
+        BOOST_REQUIRE_MESSAGE(at != std::string::npos, log);
+        return log.substr(at, log.find('\n', at) - at);
+    };
+    auto const undisturbed = create_training("");
+    finish(undisturbed);
+    auto const killed = create_training("--config 'environment.environment_variables=[DIE_AT=37]'");
+    finish(killed);
+    auto const runs = trial(killed).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs.at(0).at("follow") == "restart-in-place");
+    BOOST_TEST(runs.at(1).at("restart_count") == 0);
+    auto const second = log_of(killed, 1);
+    BOOST_TEST(second.find("continues at step 30 from memory") != std::string::npos, second);
+    BOOST_TEST(last_state(killed, 1) == last_state(undisturbed, 0));
+
+    // Each step is reported once: those up to 30 by the first run, the others by the second.
+    std::vector<std::uint64_t> steps;
+    for (auto const& report : ask(fmt::format("trial metrics {} --group training", killed)))
+        steps.push_back(report.at("steps_completed").get<std::uint64_t>());
+    BOOST_REQUIRE(steps.size() == 60u);
+    for (std::size_t i = 0; i < steps.size(); ++i) BOOST_TEST(steps[i] == i + 1);
+    BOOST_TEST(count_kept() == "0");
+
+    // What a job leaves that is killed with its supervisor, the next one removes.
+    auto const training = create_training("--config 'entrypoint=" DET_KEPT_IN_MEMORY
+                                          " 1000000000' --config slurm.memory_checkpoints.every=1000");
+    auto const logs = fmt::format("det-submit trial logs {} 2>/dev/null || true", training);
+    wait_until([&] { return shell(logs).find("keeps its state") != std::string::npos; }, 60s,
+               "a state is kept");
+    auto const job = trial(training).at("runs").at(0).at("job").get<std::string>();
+    shell("scancel --signal=KILL --full " + job);
+    wait_until([&] { return shell("squeue --noheader --jobs=" + job + " 2>/dev/null || true").empty(); }, 60s,
+               "the job has ended");
+    finish(create("--config resources.slots_per_trial=8 --config 'entrypoint=true' --config slurm.mpi=none"));
+    BOOST_TEST(count_kept() == "0");
+}
+
 BOOST_AUTO_TEST_CASE(a_trial_that_fails_twice_in_the_same_way_within_seconds_ends) {
     shell("sed '/max_restarts/d' digits.yaml >default.yaml");
     auto const create_failing = [&](std::string const& arguments) {
@@ -122,6 +178,49 @@ BOOST_AUTO_TEST_CASE(a_node_that_fails_the_health_check_is_left_out_before_the_p
     BOOST_TEST(trial(both).at("runs").size() == 1u);
     auto const output = shell(fmt::format("cat {}/slurm-*.out", directory(both).string()));
     BOOST_TEST(output.find("n[0-1] passed the health check in ") != std::string::npos, output);
+}
+
+BOOST_AUTO_TEST_CASE(a_command_of_the_site_that_fails_on_a_node_leaves_it_out_with_its_text) {
+    shell(
+        "printf 'version: 1\\nname: loopback\\npools: [{name: compute, slot_type: cpu}]\\n"
+        "task_defaults: {slurm: {health_check: {command: [site-check, -r, \"1\"], timeout: 30}}}\\n' "
+        ">site.yaml");
+    auto const create_with = [&](std::string const& arguments) {
+        return nlohmann::json::parse(shell("PATH=$HOME/tools:$PATH DET_SITE=$HOME/site.yaml det-submit "
+                                           "experiment create digits.yaml "
+                                           "code --json --config max_restarts=0 --config slurm.mpi=none "
+                                           "--config slurm.bad_node_memory=0 --config 'entrypoint=echo ran' "
+                                           "--config resources.slots_per_trial=8 " +
+                                           arguments))
+            .at("id")
+            .get<int>();
+    };
+    // Until the program is there, no run is healthy: one of several nodes ends at once.
+    auto const without = create_with("--config resources.slots_per_trial=16");
+    wait_for_state(without, "ERROR");
+    BOOST_TEST(trial(without).at("runs").at(0).at("message").get<std::string>().find(
+                   "has the program 'site-check' of slurm.health_check.command") != std::string::npos);
+
+    shell(
+        "mkdir tools && printf '#!/bin/sh\\n[ $SLURMD_NODENAME != n0 ] || { echo \"diagnostic $2: GPU 3 fell "
+        "off the bus\" >&2; exit 226; }\\n' >tools/site-check && chmod 755 tools/site-check");
+    auto const one = create_with("");
+    finish(one);
+    auto const runs = trial(one).at("runs");
+    BOOST_REQUIRE_MESSAGE(runs.size() == 2u, runs.dump(2));
+    BOOST_TEST(runs.at(0).at("hosts") == "n0");
+    BOOST_TEST(runs.at(0).at("cause") == "not-launched");
+    auto const message = runs.at(0).at("message").get<std::string>();
+    BOOST_TEST(message.find(
+                   "node n0: 'site-check' ended with exit code 226: diagnostic 1: GPU 3 fell off the bus") !=
+                   std::string::npos,
+               message);
+    BOOST_TEST(runs.at(1).at("hosts") == "n1");
+    BOOST_TEST(runs.at(1).at("cause") == "finished");
+
+    auto const unchecked = create_with("--config slurm.health_check=false");
+    finish(unchecked);
+    BOOST_TEST(trial(unchecked).at("runs").size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_trial_saves_and_requeues_before_a_time_limit) {

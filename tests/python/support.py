@@ -109,6 +109,7 @@ class RunCase(Case):
             stdout=subprocess.PIPE,
             text=True,
             timeout=TIME_LIMIT_S,
+            env={**os.environ, "TEST_SLOTS": str(getattr(self, "slots", 1))},
         ).stdout
 
     def rank_metrics(self, run=0):

@@ -389,6 +389,53 @@ class Devices(Case):
             """,
         )
 
+    @unittest.skipUnless(os.path.exists(f"{BUILD}/tests/fake_libhip.so"), "built without RCCL and HIP")
+    def test_with_torch_for_rocm_the_devices_are_those_of_hip(self):
+        libraries = self.variables["LD_LIBRARY_PATH"]
+        for name in os.listdir(libraries):  # not even present
+            os.unlink(f"{libraries}/{name}")
+        for name in (*(f"libamdhip64.so.{major}" for major in range(5, 10)), "librccl.so.1"):
+            os.symlink(f"{BUILD}/tests/fake_libhip.so", f"{libraries}/{name}")
+        self.run_ranks(
+            """
+            import ctypes, numpy, sys, types
+            sys.modules["torch"] = types.SimpleNamespace(version=types.SimpleNamespace(hip="5.7"), Tensor=bytes)
+            driver = ctypes.CDLL("librccl.so.1")  # the fake has both
+
+            def finish():
+                event = ctypes.c_void_p()
+                driver.hipEventCreateWithFlags(ctypes.byref(event), 0)
+                driver.hipEventRecord(event, None)
+                while driver.hipEventQuery(event) != 0:
+                    pass
+
+            class DeviceArray:
+                def __init__(self, values):
+                    host, memory = numpy.array(values, "float32"), ctypes.c_void_p()
+                    assert driver.hipMallocAsync(ctypes.byref(memory), ctypes.c_size_t(host.nbytes), None) == 0
+                    assert driver.hipMemcpyHtoDAsync(memory, ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(host.nbytes),
+                                                     None) == 0
+                    finish()
+                    self.memory, self.count = memory, len(values)
+                @property
+                def __cuda_array_interface__(self):
+                    return {"shape": (self.count,), "typestr": "<f4", "data": (self.memory.value, False), "version": 3}
+                def read(self):
+                    host = numpy.zeros(self.count, "float32")
+                    assert driver.hipMemcpyDtoHAsync(ctypes.c_void_p(host.ctypes.data), self.memory,
+                                                     ctypes.c_size_t(host.nbytes), None) == 0
+                    finish()
+                    return host.tolist()
+
+            with connect() as ranks:
+                source, target = DeviceArray([1, 2, 3]), DeviceArray([0, 0, 0])
+                ranks.all_gather_into(target, source)
+                assert target.read() == [1, 2, 3], target.read()
+                ranks.all_reduce(target, "mean")
+                assert target.read() == [1, 2, 3], target.read()
+            """,
+        )
+
     def test_without_the_library_the_error_names_it(self):
         with contextlib.suppress(OSError):
             ctypes.CDLL("libcuda.so.1")

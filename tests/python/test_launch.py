@@ -62,6 +62,7 @@ class Launch(Case):
             "torch_distributed python3 train.py --lr 0.1",
             "deepspeed --trial model_def:MyTrial",
             "tensorflow --port 29500 -- python3 train.py",
+            "jax --processes-per-node 2 -- python3 train.py",
         ):
             self.check(line, f"det-launch {line}")
 
@@ -103,7 +104,7 @@ class Launch(Case):
             self.assertIn("trial.json", done.stderr)  # the harness has started and misses the trial's file
 
     def test_neither_a_script_nor_a_trial_is_a_usage_error(self):
-        for name in ("torch_distributed", "horovod", "deepspeed", "tensorflow", "wrap_rank"):
+        for name in ("torch_distributed", "horovod", "deepspeed", "tensorflow", "jax", "wrap_rank"):
             done = self.module(name)
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"usage: python3 -m determined.launch.{name}", done.stderr)

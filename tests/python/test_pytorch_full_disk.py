@@ -4,12 +4,14 @@ import errno
 import os
 import pathlib
 import tempfile
+import types
 import unittest
 from unittest import mock
 
 import torch
 
 from determined.pytorch import _checkpoint_files as files
+from determined.pytorch._tensorboard_metrics import TensorboardMetrics
 
 FULL = "/dev/full"  # writing to it fails with ENOSPC
 
@@ -49,6 +51,27 @@ class FullDisk(unittest.TestCase):
             with self.assertRaises(OSError) as raised:
                 files.save({"weights": torch.arange(100_000)}, pathlib.Path(FULL))
         self.assertEqual(raised.exception.errno, errno.ENOSPC)
+
+    def test_files_for_tensorboard_end_and_the_training_goes_on(self):
+        context = types.SimpleNamespace(
+            _exp_conf={},
+            _trial_info=lambda: object(),
+            _writer=None,
+            distributed=types.SimpleNamespace(rank=0),
+            get_enable_tensorboard_logging=lambda: True,
+            get_tensorboard_path=lambda: pathlib.Path(self.file),
+        )
+        metrics = TensorboardMetrics(context, 0)
+        metrics.write(1, {"loss": 1.0}, is_validation=False)
+        metrics.flush()
+        metrics._writer.close()
+        metrics._writer._file = open(FULL, "wb")
+        metrics.write(2, {"loss": 1.0}, is_validation=False)
+        for method in (metrics.flush, metrics.close):
+            with self.assertLogs("determined.pytorch", "WARNING") as logs:
+                method()
+            self.assertIn("metrics are no longer written for TensorBoard", logs.output[0])
+        metrics.write(3, {"loss": 1.0}, is_validation=False)
 
     def test_a_file_is_written_again_when_there_is_space(self):
         def write(target):

@@ -25,22 +25,23 @@ class Interruptions(TrialCase):
     def train_uninterrupted(self):
         self.begin()
         self.train(TRIAL)
-        return self.final_state(), self.reports("validation")
+        return self.final_state(), self.reports("validation"), [steps for _, steps in self.checkpoints()]
 
-    def train_interrupted(self):
+    def train_interrupted(self, saves):
         """Preempts the first run in the middle of an epoch and of a window, and kills a rank of the second one."""
         self.begin()
         self.train(TRIAL, **self.preempt_at(10))
         self.assertIn(self.resume(), (11, 12))
         self.train_to_failure(TRIAL, TEST_EXIT_AT="31")
-        self.assertIn(self.resume(), (14, 21, 28))  # up to two checkpoints may still be in the memory of the rank
+        # Up to two checkpoints may still be in the memory of the rank.
+        self.assertIn(self.resume(), [steps for steps in saves if steps < 31][-3:])
         self.train(TRIAL)
         return self.final_state(), self.reports("validation")
 
     def check(self, slots, **more):
         self.slots, self.more = slots, more
-        whole, validations = self.train_uninterrupted()
-        interrupted, others = self.train_interrupted()
+        whole, validations, saves = self.train_uninterrupted()
+        interrupted, others = self.train_interrupted(saves)
         weights, again = whole["models_state_dict"][0], interrupted["models_state_dict"][0]
         for name, value in weights.items():
             self.assertTrue(torch.equal(value, again[name]), (name, float((value - again[name]).abs().max())))

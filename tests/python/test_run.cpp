@@ -1,6 +1,7 @@
 // A run of an experiment on this machine, for the tests in Python:
 //   test_run make DIRECTORY CONFIG      makes run 0 of trial 7.0. CONFIG is the configuration as JSON. There
-//                                       are two slots unless it has resources.slots_per_trial. With
+//                                       are two slots unless it has resources.slots_per_trial; if that is
+//                                       a range, TEST_SLOTS is the number of slots of the run. With
 //                                       "trial_index": 1 programs see trial 7.1
 //   test_run again DIRECTORY [UUID [STEPS [RUN]]]   makes run 1, or RUN, which continues from the checkpoint
 //                                       UUID if it is given
@@ -8,7 +9,9 @@
 //   test_run records DIRECTORY RUN      prints the chief's journal, one record a line
 //   test_run rank-metrics DIRECTORY RUN   prints the metrics of all ranks, one report a line
 // A program joins it with DET_RUN_DIR=DIRECTORY/node and DET_RUN_PATH=DIRECTORY/trials/0/runs/RUN.
+#include <det/foundation/environment.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -27,7 +30,11 @@ namespace fs = std::filesystem;
 
 /// The number of slots of the run.
 int slots_of(Json const& config) {
-    return config.value("resources", Json::object()).value("slots_per_trial", 2);
+    auto const slots = config.value("resources", Json::object()).value("slots_per_trial", Json(2));
+    if (slots.is_number_integer()) return slots.get<int>();
+    auto const environment = Environment::of_this_process();
+    auto const of_run = environment.find("TEST_SLOTS");
+    return of_run ? parse_integer<int>(*of_run).value_or(1) : 1;
 }
 
 Status write_info(fs::path const& root, std::uint32_t run, std::optional<std::string> const& checkpoint,

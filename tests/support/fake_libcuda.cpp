@@ -1,72 +1,20 @@
 // A fake libcuda.so for machines without a GPU, with only the functions that we and our checks of GPUs call.
-// It has one device, whose context is current in every thread from the start. The device memory is not
-// accessible to the process. All streams are one queue; the device executes it up to an event when
-// cuEventQuery is called for the second time for that event, and whole when something is synchronised. It
-// stops before a copy from memory that fakeHoldCopiesFrom() holds, or that fakeBreakCopiesFrom() has broken.
-// One stream at a time may be captured; a query of an event that was recorded on it makes the capture
-// invalid, as it does on a device.
+// Its device is that of fake_gpu.hpp, whose context is current in every thread from the start.
 #include <cstdlib>
 #include <cuda.h>
-#include <deque>
-#include <map>
-#include <mutex>
 #include <string_view>
 
-#include "fake_device_memory.hpp"
+#include "fake_gpu.hpp"
 
 struct CUstream_st {};
 struct CUevent_st {
-    std::size_t copies_before = 0;
-    bool was_queried = false;
-    bool is_captured = false;
+    FakeGpu::Event event;
 };
 
 namespace {
 
-struct Copy {
-    void* to;
-    void const* from;
-    std::size_t size_bytes;
-};
-
-struct Device {
-    std::mutex mutex;  // held in every function below
-    FakeDeviceMemory memory{std::size_t{256} << 20};
-    std::deque<Copy> copies;
-    std::size_t copies_queued = 0;
-    std::map<std::byte const*, std::size_t> pinned;  // host memory and its size
-    int contexts_pushed = 0;
-    CUstream captured = nullptr;  // nullptr: none
-    bool is_capture_valid = true;
-    void const* held = nullptr;    // nullptr: nothing
-    void const* broken = nullptr;  // nullptr: nothing
-
-    CUresult enqueue(void* to, void const* from, std::size_t size_bytes) {
-        copies.push_back({to, from, size_bytes});
-        ++copies_queued;
-        return CUDA_SUCCESS;
-    }
-    bool has_executed(std::size_t count) const { return copies_queued - copies.size() >= count; }
-    bool stops_at(void const* from) const { return from == held || from == broken; }
-    void execute_until(std::size_t count) {
-        while (!has_executed(count) && !stops_at(copies.front().from)) {
-            memory.copy(copies.front().to, copies.front().from, copies.front().size_bytes);
-            copies.pop_front();
-        }
-    }
-    void execute_all() { execute_until(copies_queued); }
-    bool pin(void* host, std::size_t size_bytes) {
-        return pinned.emplace(static_cast<std::byte const*>(host), size_bytes).second;
-    }
-    bool unpin(void* host) { return pinned.erase(static_cast<std::byte const*>(host)) != 0; }
-    bool is_pinned(void const* host) const {
-        auto const* const at = static_cast<std::byte const*>(host);
-        auto const after = pinned.upper_bound(at);
-        return after != pinned.begin() && at < std::prev(after)->first + std::prev(after)->second;
-    }
-};
-
-Device device;
+FakeGpu& device = fake_gpu();
+int contexts_pushed = 0;  // guarded by the device's mutex
 constexpr char device_name[] = "Fake GPU";
 
 std::lock_guard<std::mutex> lock() { return std::lock_guard(device.mutex); }
@@ -82,11 +30,9 @@ CUresult allocate(CUdeviceptr* at, std::size_t size_bytes) {
 CUresult give_back(CUdeviceptr at) {
     return at == 0 || device.memory.give_back(pointer_of(at)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-bool is_copy_to_host(void const* to, CUdeviceptr from) {
-    return !device.memory.holds(to) && device.memory.holds(pointer_of(from));
-}
-bool is_copy_to_device(CUdeviceptr to, void const* from) {
-    return device.memory.holds(pointer_of(to)) && !device.memory.holds(from);
+CUresult enqueue(void* to, void const* from, std::size_t size_bytes) {
+    device.enqueue(to, from, size_bytes);
+    return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -102,17 +48,6 @@ CUresult cuDriverGetVersion(int* version) {
 CUresult cuGetErrorString(CUresult error, char const** text) {
     *text = error == CUDA_ERROR_INVALID_VALUE ? "invalid argument" : "another error";
     return CUDA_SUCCESS;
-}
-
-/// Copies from this address, and those behind them, wait until another address is held; 0: none.
-void fakeHoldCopiesFrom(CUdeviceptr from) {
-    auto const held = lock();
-    device.held = pointer_of(from);
-}
-/// Copies from this address never end, and queries of events behind them fail; 0: none.
-void fakeBreakCopiesFrom(CUdeviceptr from) {
-    auto const held = lock();
-    device.broken = pointer_of(from);
 }
 
 CUresult cuDeviceGetCount(int* count) {
@@ -165,14 +100,14 @@ CUresult cuMemFreeAsync(CUdeviceptr at, CUstream) {
 
 CUresult cuMemcpyHtoD(CUdeviceptr to, void const* from, std::size_t size_bytes) {
     auto const held = lock();
-    if (!is_copy_to_device(to, from)) return CUDA_ERROR_INVALID_VALUE;
+    if (!device.is_copy_to_device(pointer_of(to), from)) return CUDA_ERROR_INVALID_VALUE;
     device.execute_all();
     device.memory.copy(pointer_of(to), from, size_bytes);
     return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t size_bytes) {
     auto const held = lock();
-    if (!is_copy_to_host(to, from)) return CUDA_ERROR_INVALID_VALUE;
+    if (!device.is_copy_to_host(to, pointer_of(from))) return CUDA_ERROR_INVALID_VALUE;
     device.execute_all();
     device.memory.copy(to, pointer_of(from), size_bytes);
     return CUDA_SUCCESS;
@@ -186,17 +121,17 @@ CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t size_bytes)
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t size_bytes, CUstream) {
     auto const held = lock();
-    return device.enqueue(pointer_of(to), pointer_of(from), size_bytes);
+    return enqueue(pointer_of(to), pointer_of(from), size_bytes);
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t size_bytes, CUstream) {
     auto const held = lock();
-    if (!is_copy_to_host(to, from)) return CUDA_ERROR_INVALID_VALUE;
-    return device.enqueue(to, pointer_of(from), size_bytes);
+    if (!device.is_copy_to_host(to, pointer_of(from))) return CUDA_ERROR_INVALID_VALUE;
+    return enqueue(to, pointer_of(from), size_bytes);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, void const* from, std::size_t size_bytes, CUstream) {
     auto const held = lock();
-    if (!is_copy_to_device(to, from)) return CUDA_ERROR_INVALID_VALUE;
-    return device.enqueue(pointer_of(to), from, size_bytes);
+    if (!device.is_copy_to_device(pointer_of(to), from)) return CUDA_ERROR_INVALID_VALUE;
+    return enqueue(pointer_of(to), from, size_bytes);
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
@@ -215,19 +150,18 @@ CUresult cuStreamSynchronize(CUstream) {
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }  // all streams are one queue
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
     auto const held = lock();
-    device.captured = stream;
-    device.is_capture_valid = true;
+    device.begin_capture(stream);
     return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream, CUgraph*) {
     auto const held = lock();
-    device.captured = nullptr;
-    return device.is_capture_valid ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return device.end_capture() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
     auto const held = lock();
-    if (device.captured != nullptr && stream == nullptr) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    bool const is_capturing = device.captured != nullptr && stream == device.captured;
+    auto const capture = device.capture_of(stream);
+    if (capture == FakeGpu::Capture::other_stream) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    bool const is_capturing = capture == FakeGpu::Capture::this_stream;
     *status = is_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
@@ -239,23 +173,22 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
     auto const held = lock();
-    event->is_captured = stream != nullptr && stream == device.captured;
-    event->copies_before = device.copies_queued;
+    device.record(event->event, stream);
     return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
     auto const held = lock();
-    if (event->is_captured) {
-        device.is_capture_valid = false;
-        return CUDA_ERROR_CAPTURED_EVENT;
+    switch (device.query(event->event)) {
+        case FakeGpu::EventState::done:
+            return CUDA_SUCCESS;
+        case FakeGpu::EventState::not_ready:
+            return CUDA_ERROR_NOT_READY;
+        case FakeGpu::EventState::captured:
+            return CUDA_ERROR_CAPTURED_EVENT;
+        case FakeGpu::EventState::broken:
+            break;
     }
-    if (!event->was_queried) {
-        event->was_queried = true;
-        return CUDA_ERROR_NOT_READY;
-    }
-    device.execute_until(event->copies_before);
-    if (device.has_executed(event->copies_before)) return CUDA_SUCCESS;
-    return device.copies.front().from == device.broken ? CUDA_ERROR_ECC_UNCORRECTABLE : CUDA_ERROR_NOT_READY;
+    return CUDA_ERROR_ECC_UNCORRECTABLE;
 }
 CUresult cuEventDestroy(CUevent event) {
     delete event;
@@ -280,7 +213,7 @@ CUresult cuMemHostRegister(void* host, std::size_t size_bytes, unsigned) {
 }
 CUresult cuMemHostUnregister(void* host) {
     auto const held = lock();
-    if (device.contexts_pushed == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (contexts_pushed == 0) return CUDA_ERROR_INVALID_CONTEXT;
     return device.unpin(host) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -298,12 +231,12 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 CUresult cuCtxPushCurrent(CUcontext context) {
     auto const held = lock();
     if (context != context_of_device()) return CUDA_ERROR_INVALID_CONTEXT;
-    ++device.contexts_pushed;
+    ++contexts_pushed;
     return CUDA_SUCCESS;
 }
 CUresult cuCtxPopCurrent(CUcontext* context) {
     auto const held = lock();
-    --device.contexts_pushed;
+    --contexts_pushed;
     *context = context_of_device();
     return CUDA_SUCCESS;
 }

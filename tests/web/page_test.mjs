@@ -160,6 +160,28 @@ describe('the views', () => {
     assert.equal(await page.locator('.bracket path.stopped').count(), stopped);
   }));
 
+  it('show what the program of a custom search has answered', withPage(async (page) => {
+    const none = { hyperparameters: null, stop: null, lengths: {}, close: [], prune: [] };
+    await page.route(/\/v1\/experiments\/2\/search$/, async (route) => {
+      const response = await route.fetch();
+      const body = await response.json();
+      const at = { time: '2026-11-29T10:00:00Z', job: '7_0', trial: 0 };
+      body.answer = { ...body.answer, searcher: 'custom', brackets: [], decisions: [], sampler: [
+        { ...none, ...at, question: 'begin', hyperparameters: { lr: 0.125, layers: [64, 32] }, lengths: { 0: 40 } },
+        { ...none, ...at, question: 'intermediate', prune: [3, 4] },
+        { ...none, ...at, question: 'trained', close: [0] },
+        { ...none, ...at, trial: 1, question: 'begin', stop: '<b>enough</b>' },
+      ] };
+      await route.fulfill({ response, json: body });
+    });
+    await goTo(page, '#/experiments/2?tab=search');
+    const table = page.getByRole('table', { name: 'Decisions of the program' });
+    await table.waitFor();
+    const answers = await table.locator('tbody tr td:last-child').allInnerTexts();
+    assert.deepEqual(answers, ['lr=0.125; layers=[64,32]; train 0 to 40', 'prune 3, 4', 'close 0', 'the search ends: <b>enough</b>']);
+    await table.locator('a', { hasText: '2.1' }).waitFor();
+  }));
+
   it('choose parts of the axes of hyperparameters', withPage(async (page) => {
     await goTo(page, '#/experiments/3?tab=hyperparameters');
     await page.locator('svg.parallel').waitFor();

@@ -85,7 +85,8 @@ describe('with a real Slurm', () => {
   }));
 
   it('the pools have their slots; the nodes who is on them, their state and its reason', withPage('#/pools', async (page) => {
-    await page.locator('table caption:text-is("Nodes")').waitFor({ state: 'attached' });
+    // The page asks for the pools and for the nodes apart.
+    for (const caption of ['Resource pools', 'Nodes']) await page.locator(`table caption:text-is("${caption}")`).waitFor({ state: 'attached' });
     const pool = await cellsOf(page, 'Resource pools', 'compute');
     assert.equal(pool.Slots, '12 used, 4 out, of 16');
     assert.equal(pool.Waiting, '1');

@@ -140,6 +140,35 @@ det_status det_checkpoint_save_before_preemption(det_context* context, uint64_t 
     });
 }
 
+det_status det_checkpoint_is_kept_in_memory(det_context* context, uint64_t steps_completed,
+                                            int32_t* is_kept) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", is_kept, "is_kept"));
+        *is_kept = context->core->checkpoint().is_kept_in_memory(steps_completed) ? 1 : 0;
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_keep_in_memory(det_context* context, uint64_t steps_completed, char const* metadata,
+                                         det_state const* state, int32_t* is_kept) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context", state, "state"));
+        if (!state->directory.empty())
+            return Error{codes::misuse, "the state has a directory, and files are not kept in memory"};
+        DET_TRY_ASSIGN(bool const kept, context->core->checkpoint().keep_in_memory(
+                                            steps_completed, capi::metadata_of(metadata), state->tensors));
+        if (is_kept != nullptr) *is_kept = kept ? 1 : 0;
+        return Ok{};
+    });
+}
+
+det_status det_checkpoint_fetch_kept(det_context* context) {
+    return guarded([&]() -> Status {
+        DET_TRY(require(context, "context"));
+        return context->core->checkpoint().fetch_kept();
+    });
+}
+
 det_status det_checkpoint_load(det_context* context, det_state const* state, det_on_damage on_damage,
                                det_loaded* loaded) {
     return guarded([&]() -> Status {
@@ -153,6 +182,7 @@ det_status det_checkpoint_load(det_context* context, det_state const* state, det
             capi::write_uuid(told.uuid, found->manifest.uuid);
             told.steps_completed = found->manifest.steps_completed;
             told.passed_over = found->passed_over.size();
+            told.is_from_memory = found->is_from_memory ? 1 : 0;
         }
         capi::write(loaded, told);
         return Ok{};

@@ -17,7 +17,7 @@ Result<core::PreemptMode> to_mode(det_preempt_mode mode) {
 }
 
 Result<core::Devices> to_devices(det_devices devices) {
-    constexpr core::Devices known[] = {core::Devices::none, core::Devices::nccl};
+    constexpr core::Devices known[] = {core::Devices::none, core::Devices::nccl, core::Devices::rccl};
     if (devices >= 0 && static_cast<std::size_t>(devices) < std::size(known)) return known[devices];
     return Error{codes::misuse, fmt::format("there are no devices {}", devices)};
 }
@@ -108,7 +108,7 @@ det_status det_context_add_devices(det_context* context, det_devices devices) {
     return capi::guarded([&]() -> Status {
         DET_TRY(capi::require(context, "context"));
         DET_TRY_ASSIGN(auto const wanted, to_devices(devices));
-        return wanted == core::Devices::none ? Status(Ok{}) : context->core->add_devices();
+        return context->core->add_devices(wanted);
     });
 }
 

@@ -246,7 +246,7 @@ private:
         if (options_.share_unchanged && memory_.size() > 1) last_ = {save.write, save.uuid};
         bool const writes_meanwhile = options_.write_while_copying || after == TrainingAfterSave::ends;
         if (writes_meanwhile) save.write->start(pool_);
-        auto late = take_snapshot(shard, state, memory.memory(),
+        auto late = take_snapshot(shard, state, memory.memory().data(),
                                   {options_.copy_threads, devices_,
                                    [write = save.write](auto size) { write->on_available(size); }});
         if (!late)

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "host_memory.hpp"
 #include "parallel.hpp"
 
 namespace det::checkpoint {
@@ -77,13 +78,13 @@ constexpr std::uint64_t host_piece_size_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t device_batch_size_bytes = std::uint64_t{64} << 20;
 
 /// Returns the pieces in the order of the image.
-std::vector<CopyPiece> plan_pieces(ShardPlan const& shard, State const& state, HostMemory const& memory,
+std::vector<CopyPiece> plan_pieces(ShardPlan const& shard, State const& state, std::byte* image,
                                    tensor::DeviceCopies const* devices) {
     std::vector<CopyPiece> pieces;
     for (std::size_t i = 0; i < shard.slices.size(); ++i) {
         auto const& tensor = state[shard.slices[i]];
         auto const size = tensor.size_bytes();
-        auto* const to = memory.data() + shard.offsets[i];
+        auto* const to = image + shard.offsets[i];
         bool const is_on_device = devices != nullptr && size != 0 && devices->is_device_memory(tensor.data);
         auto const of_device = tensor.copy_later ? CopiedBy::device_later : CopiedBy::device;
         auto const copied_by = is_on_device ? of_device : CopiedBy::host;
@@ -216,11 +217,10 @@ bool is_on_devices(ShardPlan const& shard, State const& state, tensor::DeviceCop
 }
 
 Result<std::unique_ptr<LateCopies>> take_snapshot(ShardPlan const& shard, State const& state,
-                                                  HostMemory const& memory, SnapshotOptions const& options) {
-    std::memcpy(memory.data(), shard.header.data(), shard.header.size());
-    auto const progress =
-        std::make_shared<CopyProgress>(plan_pieces(shard, state, memory, options.devices), memory.data(),
-                                       shard.size_bytes, options.on_available);
+                                                  std::byte* image, SnapshotOptions const& options) {
+    std::memcpy(image, shard.header.data(), shard.header.size());
+    auto const progress = std::make_shared<CopyProgress>(plan_pieces(shard, state, image, options.devices),
+                                                         image, shard.size_bytes, options.on_available);
     DET_TRY_ASSIGN(auto const soon, start_on_device(options.devices, *progress, CopiedBy::device));
     DET_TRY_ASSIGN(auto late, start_on_device(options.devices, *progress, CopiedBy::device_later));
     copy_on_host(options.threads, *progress);

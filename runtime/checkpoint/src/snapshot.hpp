@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "host_memory.hpp"
 #include "write_plan.hpp"
 
 namespace det::checkpoint {
@@ -28,10 +27,10 @@ public:
     virtual Status finish() = 0;
 };
 
-/// Makes the image of a shard in `memory`: header and data as in the file. `memory` must be large enough.
+/// Makes the image of a shard at `image`, which has room for it: header and data as in the file.
 /// Blocks until all tensors are copied but those in device memory with NamedTensor::copy_later.
 /// \return the copies of these, which may be null; the Error if the device fails
 Result<std::unique_ptr<LateCopies>> take_snapshot(ShardPlan const& shard, State const& state,
-                                                  HostMemory const& memory, SnapshotOptions const& options);
+                                                  std::byte* image, SnapshotOptions const& options);
 
 }  // namespace det::checkpoint

@@ -34,6 +34,7 @@
 int __pthread_key_create(pthread_key_t* key, void (*destroy)(void*));
 USE_VERSION(OLDEST, int, __pthread_key_create, (pthread_key_t * key, void (*destroy)(void*)), (key, destroy))
 USE_VERSION(OLDEST, int, pthread_key_create, (pthread_key_t * key, void (*destroy)(void*)), (key, destroy))
+USE_VERSION(OLDEST, int, pthread_key_delete, (pthread_key_t key), (key))
 USE_VERSION(OLDEST, void*, pthread_getspecific, (pthread_key_t key), (key))
 USE_VERSION(OLDEST, int, pthread_setspecific, (pthread_key_t key, void const* value), (key, value))
 USE_VERSION(OLDEST, int, pthread_create,

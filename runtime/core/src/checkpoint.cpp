@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "collective_peers.hpp"
+#include "checkpoint_parts.hpp"
 #include "context_data.hpp"
 
 namespace det::core {
@@ -134,6 +134,8 @@ Result<std::string> Checkpoint::store_sharded(std::uint64_t steps_completed, nlo
 /// not reported, and garbage collection finds the files of one that was not committed. The record is not
 /// synced, because training would wait for that; it survives a crash of this process.
 Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_completed) {
+    has_saved_ = true;
+    DET_TRY(data_.note_steps(steps_completed));
     if (!data_.reporter) return Ok{};
     return data_.reporter->append(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
@@ -141,6 +143,8 @@ Status Checkpoint::announce(std::string const& uuid, std::uint64_t steps_complet
 /// As announce(), without waiting for the journal. The checkpoint is not committed before the record is
 /// written: see saver_options().
 Status Checkpoint::announce_in_background(std::string const& uuid, std::uint64_t steps_completed) {
+    has_saved_ = true;
+    DET_TRY(data_.note_steps(steps_completed));
     if (!data_.reporter) return Ok{};
     return data_.reporter->append_in_background(CheckpointBegun{data_.clock.now(), uuid, steps_completed});
 }
@@ -206,6 +210,9 @@ Status Checkpoint::download(std::string const& uuid, std::filesystem::path const
 Status Checkpoint::remove(std::string const& uuid) { return data_.store->remove(uuid); }
 
 Result<CheckpointManifest> Checkpoint::load_manifest(std::string const& uuid) const {
+    if (checkpoint::is_memory_snapshot_name(uuid)) {
+        if (auto const* const kept = memory()) return kept->snapshots.load_manifest(uuid);
+    }
     auto manifest = data_.store->load_manifest(uuid);
     if (!manifest) return report_unusable(uuid, std::move(manifest).error());
     return manifest;

@@ -13,21 +13,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <sched.h>
 #include <tuple>
 
-#include "collective_peers.hpp"
+#include "checkpoint_parts.hpp"
 #include "context_data.hpp"
 
 namespace det::core {
 namespace {
-
-int cores_per_rank(ContextData const& data) {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return CPU_COUNT(&allowed) / data.distributed.local_size();
-}
 
 checkpoint::SaverOptions saver_options(ContextData& data) {
     auto options = checkpoint::options_for_cores(cores_per_rank(data));
@@ -105,19 +97,8 @@ Result<std::vector<std::string>> list_loadable(ContextData const& data,
 
 }  // namespace
 
-struct Checkpoint::Tensors {
-    explicit Tensors(ContextData& data)
-        : peers(data.distributed), saver(peers, *data.store, saver_options(data)) {}
-
-    CollectivePeers peers;
-    checkpoint::Saver saver;
-    struct SaveInFlight {
-        std::chrono::steady_clock::time_point begun;
-        Duration blocked;  // how long the training waited for the snapshot
-    };
-    std::map<std::string, SaveInFlight> in_flight;  // by UUID
-    std::string last;                               // the UUID of the last save
-};
+Checkpoint::Tensors::Tensors(ContextData& data)
+    : peers(data.distributed), saver(peers, *data.store, saver_options(data)) {}
 
 Checkpoint::Checkpoint(ContextData& data) : data_(data) {}
 Checkpoint::~Checkpoint() = default;
@@ -210,6 +191,8 @@ Result<Checkpoint::Outcomes> Checkpoint::finish() {
 Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State const& state,
                                                            checkpoint::OnDamage on_damage) {
     wait_snapshot();
+    DET_TRY_ASSIGN(auto from_memory, load_from_memory(state));
+    if (from_memory) return from_memory;
     auto newest_first =
         data_.distributed.is_chief() ? list_loadable(data_, latest()) : Result(std::vector<std::string>());
     DET_TRY(checkpoint::agree_on_status(tensors().peers,
@@ -223,17 +206,32 @@ Result<std::optional<checkpoint::Loaded>> Checkpoint::load(checkpoint::State con
 
 Result<Checkpoint::Loaded> Checkpoint::load_from(std::string const& uuid, checkpoint::State const& state) {
     wait_snapshot();
+    if (memory() != nullptr && checkpoint::is_memory_snapshot_name(uuid)) {
+        DET_TRY_ASSIGN(auto found, load_named_from_memory(uuid, state));
+        return Loaded{std::move(found.manifest), true};
+    }
     auto loaded = checkpoint::load(
         tensors().peers, *data_.store, {uuid}, state, checkpoint::OnDamage::fail,
         {.devices = data_.distributed.device_copies(), .spare_memory = tensors().saver.spare_memory()});
     if (data_.distributed.is_chief()) report_unusable({uuid}, loaded);
     if (!loaded) return std::move(loaded).error();
+    // A checkpoint of another trial may be loaded besides, for a part of the model.
+    bool const is_of_trial = data_.in_experiment() &&
+                             (*loaded)->manifest.run.starts_with(to_string(data_.info->trial->trial) + ".");
+    if (is_of_trial) forget_continued();
     auto const is_own = data_.store->is_own((*loaded)->manifest);
     DET_TRY(checkpoint::agree_on_status(tensors().peers, is_own ? Status(Ok{}) : Status(is_own.error())));
     return Loaded{std::move((*loaded)->manifest), *is_own};
 }
 
-Result<std::vector<std::string>> Checkpoint::loadable() const { return list_loadable(data_, latest()); }
+Result<std::vector<std::string>> Checkpoint::loadable() const {
+    DET_TRY_ASSIGN(auto const in_storage, list_loadable(data_, latest()));
+    std::vector<std::string> all;
+    auto const* const kept = memory();
+    if (kept != nullptr && !has_saved_ && !kept->has_kept) all = kept->snapshots.list(kept->first_steps);
+    all.insert(all.end(), in_storage.begin(), in_storage.end());
+    return all;
+}
 
 /// Reports the checkpoints of a list that load() could not use.
 void Checkpoint::report_unusable(std::vector<std::string> const& newest_first,

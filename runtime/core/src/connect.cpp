@@ -1,16 +1,14 @@
 #include "connect.hpp"
 
 #include <det/collectives/device/device_group.hpp>
+#include <det/collectives/nccl/nccl_backend.hpp>
+#include <det/collectives/node/node_group.hpp>
 #include <det/collectives/two_level.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/liveness/lost_peer.hpp>
 #include <det/liveness/wait_recorder.hpp>
 #include <det/protocol/rank_failure.hpp>
-#ifdef DET_WITH_NCCL
-#include <det/collectives/nccl/nccl_backend.hpp>
-#endif
-#include <det/collectives/node/node_group.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -134,18 +132,10 @@ Result<Connected> connect_host(RankNumbers const& numbers, std::optional<Info> c
 
 using Backend = std::shared_ptr<collectives::device::DeviceBackend>;
 
-#ifdef DET_WITH_NCCL
-Result<Backend> open_backend() { return collectives::nccl::open_nccl(); }
-#else
-Result<Backend> open_backend() {
-    return Error{codes::transport, "this program was built without NCCL",
-                 "install CUDA and NCCL and build again"};
-}
-#endif
-
-Result<WithDevices> open_devices(Backend backend, liveness::WaitPolicy const& waits) {
+Result<WithDevices> open_devices(Devices kind, Backend backend, liveness::WaitPolicy const& waits) {
     if (backend == nullptr) {
-        DET_TRY_ASSIGN(backend, open_backend());
+        DET_TRY_ASSIGN(
+            backend, kind == Devices::rccl ? collectives::nccl::open_rccl() : collectives::nccl::open_nccl());
     }
     return WithDevices([=](std::shared_ptr<collectives::RankGroup> host) {
         return collectives::device::make_device_group(std::move(host), backend, waits);
@@ -154,9 +144,9 @@ Result<WithDevices> open_devices(Backend backend, liveness::WaitPolicy const& wa
 
 }  // namespace
 
-Result<WithDevices> open_devices(ContextOptions const& options) {
+Result<WithDevices> open_devices(Devices kind, ContextOptions const& options) {
     DET_TRY_ASSIGN(auto const waits, find_wait_policy(options));
-    return open_devices(options.device_backend, waits);
+    return open_devices(kind, options.device_backend, waits);
 }
 
 std::filesystem::path find_lost_peer_file(std::optional<Info> const& info, Environment const& environment) {
@@ -190,8 +180,8 @@ Result<DistributedContext> connect(RankNumbers const& numbers, std::optional<Inf
     waits.recorder = open_recorder(identity, info);
     start_recording_lost_peers(find_lost_peer_file(info, options.environment));
     DET_TRY_ASSIGN(auto connected, connect_host(numbers, info, options, waits));
-    if (options.devices == Devices::nccl) {
-        DET_TRY_ASSIGN(auto const with_devices, open_devices(options.device_backend, waits));
+    if (options.devices != Devices::none) {
+        DET_TRY_ASSIGN(auto const with_devices, open_devices(options.devices, options.device_backend, waits));
         connected.ranks = with_devices(std::move(connected.ranks));
     }
     DET_TRY_ASSIGN(auto context, DistributedContext::make(std::move(connected.ranks), identity.topology,

@@ -42,6 +42,6 @@ Result<collectives::DistributedContext> connect(RankNumbers const& numbers, std:
 /// Opens the devices of this rank. The result puts them around a group of ranks.
 using WithDevices =
     std::function<std::unique_ptr<collectives::RankGroup>(std::shared_ptr<collectives::RankGroup>)>;
-Result<WithDevices> open_devices(ContextOptions const& options);
+Result<WithDevices> open_devices(Devices kind, ContextOptions const& options);
 
 }  // namespace det::core

@@ -9,13 +9,16 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/grace_period.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/task_identity.hpp>
 
 #include <fmt/format.h>
+#include <limits>
 #include <unistd.h>
 
 #include "collective_peers.hpp"
 #include "connect.hpp"
 #include "context_data.hpp"
+#include "partner_messages.hpp"
 #include "trial_files.hpp"
 
 namespace det::core {
@@ -155,6 +158,14 @@ void set_run(ContextData& data, OpenedRun run, ContextOptions const& options) {
     if (run.notice) data.notice.emplace(*std::move(run.notice));
     data.term_handler = std::move(run.term_handler);
     data.job_end = find_job_end(options.environment, data.clock);
+    if (data.in_experiment()) {
+        data.memory_place.job = options.environment.find(variables::run_job).value_or("");
+        data.memory_place.trial = to_string(data.info->trial->trial);
+        data.memory_place.restart_count =
+            checkpoint::restart_count_of(options.environment.find(variables::run_key).value_or(""));
+        data.memory_place.local_suffix = options.environment.find(variables::local_suffix).value_or("");
+        data.switch_name = find_switch_name(options.environment);
+    }
 }
 
 }  // namespace
@@ -235,10 +246,11 @@ Status Context::join_run(ContextOptions const& options) {
     return Ok{};
 }
 
-Status Context::add_devices() {
+Status Context::add_devices(Devices devices) {
+    if (devices == Devices::none) return Ok{};
     auto& distributed = parts_->data.distributed;
     if (distributed.device_copies() != nullptr) return Ok{};
-    auto const with_devices = open_devices(parts_->options);
+    auto const with_devices = open_devices(devices, parts_->options);
     CollectivePeers peers(distributed);
     DET_TRY(checkpoint::agree_on_status(peers, with_devices ? Status(Ok{}) : Status(with_devices.error())));
     distributed.wrap_ranks(*with_devices);
@@ -274,17 +286,21 @@ nlohmann::json const& Context::hyperparameters() const {
 
 Status Context::close() {
     DET_TRY_ASSIGN(auto const ended, parts_->checkpoint.finish());
+    parts_->checkpoint.finish_in_memory();
     auto const timed = parts_->train.report_timings();
+    auto const continued = parts_->data.note_steps(std::numeric_limits<std::uint64_t>::max());
     auto const acknowledged = parts_->data.retry_acknowledgement();
     auto const reported = parts_->data.close_reports();
     DET_TRY(parts_->data.distributed.barrier());
     stop_recording_lost_peers(parts_->lost_peer_file);
+    parts_->checkpoint.close_memory();
     parts_->data.term_handler.reset();
     parts_->is_closed = true;
     for (auto const& save : ended) {
         if (save.error) return *save.error;
     }
     DET_TRY(acknowledged);
+    DET_TRY(continued);
     return reported ? timed : reported;
 }
 
@@ -313,6 +329,11 @@ Result<telemetry::Reporter*> ContextData::metrics_reporter() const {
 Status ContextData::flush_reports() const {
     if (rank_reports) return rank_reports->flush();
     return reporter ? reporter->flush() : Status(Ok{});
+}
+
+Status ContextData::flush_reports_once() const {
+    if (rank_reports) return rank_reports->flush_once();
+    return reporter ? reporter->flush_once() : Status(Ok{});
 }
 
 Status ContextData::close_reports() const {

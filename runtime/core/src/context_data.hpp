@@ -1,4 +1,5 @@
 #pragma once
+#include <det/checkpoint/memory_directory.hpp>
 #include <det/checkpoint/store.hpp>
 #include <det/collectives/distributed_context.hpp>
 #include <det/core/info.hpp>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "continued_state.hpp"
 #include "rank_reports.hpp"
 
 namespace det::core {
@@ -29,6 +31,9 @@ struct ContextData {
     std::function<void(std::string const& warning)> warn = {};
     std::unique_ptr<RankReports> rank_reports = nullptr;  // on other ranks, in an experiment
     std::chrono::milliseconds storage_timeout{0};         // for which failing writes are repeated
+    checkpoint::MemoryPlace memory_place = {};            // in an experiment; else without a job
+    std::string switch_name = {};                         // of this node; empty if it is unknown
+    std::unique_ptr<ContinuedState> continued = std::make_unique<ContinuedState>();
 
     bool is_preempted = false;  // should_preempt() has returned true on this rank
     bool is_preemption_acknowledged = false;
@@ -46,8 +51,15 @@ struct ContextData {
     Result<telemetry::Reporter*> metrics_reporter() const;
     /// Writes the reports of this rank that were made before.
     Status flush_reports() const;
+    /// As flush_reports(), without repeating a write that fails.
+    Status flush_reports_once() const;
     /// Writes all reports of this rank. Nothing writes later ones.
     Status close_reports() const;
+    /// Records on the chief that the program continues from a state in memory, if it has loaded one.
+    /// \param steps_completed of what it reports or saves now
+    Status note_steps(std::uint64_t steps_completed) const {
+        return continued->confirm(reporter.get(), steps_completed);
+    }
     /// Records the acknowledgement of a preemption. Does nothing if it is recorded already, or if this rank
     /// writes no journal.
     Status acknowledge_preemption();

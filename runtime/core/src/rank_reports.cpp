@@ -48,6 +48,11 @@ Status RankReports::flush() {
     return reporter != nullptr ? reporter->flush() : Status(Ok{});
 }
 
+Status RankReports::flush_once() {
+    auto* const reporter = find();
+    return reporter != nullptr ? reporter->flush_once() : Status(Ok{});
+}
+
 Status RankReports::close() {
     auto* const reporter = find();
     return reporter != nullptr ? reporter->close() : Status(Ok{});

@@ -26,6 +26,8 @@ public:
     Result<telemetry::Reporter*> require();
     /// Writes all reports made before.
     Status flush();
+    /// As flush(), without repeating a write that fails.
+    Status flush_once();
     /// Writes all reports and syncs the journal. Nothing writes later reports.
     Status close();
 

@@ -47,6 +47,7 @@ Status Train::report_metrics(std::string_view group, std::uint64_t steps_complet
     DET_TRY(check_report(group, steps_completed));
     DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
     if (reporter == nullptr) return Ok{};
+    DET_TRY(data_.note_steps(steps_completed));
     return reporter->report(data_.clock.now(), group, steps_completed, metrics);
 }
 
@@ -58,6 +59,7 @@ Status Train::report_metrics(std::string group, std::uint64_t steps_completed, n
     name_non_finite(metrics);
     DET_TRY_ASSIGN(auto* const reporter, data_.metrics_reporter());
     if (reporter == nullptr) return Ok{};
+    DET_TRY(data_.note_steps(steps_completed));
     return reporter->report(encode_record(MetricsReported{
         data_.clock.now(), std::move(group), steps_completed, std::move(metrics), data_.distributed.rank()}));
 }

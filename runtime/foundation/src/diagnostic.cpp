@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <ostream>
+#include <sstream>
 #include <tuple>
 
 namespace det {
@@ -73,7 +74,9 @@ ExitCode Diagnostics::exit_code() const {
     return ExitCode::done;
 }
 
-void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& style) {
+void print(std::ostream& stream, Diagnostic const& diagnostic, RenderStyle const& style) {
+    // One write in place of twenty: std::cerr has no buffer, and lines of several programs must not mix.
+    std::ostringstream out;
     auto const& error = diagnostic.error;
     auto const paint = palette_for(diagnostic.severity, style.colour);
     if (error.where) {
@@ -90,6 +93,7 @@ void print(std::ostream& out, Diagnostic const& diagnostic, RenderStyle const& s
         for (auto const line : split_lines(note)) out << "  note: " << escape_control(line) << '\n';
     }
     for (auto const line : split_lines(error.hint)) out << "  hint: " << escape_control(line) << '\n';
+    stream << out.str();
 }
 
 void print(std::ostream& out, Error const& error, RenderStyle const& style) {

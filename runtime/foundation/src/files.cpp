@@ -66,9 +66,9 @@ Status replace_file(fs::path const& path, std::string_view bytes, mode_t mode, D
     return durability == Durability::power_loss ? sync_directory(path.parent_path()) : Status(Ok{});
 }
 
-Result<bool> link_bytes(fs::path const& path, std::string_view bytes, mode_t mode) {
+Result<bool> link_bytes(fs::path const& path, std::string_view bytes, mode_t mode, Durability durability) {
     TemporaryFile temporary(temporary_beside(path));
-    DET_TRY(create_with(temporary.path(), bytes, mode, Durability::process_crash));
+    DET_TRY(create_with(temporary.path(), bytes, mode, durability));
     return link_new_file(temporary.path(), path);
 }
 
@@ -156,12 +156,13 @@ Status write_secret_file(fs::path const& path, std::string_view bytes) {
     return replace_file(path, bytes, 0600, Durability::process_crash);
 }
 
-Result<bool> write_new_file(fs::path const& path, std::string_view bytes, mode_t mode) {
-    return link_bytes(path, bytes, mode_of_new_file(path, mode));
+Result<bool> write_new_file(fs::path const& path, std::string_view bytes, mode_t mode,
+                            Durability durability) {
+    return link_bytes(path, bytes, mode_of_new_file(path, mode), durability);
 }
 
 Result<bool> write_new_secret_file(fs::path const& path, std::string_view bytes) {
-    return link_bytes(path, bytes, 0600);
+    return link_bytes(path, bytes, 0600, Durability::process_crash);
 }
 
 Result<bool> link_new_file(fs::path const& from, fs::path const& to) {

@@ -1,6 +1,7 @@
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/dependencies.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/trial_replacements.hpp>
 #include <det/protocol/experiment_spec.hpp>
@@ -64,6 +65,18 @@ Result<DependencyState> state_of_experiment(ExperimentLayout const& experiment, 
     return is_good ? DependencyState::ended_well : DependencyState::ended_badly;
 }
 
+/// The state of a packed experiment, or of one of its trials; nullopt if it is not packed.
+Result<std::optional<DependencyState>> find_packed_state(ExperimentLayout const& experiment,
+                                                         Dependency const& dependency) {
+    if (path_exists(experiment.spec())) return std::optional<DependencyState>();
+    DET_TRY_ASSIGN(auto const summary, find_pack_summary(experiment));
+    if (!summary) return std::optional<DependencyState>();
+    if (!dependency.trial) return std::optional(summary->state);
+    auto const found = summary->trials.find(*dependency.trial);
+    if (found != summary->trials.end()) return std::optional(found->second);
+    return Error{codes::no_such_trial, fmt::format("there is no {}", describe(dependency))};
+}
+
 }  // namespace
 
 std::optional<Dependency> parse_dependency(std::string_view text) {
@@ -80,6 +93,8 @@ std::string describe(Dependency const& dependency) {
 
 Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency const& dependency) {
     ExperimentLayout const layout(root, dependency.experiment);
+    DET_TRY_ASSIGN(auto const packed, find_packed_state(layout, dependency));
+    if (packed) return *packed;
     auto const spec = load_spec(layout);
     if (!spec && spec.error().code == codes::no_such_file)
         return Error{codes::no_such_experiment, fmt::format("there is no {}", describe(dependency))};
@@ -90,6 +105,19 @@ Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency
     if (*dependency.trial >= spec->trial_count && !replacements.contains(*dependency.trial))
         return Error{codes::no_such_trial, fmt::format("there is no {}", describe(dependency))};
     return state_of_trial(experiment, *spec, *dependency.trial);
+}
+
+Result<std::map<std::uint32_t, DependencyState>> load_trial_states(ExperimentLayout const& experiment,
+                                                                   ExperimentSpec const& spec) {
+    std::map<std::uint32_t, DependencyState> states;
+    DET_TRY_ASSIGN(auto const replacements, load_replacements(experiment, spec.trial_count));
+    for (std::uint32_t trial = 0; trial < spec.trial_count; ++trial) {
+        DET_TRY_ASSIGN(states[trial], state_of_trial(experiment, spec, trial));
+    }
+    for (auto const& [trial, replaced] : replacements) {
+        DET_TRY_ASSIGN(states[trial], state_of_trial(experiment, spec, trial));
+    }
+    return states;
 }
 
 }  // namespace det::journal

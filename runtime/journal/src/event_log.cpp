@@ -31,13 +31,15 @@ Result<std::vector<EventName>> list_events(std::filesystem::path const& director
     return names;
 }
 
-/// Links the file of an event into place. Returns false if the name is taken.
+/// Links the file of an event into place. Its bytes are on the disk before it has the name, so that a power
+/// failure leaves no empty event; the name is synced too, or added to `syncs` if there is one. Returns false
+/// if the name is taken.
 Result<bool> write_synced(std::filesystem::path const& directory, EventName const& name,
-                          std::string_view text) {
-    DET_TRY_ASSIGN(bool const is_new, write_new_file(directory / to_string(name), text));
+                          std::string_view text, SyncThread* syncs = nullptr) {
+    auto const path = directory / to_string(name);
+    DET_TRY_ASSIGN(bool const is_new, write_new_file(path, text, 0600, Durability::power_loss));
     if (!is_new) return false;
-    DET_TRY(sync_file(directory / to_string(name)));
-    DET_TRY(sync_directory(directory));
+    DET_TRY(sync_directory(directory, syncs));
     return true;
 }
 
@@ -56,14 +58,14 @@ Result<std::vector<Event>> load_named(std::filesystem::path const& directory,
 
 }  // namespace
 
-Status append_event(std::filesystem::path const& directory, Event const& event) {
+Status append_event(std::filesystem::path const& directory, Event const& event, SyncThread* syncs) {
     constexpr int attempts_max = 1000;
     auto const text = render_event(event);
     for (int attempt = 0; attempt < attempts_max; ++attempt) {
         DET_TRY_ASSIGN(auto const names, list_events(directory));
         EventName const next{names.empty() ? 1 : names.back().number + 1, event.kind};
         if (next.number > event_number_max) break;
-        DET_TRY_ASSIGN(bool const is_new, write_synced(directory, next, text));
+        DET_TRY_ASSIGN(bool const is_new, write_synced(directory, next, text, syncs));
         if (is_new) return Ok{};
     }
     return Error{codes::file_system,

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/manifest_sums.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 
@@ -47,6 +48,7 @@ struct ManifestSums::Cache {
     std::optional<ExperimentId> const experiment;
     std::mutex mutex;
     std::map<fs::path, JournalOfRun> journals;
+    std::map<ExperimentId, std::optional<PackSummary>> packed;  // of experiments without journals
 
     /// What the run has recorded for the checkpoint: nullopt if it does not know it, and an empty text if its
     /// record has no sum. Of a damaged journal all whole records count.
@@ -77,8 +79,26 @@ struct ManifestSums::Cache {
         return sums;
     }
 
+    /// The sums that a packed experiment has recorded; nullopt if it is not packed or has not recorded the
+    /// checkpoint.
+    Result<std::optional<std::vector<std::string>>> find_packed(ExperimentId id, std::string const& uuid) {
+        using Sums = std::optional<std::vector<std::string>>;
+        ExperimentLayout const layout(root, id);
+        auto known = packed.find(id);
+        if (known == packed.end()) {
+            if (path_exists(layout.trials()) && !path_exists(layout.pack())) return Sums();
+            DET_TRY_ASSIGN(auto summary, find_pack_summary(layout));
+            known = packed.emplace(id, std::move(summary)).first;
+        }
+        if (!known->second) return Sums();
+        auto const found = known->second->manifest_sums.find(uuid);
+        return found == known->second->manifest_sums.end() ? Sums() : Sums(found->second);
+    }
+
     /// Searches all runs of an experiment. Ignores journals that can't be read.
     Result<std::optional<std::vector<std::string>>> find_in(ExperimentId id, std::string const& uuid) {
+        DET_TRY_ASSIGN(auto of_pack, find_packed(id, uuid));
+        if (of_pack) return of_pack;
         ExperimentLayout const layout(root, id);
         DET_TRY_ASSIGN(auto const trials, list_numeric_names(layout.trials()));
         for (auto const trial : trials) {
@@ -104,6 +124,8 @@ Result<std::vector<std::string>> ManifestSums::find(std::string const& uuid, std
         auto const layout = ExperimentLayout(cache_->root, trial.experiment).trial(trial.index);
         DET_TRY_ASSIGN(auto const recorded, cache_->find_in(layout.run(named->number), uuid));
         if (recorded) return cache_->sums_of(*recorded, trial.experiment, uuid);
+        DET_TRY_ASSIGN(auto of_pack, cache_->find_packed(trial.experiment, uuid));
+        if (of_pack) return *std::move(of_pack);
     }
     std::vector<ExperimentId> searched;
     if (cache_->experiment) {

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 
 #include <algorithm>
@@ -132,8 +133,13 @@ Status limit_foreign_spec(ExperimentSpec& spec, ExperimentLayout const& experime
 }  // namespace
 
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment) {
-    DET_TRY_ASSIGN(auto const text, read_trusted_file(experiment.spec()));
-    auto spec = parse_spec(text);
+    auto text = read_trusted_file(experiment.spec());
+    if (!text && text.error().code == codes::no_such_file) {
+        DET_TRY_ASSIGN(auto packed, find_pack_summary(experiment));
+        if (packed) text = std::move(packed->spec);
+    }
+    if (!text) return std::move(text).error();
+    auto spec = parse_spec(*text);
     if (!spec)
         return std::move(spec).error().while_doing(fmt::format("reading '{}'", experiment.spec().string()));
     if (foreign_owner_of(experiment.path())) DET_TRY(limit_foreign_spec(*spec, experiment));

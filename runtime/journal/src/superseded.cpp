@@ -7,6 +7,8 @@ namespace det::journal {
 void RunBeginning::add(Record const& record) {
     if (auto const* started = std::get_if<RunStarted>(&record)) {
         if (!started->latest_checkpoint.empty()) resumed_from = started->steps_completed;
+    } else if (auto const* continued = std::get_if<ContinuedFromMemory>(&record)) {
+        resumed_from = continued->steps_completed;
     } else if (auto const* report = std::get_if<MetricsReported>(&record)) {
         first_steps.try_emplace(report->group, report->steps_completed);
     }

@@ -11,6 +11,8 @@
 #include <det/launch/launchers/launchers.hpp>
 #include <det/launch/launchers/worker.hpp>
 #include <det/launch/node/srun_shim.hpp>
+#include <det/launch/supervisor/job_output.hpp>
+#include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
@@ -32,6 +34,7 @@
 #include <unistd.h>
 
 #include "execute_plan.hpp"
+#include "measure_usage.hpp"
 #include "preflight.hpp"
 #include "prepare_container.hpp"
 #include "prepare_rank_shell.hpp"
@@ -135,15 +138,26 @@ Result<int> trial(Arguments const& arguments) {
         (void)output.flush_for(std::chrono::seconds(5));  // the output may be on the same file system
         ::_exit(to_int(error.code.exit));
     };
-    return supervisor::supervise_trials(
+    auto const ended = supervisor::supervise_trials(
         batch_job,
         {slurm, clock, environment, sibling_program("det-wrap-rank"), log, end_process, "/proc/self/fd/2",
          script.out ? script.out.get() : -1, script.err ? script.err.get() : -1});
+    bool const may_remove_output = ended && *ended == 0 && !batch_job.is_script();
+    if (may_remove_output && output.flush_for(std::chrono::seconds(5)))
+        supervisor::remove_repeated_output(batch_job);
+    return ended;
 }
 
 Result<int> prepare_node(Arguments const& arguments) {
     DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--run-dir"}));
     DET_TRY(supervisor::prepare_node(options["--run-dir"], Environment::of_this_process()));
+    return 0;
+}
+
+Result<int> remove_snapshots(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--job", "--trial"}));
+    DET_TRY(supervisor::remove_memory_snapshots(
+        {checkpoint::shared_memory, options["--job"], options["--trial"], ""}));
     return 0;
 }
 
@@ -202,16 +216,31 @@ Result<int> script(Arguments const& arguments) {
     return run_script_in_job(arguments, Environment::of_this_process());
 }
 
+/// Slurm's notice may reach every process of the job: only the end of the input ends this one.
+void block_signals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+}
+
+Result<int> measure(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--file", "--window-ms", "--run-key", "--gpus"}));
+    auto const window_ms = parse_integer<std::uint32_t>(options["--window-ms"]);
+    if (!window_ms || *window_ms < 500) return Error{codes::usage, "--window-ms is at least 500"};
+    block_signals();
+    measure_usage({options["--file"], std::chrono::milliseconds(*window_ms), options["--run-key"],
+                   options["--gpus"] == "yes"},
+                  STDIN_FILENO, SystemClock());
+    return 0;
+}
+
 Result<int> sample(Arguments const& arguments) {
     DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--journal", "--interval-ms", "--samples"}));
     auto const interval_ms = parse_integer<std::uint32_t>(options["--interval-ms"]);
     auto const samples = parse_integer<std::uint32_t>(options["--samples"]);
     if (!interval_ms || *interval_ms < 100 || !samples || *samples == 0)
         return Error{codes::usage, "--interval-ms is at least 100, --samples at least 1"};
-    // Slurm's notice may reach every process of the job: only the end of the input ends this one.
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    block_signals();
     DET_TRY(sample_node({options["--journal"], std::chrono::milliseconds(*interval_ms), *samples},
                         STDIN_FILENO, SystemClock()));
     return 0;
@@ -227,14 +256,20 @@ Result<int> preflight(Arguments const& arguments) {
 }
 
 Result<int> check_health(Arguments const& arguments) {
-    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--directory", "--token", "--storage", "--hosts",
-                                                           "--port", "--gpus"}));
+    auto const separator = std::ranges::find(arguments, "--");
+    DET_TRY_ASSIGN(auto options, parse_options({arguments.begin(), separator},
+                                               {"--directory", "--token", "--storage", "--hosts", "--port",
+                                                "--gpus", "--command-timeout-s"}));
     auto const port = parse_integer<std::uint16_t>(options["--port"]);
     auto const gpus = parse_integer<int>(options["--gpus"]);
-    if (!port || !gpus) return Error{codes::usage, "--port and --gpus are numbers"};
-    DET_TRY(supervisor::check_node_health(
-        {options["--directory"], options["--token"], options["--storage"], options["--hosts"], *port, *gpus},
-        Environment::of_this_process()));
+    auto const timeout_s = parse_integer<std::int64_t>(options["--command-timeout-s"]);
+    if (!port || !gpus || !timeout_s)
+        return Error{codes::usage, "--port, --gpus and --command-timeout-s are numbers"};
+    supervisor::HealthCheck check{
+        options["--directory"], options["--token"], options["--storage"], options["--hosts"], *port, *gpus};
+    if (separator != arguments.end()) check.command.assign(separator + 1, arguments.end());
+    check.command_timeout = std::chrono::seconds(*timeout_s);
+    DET_TRY(supervisor::check_node_health(check, Environment::of_this_process()));
     return 0;
 }
 
@@ -267,9 +302,17 @@ constexpr Subcommand subcommands[] = {
      "line of a batch script",
      trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
+    {"remove-snapshots",
+     "--job N --trial ID: remove what its ranks have kept in /dev/shm, called by 'det-launch trial' "
+     "(slurm.memory_checkpoints)",
+     remove_snapshots},
     {"sample-node",
      "write the system metrics of this node until the input ends: --journal FILE --interval-ms N --samples N",
      sample},
+    {"measure-usage",
+     "how much a run uses this node, until the input ends: --file FILE --window-ms N --run-key KEY --gpus "
+     "yes|no (slurm.idle_timeout)",
+     measure},
     {"unpack-context", "--archive FILE --sha256 HASH --directory DIR, called by det-submit", unpack_context},
     {"enter", "--run-path DIR --rank N [-- CMD...]: beside a rank of this node, for 'det-submit trial shell'",
      enter},
@@ -281,7 +324,7 @@ constexpr Subcommand subcommands[] = {
     {"check-health",
      "whether a run should start on this node: --directory DIR --token TEXT --storage DIR --hosts LIST "
      "--port N "
-     "--gpus N, called by 'det-launch trial' (slurm.health_check)",
+     "--gpus N --command-timeout-s N [-- CMD...], called by 'det-launch trial' (slurm.health_check)",
      check_health},
     {"contain", "CMD...: run it in the experiment's container", contain},
     {"nested-srun", "ARG...: srun, called inside a run; a step that the first node starts already is refused",

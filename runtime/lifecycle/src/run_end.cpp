@@ -14,8 +14,9 @@
 // What Slurm shows, measured from the batch step with 22.05.8: in the grace period of a preemption the job is
 // RUNNING with a PreemptTime, and EndTime is the end of the period. Without a grace period it is COMPLETING:
 // with no EndTime if Slurm has requeued it (PreemptMode=REQUEUE), with a PreemptTime if it must be requeued
-// (CANCEL). After a time limit it is COMPLETING with the reason TimeLimit; after scancel with an EndTime and
-// nothing else, as a job whose script ends by itself, which has received no TERM.
+// (CANCEL). After the failure of a node Slurm requeues the job in the same way: only srun tells why
+// (lost_hosts). After a time limit it is COMPLETING with the reason TimeLimit; after scancel with an EndTime
+// and nothing else, as a job whose script ends by itself, which has received no TERM.
 //
 // A trial that cannot train is not restarted for ever. If the progress of its runs can be seen, three
 // failures in a row without progress end it, and so does the third end after a notice that looks like a
@@ -166,6 +167,23 @@ std::optional<RunOutcome> if_done(RunFacts const& facts) {
     return RunOutcome{Cause::finished, NextAction::stop, "the trainer finished, as it has told"};
 }
 
+/// How the run ended, for the message about a preemption.
+std::string describe_preempted_end(RunFacts const& facts);
+
+/// Applies if the run was asked to stop because it was idle, but not to a program that does not see notices
+/// and finished. Slurm may be taking the nodes at the same time.
+std::optional<RunOutcome> if_idle(RunFacts const& facts) {
+    if (facts.stop_reason != StopReason::idle || facts.desired == DesiredState::pause) return std::nullopt;
+    if (has_finished(facts)) return std::nullopt;
+    return RunOutcome{
+        Cause::idle, NextAction::stop,
+        fmt::format("it was idle: {}; the trainer {}", facts.idle_use, describe_preempted_end(facts))};
+}
+
+std::string on_nodes(std::vector<std::string> const& hosts) {
+    return fmt::format("{} {}", plural("node", hosts.size()), fmt::join(hosts, ", "));
+}
+
 std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     if (!facts.job || facts.job->state != JobState::completing) return std::nullopt;
     JobStatus const& job = *facts.job;
@@ -174,6 +192,10 @@ std::optional<RunOutcome> if_job_ends(RunFacts const& facts) {
     }
     // With a time limit, squeue shows a requeued job with the end of its next execution.
     bool const is_requeued = !job.end_time || job.restarts == facts.incarnation.restart_count + 1;
+    if (is_requeued && !facts.lost_hosts.empty() && !facts.preemption_acknowledged) {
+        return RunOutcome{Cause::node_failed, NextAction::left_to_slurm,
+                          fmt::format("Slurm has lost {}, and requeued the job", on_nodes(facts.lost_hosts))};
+    }
     if (is_requeued) {
         // A program that gets notices may call `scontrol requeue` itself: Slurm shows the same.
         return RunOutcome{facts.stop_reason == StopReason::time_limit ? Cause::time_limit : Cause::preempted,
@@ -212,6 +234,9 @@ std::optional<RunOutcome> if_paused(RunFacts const& facts) {
                       "the user paused it; the trainer " + describe_unacknowledged_exit(facts)};
 }
 
+/// The beginning of the message of a run that was requeued for more nodes.
+constexpr std::string_view grow_message = "more nodes are idle";
+
 std::string describe_stop_reason(RunFacts const& facts) {
     if (is_in_grace(facts)) return "Slurm preempted the job";
     switch (facts.stop_reason) {
@@ -219,7 +244,10 @@ std::string describe_stop_reason(RunFacts const& facts) {
             return "Slurm's time limit was near";
         case StopReason::other_trial:
             return "the job was requeued because of another trial in it";
+        case StopReason::grow:
+            return std::string(grow_message);
         case StopReason::search:
+        case StopReason::idle:
         case StopReason::user:
         case StopReason::none:
             break;
@@ -227,7 +255,6 @@ std::string describe_stop_reason(RunFacts const& facts) {
     return "the trainer was asked to stop";
 }
 
-/// How the run ended, for the message about a preemption.
 std::string describe_preempted_end(RunFacts const& facts) {
     if (facts.preemption_acknowledged) return "saved its work";
     if (facts.was_killed) return "did not stop in time";
@@ -268,10 +295,6 @@ std::optional<RunOutcome> if_interrupted(RunFacts const& facts) {
                           "the job received a notice to end, and slurmctld did not answer why"};
     }
     return std::nullopt;
-}
-
-std::string on_nodes(std::vector<std::string> const& hosts) {
-    return fmt::format("{} {}", plural("node", hosts.size()), fmt::join(hosts, ", "));
 }
 
 Cause failure_of(RunFacts const& facts) {
@@ -386,8 +409,13 @@ RunOutcome classify_by_exit_code(RunFacts const& facts) {
 }  // namespace
 
 std::string_view to_string(StopReason stop_reason) {
-    constexpr std::array<std::string_view, 5> names{"nothing", "user", "time-limit", "neighbour", "search"};
+    constexpr std::array<std::string_view, 7> names{"nothing", "user", "time-limit", "neighbour",
+                                                    "search",  "idle", "grow"};
     return names.at(static_cast<std::size_t>(stop_reason));
+}
+
+bool was_requeued_to_grow(RunEnded const& ended) {
+    return ended.cause == Cause::preempted && ended.message.starts_with(grow_message);
 }
 
 bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const& job) {
@@ -402,7 +430,7 @@ bool is_ending(Incarnation const& incarnation, slurm::JobStatus const& job) {
 
 RunOutcome classify_run_end(RunFacts const& facts) {
     for (auto const classify :
-         {if_superseded, if_canceled, if_invalid, if_stopped_by_search, if_search_is_over, if_done,
+         {if_superseded, if_canceled, if_invalid, if_stopped_by_search, if_search_is_over, if_done, if_idle,
           if_job_ends, if_paused, if_preempted, if_interrupted, if_asks_for_requeue, if_continued_elsewhere,
           if_checkpoint_damaged}) {
         if (auto outcome = classify(facts)) return *std::move(outcome);

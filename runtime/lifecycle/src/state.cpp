@@ -38,8 +38,10 @@ State state_after(RunEnded const& end) {
         case Cause::unknown:
             return end.exit_code == 0 ? State::completed : State::error;
         case Cause::canceled:
+        case Cause::idle:
             return State::canceled;
         case Cause::paused:
+        case Cause::waits_for_search:
             return State::paused;
         default:
             return State::error;
@@ -105,6 +107,7 @@ void RunView::add(Record const& record) {
     if (auto const* requeued = std::get_if<JobRequeued>(&record)) queued_again = requeued->time;
     if (auto const* decision = std::get_if<SearchDecision>(&record)) decisions.push_back(*decision);
     if (auto const* allocated = std::get_if<JobAllocated>(&record)) allocation = *allocated;
+    if (auto const* alert = std::get_if<AlertRaised>(&record)) alerts.push_back(*alert);
 }
 
 std::vector<Record> RunView::records() const {
@@ -112,6 +115,7 @@ std::vector<Record> RunView::records() const {
     if (started) records.push_back(*started);
     if (allocation) records.push_back(*allocation);
     for (auto const& decision : decisions) records.push_back(decision);
+    for (auto const& alert : alerts) records.push_back(alert);
     if (ended) records.push_back(*ended);
     if (queued_again) records.push_back(JobRequeued{*queued_again});
     return records;

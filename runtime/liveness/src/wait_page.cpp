@@ -1,3 +1,4 @@
+#include <det/foundation/allocate_file.hpp>
 #include <det/foundation/files.hpp>
 #include <det/liveness/wait_page.hpp>
 
@@ -49,13 +50,6 @@ RankWaits read_slot(WaitPage::Slot const& slot) {
     return waits;
 }
 
-/// Allocates a part of a sparse file. If the file system can't do that, the part is allocated at the first
-/// store.
-Status allocate(int file, std::size_t offset, std::size_t size) {
-    if (::fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return Ok{};
-    return errno == ENOSPC || errno == EDQUOT ? Status(os_error("allocate a page of waits", errno)) : Ok{};
-}
-
 }  // namespace
 
 std::string_view to_string(WaitOperation operation) {
@@ -83,8 +77,8 @@ Result<WaitPage> WaitPage::open_for_writing(std::filesystem::path const& path, i
         return os_error(fmt::format("size '{}'", path.string()), errno);
     DET_TRY_ASSIGN(auto page, map(file.get(), path, PROT_READ | PROT_WRITE));
     auto const slot = offsetof(Layout, slot) + static_cast<std::size_t>(local_rank) * sizeof(Slot);
-    DET_TRY(allocate(file.get(), 0, offsetof(Layout, slot)));
-    DET_TRY(allocate(file.get(), slot, sizeof(Slot)));
+    DET_TRY(allocate_file(file.get(), 0, offsetof(Layout, slot)));
+    DET_TRY(allocate_file(file.get(), slot, sizeof(Slot)));
     page.page_->version.store(version, std::memory_order_relaxed);
     page.page_->magic.store(magic, std::memory_order_release);
     return page;

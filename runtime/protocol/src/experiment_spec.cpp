@@ -117,6 +117,7 @@ inline constexpr JsonField json_fields<ExperimentSpec>[] = {
     field<&ExperimentSpec::root>("root"),
     field<&ExperimentSpec::pool>("pool"),
     field<&ExperimentSpec::shape>("shape"),
+    optional_field<&ExperimentSpec::nodes_min>("nodes_min"),
     field<&ExperimentSpec::lanes>("lanes"),
     optional_field<&ExperimentSpec::has_fewer_tasks>("has_fewer_tasks"),
     written_unless<&ExperimentSpec::has_gres>(field<&ExperimentSpec::has_gres>("has_gres")),

@@ -12,7 +12,7 @@
 namespace det {
 namespace {
 
-constexpr EnumNames<15> cause_names{"finished",
+constexpr EnumNames<17> cause_names{"finished",
                                     "preempted",
                                     "paused",
                                     "canceled",
@@ -26,6 +26,8 @@ constexpr EnumNames<15> cause_names{"finished",
                                     "invalid-hyperparameters",
                                     "hung",
                                     "checkpoint-damaged",
+                                    "idle",
+                                    "waits-for-search",
                                     "unknown"};
 constexpr EnumNames<5> next_action_names{"stop", "restart-in-place", "requeue", "left-to-slurm",
                                          "requeue-held"};
@@ -63,6 +65,7 @@ inline constexpr JsonField json_fields<RunStarted>[] = {
     field<&RunStarted::latest_checkpoint>("latest_checkpoint"),
     field<&RunStarted::steps_completed>("steps_completed"),
     optional_field<&RunStarted::progress>("progress"),
+    optional_field<&RunStarted::slots_per_node>("slots_per_node"),
 };
 
 template <>
@@ -183,6 +186,13 @@ inline constexpr JsonField json_fields<JobAllocated>[] = {
     field<&JobAllocated::nodes>("nodes"),
 };
 
+template <>
+inline constexpr JsonField json_fields<ContinuedFromMemory>[] = {
+    field<&ContinuedFromMemory::time>("time"),
+    field<&ContinuedFromMemory::steps_completed>("steps_completed"),
+    field<&ContinuedFromMemory::run>("run"),
+};
+
 namespace {
 
 template <class T>
@@ -232,6 +242,7 @@ constexpr std::array<Codec, std::variant_size_v<Record>> codecs{{
     codec<SearchDecision>(RecordType::search_decision, "search-decision"),
     codec<ReportsDropped>(RecordType::reports_dropped, "reports-dropped"),
     codec<JobAllocated>(RecordType::allocation, "allocation"),
+    codec<ContinuedFromMemory>(RecordType::continued_from_memory, "continued-from-memory"),
 }};
 
 }  // namespace

@@ -4,7 +4,7 @@ what serves instead."""
 from typing import Any, Callable, NoReturn, Optional, Type
 
 _KERAS = "train with Keras as usual, and report by determined.core from a callback of Keras"
-_LIGHTNING = "use Lightning's Trainer, whose own handling of Slurm works here"
+_LIGHTNING = "use Lightning's Trainer with determined.lightning"
 _DEEPSPEED = (
     "use determined.core in a training script that calls DeepSpeed, started by determined.launch.deepspeed"
 )
@@ -13,7 +13,6 @@ _TRIAL = "determined.pytorch.PyTorchTrial is the class for trials"
 _NO_MASTER = "there is no master: use determined.experimental.client or `det-submit ... --json`"
 _NO_USERS = "there are no users, workspaces and projects to list"
 _INTERNAL = "it is internal code of Determined: use determined.core, determined.pytorch or determined.experimental.client"
-_SEARCHES = "use the searchers of the configuration (single, random, grid, adaptive_asha)"
 _HYPERPARAMETERS = "write hyperparameters in the configuration; get_cluster_info().trial.hparams has their values"
 _CLIP = "give clip_grads to context.step_optimizer()"
 
@@ -24,9 +23,8 @@ _ROWS = {
     "lightning pytorch.lightning": _LIGHTNING,
     "pytorch.deepspeed": _DEEPSPEED,
     "pytorch.dsat": "DeepSpeed is not tuned: write its settings as hyperparameters, and search over them",
-    "transformers": "report by determined.core from a TrainerCallback",
+    "transformers": "determined.transformers has DetCallback",
     "integrations": "call determined.core where the other library calls the program back",
-    "searcher": _SEARCHES,
     "cli": "use the command det-submit, which is also named det",
     "deploy": "there is nothing to deploy: jobs need the installed directory and no service",
     "storage common.storage": "use core_context.checkpoint in a job, and Checkpoint.download() elsewhere",

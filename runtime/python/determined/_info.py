@@ -1,9 +1,14 @@
 """Information about the task of this process: the files of DET_RUN_DIR/info, with Determined's names."""
 
+import atexit
 import json
 import os
 import pathlib
+import shutil
+import tempfile
 from typing import Any, Dict, List, Optional
+
+from determined import _sampler
 
 _DEFAULT_RUN_DIR = "/run/determined"
 
@@ -137,11 +142,35 @@ class ClusterInfo:
 
 
 _info: Optional[ClusterInfo] = None
+_FILES = ("cluster", "trial", "rendezvous", "resources")
+
+
+def copy_of(info: ClusterInfo) -> Dict[str, Any]:
+    """What the files of an info say, without the token."""
+    content = {name: _load(info._directory / f"{name}.json") for name in _FILES}
+    content["cluster"]["session_token"] = ""
+    return content
+
+
+def _info_of_search() -> Optional[ClusterInfo]:
+    """In a sampler: the task in which RemoteSearchRunner has created the experiment; None without one."""
+    global _info
+    content = _sampler.request().searcher.get("cluster_info")
+    if content is None:
+        return None
+    directory = pathlib.Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    for name in _FILES:
+        (directory / f"{name}.json").write_text(json.dumps(content[name]), encoding="utf-8")
+    _info = ClusterInfo(directory)
+    return _info
 
 
 def get_cluster_info() -> Optional[ClusterInfo]:
     """The task of this process, read once; None off the cluster."""
     global _info
+    if _info is None and _sampler.is_asked():
+        return _info_of_search()
     if _info is None:
         directory = pathlib.Path(os.environ.get("DET_RUN_DIR") or _DEFAULT_RUN_DIR) / "info"
         if (directory / "cluster.json").exists():

@@ -1,5 +1,6 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/model_registry/registry.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -61,7 +62,8 @@ Status keep_latest_valid(std::span<KnownCheckpoint const> checkpoints, checkpoin
 
 Result<GcReport> collect_garbage(RootLayout const& root, ExperimentLayout const& experiment,
                                  checkpoint::Store& store, GcOptions const& options) {
-    DET_TRY_ASSIGN(auto const lock, GcLock::take(experiment.path() / "gc.lock", options.now));
+    DET_TRY(journal::require_not_packed(experiment));
+    DET_TRY_ASSIGN(auto const lock, GcLock::take(experiment.path() / gc_lock_name, options.now));
     DET_TRY_ASSIGN(auto const spec, journal::load_spec(experiment));
     DET_TRY_ASSIGN(auto const checkpoints, list_stored_checkpoints(experiment, spec, store));
     auto kept = choose_kept(options.policy, spec.searcher.smaller_is_better, checkpoints);

@@ -172,12 +172,27 @@ Result<std::uint64_t, Refusals> count_asha_trials(SearcherSpec const& searcher, 
 
 void skip_nothing(Space const&, NumpyRandom&) {}
 
+// ---- custom: a program chooses, when a trial begins (runtime/sampler). Known before are the constants.
+
+Json known_point(Space const& space, std::uint32_t, std::uint32_t, NumpyRandom&) {
+    Space constants;
+    std::vector<Json> values;
+    for (auto const& dimension : space) {
+        auto const* constant = std::get_if<Constant>(&dimension.values);
+        if (constant == nullptr) continue;
+        constants.push_back(dimension);
+        values.push_back(constant->value);
+    }
+    return assemble(constants, std::move(values));
+}
+
 constexpr Method methods[] = {
     {"single", true, one_trial, sample_point, skip_point},
     {"random", true, count_random_trials, sample_point, skip_point},
     {"grid", false, count_grid_points, grid_point, skip_nothing},
     {"adaptive_asha", true, count_asha_trials, sample_point, skip_point},
     {"async_halving", true, count_asha_trials, sample_point, skip_point},
+    {"custom", true, count_random_trials, known_point, skip_nothing},
 };
 
 }  // namespace
@@ -186,9 +201,9 @@ Result<Method const*, Refusals> find_method(std::string const& name) {
     for (auto const& method : methods) {
         if (method.name == name) return &method;
     }
-    return Refusals{
-        {"searcher.name", Error{codes::not_supported, fmt::format("searcher '{}' cannot be run yet", name),
-                                "use 'single', 'random', 'grid', 'adaptive_asha' or 'async_halving'"}}};
+    return Refusals{{"searcher.name",
+                     Error{codes::not_supported, fmt::format("searcher '{}' cannot be run yet", name),
+                           "use 'single', 'random', 'grid', 'adaptive_asha', 'async_halving' or 'custom'"}}};
 }
 
 std::string describe_grid(Space const& space) {

@@ -125,4 +125,10 @@ std::vector<TrialDraw> draw_trials(ExperimentSpec const& spec, std::uint32_t cou
     return draws;
 }
 
+bool sampler_sets_lengths(SearcherSpec const& searcher) {
+    if (searcher.name != "custom" || !searcher.options->is_object()) return false;
+    auto const found = searcher.options->find("sets_lengths");
+    return found != searcher.options->end() && *found == Json(true);
+}
+
 }  // namespace det::search

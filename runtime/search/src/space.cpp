@@ -82,7 +82,11 @@ Result<Values> parse_log(Json const& written) {
     if (!(range.base > 0)) return refuse(fmt::format("base must be more than 0, found {}", range.base));
     // Checking both ends is enough, because all other powers are between them.
     for (auto const exponent : {range.minval, range.maxval}) {
-        if (!std::isfinite(std::pow(range.base, exponent)))
+        auto const end = std::pow(range.base, exponent);
+        if (end == 0)
+            return refuse(fmt::format("{} to the power of {} is too small a number", range.base, exponent),
+                          "minval and maxval are exponents");
+        if (!std::isfinite(end))
             return refuse(fmt::format("{} to the power of {} is too large a number", range.base, exponent),
                           "minval and maxval are exponents");
     }

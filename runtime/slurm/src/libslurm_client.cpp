@@ -115,10 +115,9 @@ private:
 
 /// Reads the available bytes; closes the descriptor at the end of the stream.
 void read_available(UniqueFd& from, std::string& into) {
-    auto const size = into.size();
-    into.resize(size + pipe_size_bytes);
-    auto const count = ::read(from.get(), into.data() + size, pipe_size_bytes);
-    into.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));
+    std::array<char, 65'536> bytes;  // not initialized: clearing it would take longer than reading an answer
+    auto const count = ::read(from.get(), bytes.data(), bytes.size());
+    if (count > 0) into.append(bytes.data(), static_cast<std::size_t>(count));
     if (count == 0 || (count < 0 && errno != EINTR)) from.reset();
 }
 

@@ -62,14 +62,41 @@ Partition partition_from(std::map<std::string_view, std::string_view> const& pai
     return partition;
 }
 
-/// The nodes of a partition from "TotalCPUs=16 TotalNodes=2 Nodes=n[0-1]", with average CPUs.
+/// The GPUs of a node, on average and at least one, from the partition's "cpu=16,gres/gpu=8,gres/gpu:a100=8":
+/// "gpu:a100:4" for two nodes. The partition tells its GPUs if AccountingStorageTRES has gres/gpu. "(null)":
+/// it tells none.
+std::string average_gres(std::string_view tres, int nodes) {
+    int total = 0;
+    std::map<std::string_view, int> by_type;
+    for (auto const item : split(tres, ',')) {
+        auto const equals = item.find('=');
+        auto const name = item.substr(0, equals);
+        if (equals == std::string_view::npos || !name.starts_with("gres/gpu")) continue;
+        auto const count = parse_integer<int>(item.substr(equals + 1)).value_or(0);
+        constexpr std::string_view typed = "gres/gpu:";
+        if (name == "gres/gpu") total = count;
+        if (name.starts_with(typed) && count > 0) by_type[name.substr(typed.size())] = count;
+    }
+    auto const of_types = std::accumulate(by_type.begin(), by_type.end(), std::int64_t{0},
+                                          [](auto sum, auto const& type) { return sum + type.second; });
+    auto const all = std::max<std::int64_t>(total, of_types);
+    if (all <= 0) return "(null)";
+    auto const per_node = std::max<std::int64_t>(1, all / nodes);
+    bool const has_one_type = by_type.size() == 1 && of_types == all;
+    return has_one_type ? fmt::format("gpu:{}:{}", by_type.begin()->first, per_node)
+                        : fmt::format("gpu:{}", per_node);
+}
+
+/// The nodes of a partition from "TotalCPUs=16 TotalNodes=2 Nodes=n[0-1] TRES=...", with average CPUs and
+/// GPUs.
 NodeGroup average_nodes(std::map<std::string_view, std::string_view> const& pairs) {
     NodeGroup group;
     group.count = parse_integer<int>(value_of(pairs, "TotalNodes")).value_or(0);
     if (group.count <= 0) return group;
     group.cpus = parse_integer<int>(value_of(pairs, "TotalCPUs")).value_or(0) / group.count;
     group.state = "idle";
-    group.gres = group.features = "(null)";
+    group.gres = average_gres(value_of(pairs, "TRES"), group.count);
+    group.features = "(null)";
     group.names = value_of(pairs, "Nodes");
     return group;
 }

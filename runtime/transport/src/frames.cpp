@@ -65,19 +65,19 @@ Result<std::string> FrameClient::receive(std::size_t limit_bytes, TimePoint dead
     return receive_exactly(socket_, size, deadline);
 }
 
-Result<std::unique_ptr<FrameServer>> FrameServer::start(std::string const& address, SessionKey key,
-                                                        std::size_t frame_limit_bytes,
-                                                        std::unique_ptr<FrameHandler> handler) {
+Result<std::unique_ptr<FrameServer>> FrameServer::start(
+    std::string const& address, SessionKey key, std::size_t frame_limit_bytes,
+    std::unique_ptr<FrameHandler> handler, std::optional<liveness::PendingLimits> const& limits) {
     DET_TRY_ASSIGN(auto listener, listen_at(address));
     DET_TRY_ASSIGN(auto const port, port_of(listener));
     UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wake) return os_error("make an eventfd", errno);
     std::unique_ptr<FrameServer> server(
         new FrameServer(std::move(wake), {address, port}, frame_limit_bytes, std::move(handler)));
-    auto const is_connected = [&members = server->members_](Rank rank) {
-        return members.contains(rank.value);
+    auto const is_connected = [&serving = *server](Rank rank) {
+        return serving.members_.contains(rank.value) && !serving.handler_->is_replaceable(rank);
     };
-    DET_TRY_ASSIGN(auto acceptor, make_rank_acceptor(std::move(listener), key, is_connected));
+    DET_TRY_ASSIGN(auto acceptor, make_rank_acceptor(std::move(listener), key, is_connected, limits));
     server->acceptor_.emplace(std::move(acceptor));
     auto const name = ("det-" + key.purpose).substr(0, 15);
     server->thread_ = start_thread(name.c_str(), [&serving = *server](auto const&) { serving.serve(); });
@@ -111,7 +111,7 @@ void FrameServer::serve() {
         auto const now = steady_clock::now();
         if (now >= next_tick) {
             handler_->on_tick(now, post_);
-            next_tick = now + std::chrono::milliseconds(tick_ms);
+            next_tick = now + handler_->tick();
         }
         close_ended();
     }
@@ -149,6 +149,8 @@ void FrameServer::admit(liveness::Acceptor::Admitted admitted) {
     set_options(admitted.socket);
     int const fd = admitted.socket.get();
     Rank const rank{admitted.peer};
+    if (auto const replaced = members_.find(rank.value); replaced != members_.end())
+        replaced->second->is_over = true;
     auto& connection = connections_[fd];
     connection = {std::move(admitted.socket), rank, {}, {}};
     members_[rank.value] = &connection;
@@ -201,6 +203,7 @@ void FrameServer::post(Rank to, std::string const& frame) {
     bool const was_empty = connection.outgoing.empty();
     connection.outgoing += wrap_frame(frame);
     if (was_empty) write_to(connection);
+    if (connection.outgoing.size() > handler_->outgoing_max_bytes()) connection.is_over = true;
 }
 
 void FrameServer::close_ended() {
@@ -210,8 +213,11 @@ void FrameServer::close_ended() {
             continue;
         }
         auto const member = i->second.member;
-        members_.erase(member.value);
+        auto const current = members_.find(member.value);
+        bool const is_replaced = current != members_.end() && current->second != &i->second;
         i = connections_.erase(i);
+        if (is_replaced) continue;
+        members_.erase(member.value);
         handler_->on_left(member, post_);
     }
 }

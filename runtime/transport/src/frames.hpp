@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -65,6 +66,7 @@ public:
     Status send(std::string_view frame, TimePoint deadline);
     Result<std::string> receive(std::size_t limit_bytes, TimePoint deadline);
     int fd() const { return socket_.get(); }
+    UniqueFd const& socket() const { return socket_; }
 
 private:
     explicit FrameClient(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -79,24 +81,32 @@ public:
     using Post = std::function<void(Rank to, std::string frame)>;
 
     virtual ~FrameHandler() = default;
+    /// Whether a new connection of this rank replaces the one that it has. Otherwise the new one is refused.
+    virtual bool is_replaceable(Rank) { return false; }
     virtual void on_joined(Rank, Post const&) {}
     /// Returns false for an invalid frame; the server then closes the connection.
     virtual bool on_frame(Rank from, std::string_view frame, Post const& post) = 0;
-    /// Called after the connection of a rank was closed, for whatever reason.
+    /// Called after the connection of a rank was closed, for whatever reason, unless another one has replaced
+    /// it.
     virtual void on_left(Rank, Post const&) {}
-    /// Called about every tick_ms.
+    /// Called about every tick().
     virtual void on_tick(TimePoint, Post const&) {}
+    virtual std::chrono::milliseconds tick() const { return std::chrono::milliseconds(tick_ms); }
+    static constexpr int tick_ms = 200;
+    /// The connection of a rank ends if more waits to be sent to it.
+    virtual std::size_t outgoing_max_bytes() const { return std::numeric_limits<std::size_t>::max(); }
 };
 
 /// A thread that accepts connections and exchanges frames with the ranks of a run. An Acceptor limits the
 /// connections that have not authenticated.
 class FrameServer {
 public:
-    static constexpr int tick_ms = 200;
+    static constexpr int tick_ms = FrameHandler::tick_ms;
 
-    static Result<std::unique_ptr<FrameServer>> start(std::string const& address, SessionKey key,
-                                                      std::size_t frame_limit_bytes,
-                                                      std::unique_ptr<FrameHandler> handler);
+    /// \param limits of connections that have not authenticated; nullopt: PendingLimits::for_ranks
+    static Result<std::unique_ptr<FrameServer>> start(
+        std::string const& address, SessionKey key, std::size_t frame_limit_bytes,
+        std::unique_ptr<FrameHandler> handler, std::optional<liveness::PendingLimits> const& limits = {});
     ~FrameServer();
     FrameServer(FrameServer const&) = delete;
     FrameServer& operator=(FrameServer const&) = delete;

@@ -12,7 +12,8 @@ std::string nonce_of(std::string_view greeting) { return parse_greeting(greeting
 }  // namespace
 
 Result<liveness::Acceptor> make_rank_acceptor(UniqueFd listener, SessionKey const& key,
-                                              std::function<bool(Rank)> is_connected) {
+                                              std::function<bool(Rank)> is_connected,
+                                              std::optional<liveness::PendingLimits> const& limits) {
     liveness::Acceptor::Handshake handshake;
     handshake.answer_bytes = answer_bytes;
     handshake.make_greeting = [] { return render_greeting(make_nonce()); };
@@ -28,7 +29,7 @@ Result<liveness::Acceptor> make_rank_acceptor(UniqueFd listener, SessionKey cons
         return verdict;
     };
     return liveness::Acceptor::make(std::move(listener), std::move(handshake),
-                                    liveness::PendingLimits::for_ranks(key.size));
+                                    limits.value_or(liveness::PendingLimits::for_ranks(key.size)));
 }
 
 Status authenticate(UniqueFd const& socket, Endpoint const& server, SessionKey const& key, Rank rank,

@@ -39,11 +39,10 @@ Result<SocketAddress> socket_address(std::string const& address, std::uint16_t p
     return result;
 }
 
-Result<UniqueFd> open_socket(SocketAddress const& address) {
-    UniqueFd socket(
+/// \return an empty descriptor, and errno, if there is none
+UniqueFd open_socket(SocketAddress const& address) {
+    return UniqueFd(
         ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
-    if (!socket) return os_error("open a socket", errno);
-    return socket;
 }
 
 void set_option(UniqueFd const& socket, int level, int option, int value) {
@@ -67,7 +66,11 @@ Status wait_for(UniqueFd const& socket, short events, TimePoint deadline) {
 
 Result<UniqueFd> listen_at(std::string const& address) {
     DET_TRY_ASSIGN(auto const where, socket_address(address, 0));
-    DET_TRY_ASSIGN(auto socket, open_socket(where));
+    auto socket = open_socket(where);
+    if (!socket) return os_error("open a socket", errno);
+    int const off = 0;
+    if (where.storage.ss_family == AF_INET6)
+        (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     constexpr int backlog = 4096;  // all ranks connect at the same time; the system may lower the number
     if (::bind(socket.get(), where.get(), where.size) != 0 || ::listen(socket.get(), backlog) != 0) {
         return os_error(fmt::format("listen at {}", address), errno);
@@ -96,14 +99,34 @@ void delay_acknowledgements(UniqueFd const& connection) {
     set_option(connection, IPPROTO_TCP, TCP_QUICKACK, 0);
 }
 
-Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
+std::string own_address_of(UniqueFd const& connection) {
+    SocketAddress own;
+    own.size = sizeof own.storage;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (::getsockname(connection.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.size) != 0) return "";
+    void const* const address =
+        own.storage.ss_family == AF_INET
+            ? static_cast<void const*>(&reinterpret_cast<sockaddr_in const*>(&own.storage)->sin_addr)
+            : &reinterpret_cast<sockaddr_in6 const*>(&own.storage)->sin6_addr;
+    return ::inet_ntop(own.storage.ss_family, address, text, sizeof text) != nullptr ? text : "";
+}
+
+Result<StartedConnection> begin_connecting(Endpoint const& endpoint) {
     DET_TRY_ASSIGN(auto const where, socket_address(endpoint.address, endpoint.port));
-    DET_TRY_ASSIGN(auto socket, open_socket(where));
-    if (::connect(socket.get(), where.get(), where.size) != 0 && errno != EINPROGRESS) {
-        return os_error(fmt::format("connect to {} port {}", endpoint.address, endpoint.port), errno);
-    }
-    set_options(socket);
-    return socket;
+    auto socket = open_socket(where);
+    if (!socket) return StartedConnection{{}, errno};
+    bool const has_failed = ::connect(socket.get(), where.get(), where.size) != 0 && errno != EINPROGRESS;
+    int const problem = has_failed ? errno : 0;
+    return StartedConnection{std::move(socket), problem};
+}
+
+Result<UniqueFd> start_connecting(Endpoint const& endpoint) {
+    DET_TRY_ASSIGN(auto started, begin_connecting(endpoint));
+    if (started.problem != 0)
+        return os_error(fmt::format("connect to {} port {}", endpoint.address, endpoint.port),
+                        started.problem);
+    set_options(started.socket);
+    return std::move(started.socket);
 }
 
 Result<UniqueFd> connect_to(Endpoint const& endpoint, TimePoint deadline) {

@@ -100,6 +100,11 @@ std::vector<SiteProfile> const& profiles() {
         {.name = "apptainer", .programs = {{"apptainer", "apptainer"}}},
         // The Python of the release has its torch.
         {.name = "torch", .programs = {{"torchrun", "python3-torch"}}},
+        // With Hugging Face's transformers too. Of Debian's releases sid has them, so this is for 26.05.
+        {.name = "transformers",
+         .programs = {{"torchrun", "python3-torch"},
+                      {"transformers", "python3-transformers"},
+                      {"accelerate", "python3-accelerate"}}},
         accounting_profile(),
         preempt_qos_profile(),
         mixed_nodes_profile(),

@@ -7,7 +7,7 @@
 #include <det/experiment/template_store.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
-#include <det/foundation/trusted_file.hpp>
+#include <det/journal/reader.hpp>
 #include <det/protocol/experiment_spec.hpp>
 
 #include <algorithm>
@@ -22,9 +22,7 @@ constexpr std::size_t described_max = 20;  // experiments whose name is read: a 
 constexpr std::size_t names_max = 1000;    // of a root with very many experiments or checkpoints
 
 std::string name_of(ExperimentLayout const& experiment) {
-    auto const text = read_trusted_file(experiment.spec());
-    if (!text) return "";
-    auto const spec = parse_spec(*text);
+    auto const spec = journal::load_spec(experiment);
     return spec ? spec->name : "";
 }
 
@@ -40,7 +38,8 @@ std::vector<Candidate> config_keys(std::string const& begun) {
     auto const section = point == std::string::npos ? "" : begun.substr(0, point);
     for (auto const& key : config::keys_below(section)) {
         auto const path = section.empty() ? key.name : section + '.' + key.name;
-        found.push_back({path + (key.has_keys ? '.' : '='), key.help});
+        if (key.takes_value) found.push_back({path + '=', key.help});
+        if (key.has_keys) found.push_back({path + '.', key.help});
     }
     return found;
 }
@@ -104,7 +103,7 @@ std::vector<Candidate> ExistingNames::trials(std::string const& begun) const {
     auto const id = parse_experiment_id(begun.substr(0, point));
     if (!root || !id) return {};
     std::vector<Candidate> names;
-    auto const path = ExperimentLayout(*root, *id).path() / "trials";
+    auto const path = ExperimentLayout(root->for_reading(session_.places), *id).trials();
     for (auto const trial : list_numeric_names(path).value_or(std::vector<std::uint32_t>()))
         names.push_back({fmt::format("{}.{}", id->value, trial)});
     return names;
@@ -133,7 +132,8 @@ std::vector<Candidate> ExistingNames::metrics(std::vector<std::string> const& ar
     auto const root = experiment::find_root(session_.environment);
     if (!root) return {};
     std::vector<Candidate> names;
-    for (auto const& name : find_metric_names(*root, arguments)) names.push_back({name});
+    for (auto const& name : find_metric_names(root->for_reading(session_.places), arguments))
+        names.push_back({name});
     return names;
 }
 

@@ -1,10 +1,13 @@
 // The commands that change an attribute of an experiment which no trial reads: name, description, notes,
-// labels, archived.
+// labels, archived; and the packing of archived experiments.
 #include <det/experiment/open_experiment.hpp>
+#include <det/experiment/pack_experiment.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 
+#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 
 #include "command.hpp"
 
@@ -25,7 +28,8 @@ struct AttributeChange {
 /// Appends an event to the experiment.
 class ChangeAttribute final : public Command {
 public:
-    explicit ChangeAttribute(AttributeChange const& change) : change_(change) {}
+    explicit ChangeAttribute(AttributeChange const& change, std::string id = "")
+        : change_(change), id_(std::move(id)) {}
 
     std::vector<Option> options() override {
         std::vector<Option> options{{"id", &id_, "the experiment", Need::required}};
@@ -77,15 +81,69 @@ Status check_labelled(Attributes const& now, lifecycle::State, std::string const
                  now.labels.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(now.labels, ", "))};
 }
 
+/// Hides an experiment, or packs it into one file or unpacks it, which does not change whether it is hidden.
+class ArchiveExperiment final : public Command {
+public:
+    std::vector<Option> options() override {
+        return {{"id", &id_, "the experiment", Need::required},
+                {"--pack", &packs_, "replace its files by one compressed file"},
+                {"--unpack", &unpacks_, "replace that file by the files again"},
+                {"-o,--output-dir", &directory_, "with --pack: the directory for the file"}};
+    }
+
+    Outcome run(Session& session) override {
+        if (packs_ && unpacks_) return Error{codes::usage, "--pack and --unpack exclude each other"};
+        if (directory_ && !packs_) return Error{codes::usage, "--output-dir belongs to --pack"};
+        if (packs_) return pack(session);
+        if (unpacks_) return unpack(session);
+        return ChangeAttribute({"", [](auto const&) { return changes::archive(); }, check_over, "Archived"},
+                               id_)
+            .run(session);
+    }
+
+private:
+    Outcome pack(Session& session) const {
+        std::optional<std::filesystem::path> directory;
+        std::error_code failure;
+        if (directory_) directory = std::filesystem::absolute(*directory_, failure).lexically_normal();
+        if (failure) return os_error("find the current directory", failure.value());
+        DET_TRY_ASSIGN(auto const report, experiment::pack_experiment(id_, directory, session));
+        session.print_confirmation(
+            to_json(report),
+            fmt::format("Packed experiment {}: {} files and directories, {} bytes, into the {} "
+                        "bytes of '{}'",
+                        id_, report.entries, report.contents_bytes, report.pack_bytes, report.file.string()));
+        return ExitCode::done;
+    }
+
+    Outcome unpack(Session& session) const {
+        DET_TRY_ASSIGN(auto const report, experiment::unpack_experiment(id_, session));
+        session.print_confirmation(
+            to_json(report), fmt::format("Unpacked experiment {}: {} files and directories, {} bytes", id_,
+                                         report.entries, report.contents_bytes));
+        return ExitCode::done;
+    }
+
+    Json to_json(experiment_pack::PackReport const& report) const {
+        return {{"id", parse_experiment_id(id_)->value},
+                {"pack", report.file.string()},
+                {"entries", report.entries},
+                {"size_bytes", report.contents_bytes},
+                {"packed_size_bytes", report.pack_bytes}};
+    }
+
+    std::string id_;
+    bool packs_ = false, unpacks_ = false;
+    std::optional<std::string> directory_;
+};
+
 std::unique_ptr<Command> make_change(AttributeChange const& change) {
     return std::make_unique<ChangeAttribute>(change);
 }
 
 }  // namespace
 
-std::unique_ptr<Command> make_experiment_archive() {
-    return make_change({"", [](auto const&) { return changes::archive(); }, check_over, "Archived"});
-}
+std::unique_ptr<Command> make_experiment_archive() { return std::make_unique<ArchiveExperiment>(); }
 std::unique_ptr<Command> make_experiment_unarchive() {
     return make_change({"", [](auto const&) { return changes::unarchive(); }, nullptr, "Unarchived"});
 }

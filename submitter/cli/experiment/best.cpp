@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/retention/list_checkpoints.hpp>
 
 #include <fmt/format.h>
@@ -51,9 +52,10 @@ public:
         if (trials.size() > static_cast<std::size_t>(count_)) trials.resize(static_cast<std::size_t>(count_));
         DET_TRY_ASSIGN(auto const checkpoints, retention::list_committed(experiment.layout, *spec, nullptr));
         if (session.wants_json()) {
-            session.answer(as_json(trials, checkpoints, *spec));
+            session.answer(as_json(trials, checkpoints, *spec, experiment.layout));
         } else {
-            auto const table = as_table(trials, checkpoints, *spec, answer_style_of(session, csv_));
+            auto const table =
+                as_table(trials, checkpoints, *spec, experiment.layout, answer_style_of(session, csv_));
             if (csv_)
                 session.out << table.render_csv();
             else
@@ -64,7 +66,8 @@ public:
 
 private:
     static Json as_json(std::vector<RankedTrial> const& trials,
-                        std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec) {
+                        std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec,
+                        ExperimentLayout const& layout) {
         auto answer = Json::array();
         for (auto const& [view, validation] : trials) {
             auto const id = view->record.id;
@@ -76,13 +79,12 @@ private:
                       {"metric", spec.searcher.metric},
                       {"value", validation.value},
                       {"steps_completed", validation.steps_completed},
-                      {"hyperparameters", hyperparameters_of(spec, id.index)},
+                      {"hyperparameters", hyperparameters_of(layout, spec, id.index)},
                       {"checkpoint", nullptr}};
             if (checkpoint != nullptr) {
-                json["checkpoint"] = {
-                    {"uuid", checkpoint->committed.uuid},
-                    {"steps_completed", checkpoint->committed.steps_completed},
-                    {"metric", checkpoint->metric ? Json(*checkpoint->metric) : Json(nullptr)}};
+                json["checkpoint"] = {{"uuid", checkpoint->committed.uuid},
+                                      {"steps_completed", checkpoint->committed.steps_completed},
+                                      {"metric", json_or_null(checkpoint->metric)}};
             }
             answer.push_back(std::move(json));
         }
@@ -91,7 +93,7 @@ private:
 
     static Table as_table(std::vector<RankedTrial> const& trials,
                           std::vector<CommittedCheckpoint> const& checkpoints, ExperimentSpec const& spec,
-                          AnswerStyle const& style) {
+                          ExperimentLayout const& layout, AnswerStyle const& style) {
         Table table({"Trial ID", "State", spec.searcher.metric, "Steps", "Checkpoint", "At Step", "H-Params"},
                     {"State", "At Step", "Steps"});
         for (auto const& [view, validation] : trials) {
@@ -102,7 +104,7 @@ private:
                        std::to_string(validation.steps_completed),
                        checkpoint != nullptr ? checkpoint->committed.uuid : "",
                        checkpoint != nullptr ? std::to_string(checkpoint->committed.steps_completed) : "",
-                       describe_hyperparameters(hyperparameters_of(spec, id.index))});
+                       describe_hyperparameters(hyperparameters_of(layout, spec, id.index))});
         }
         return table;
     }

@@ -1,6 +1,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/json_number.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <algorithm>
@@ -98,7 +99,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
     if (!ranked.empty()) {
         DET_TRY_ASSIGN(metrics, load_validation(history, trial, ranked.front().validation.steps_completed));
     }
-    auto const hyperparameters = hyperparameters_of(spec, trial.index);
+    auto const hyperparameters = hyperparameters_of(experiment.layout, spec, trial.index);
     auto const causes = causes_of(view);
     auto const duration_s = duration_s_of(view, now);
     auto const slots = spec.shape.nodes * spec.shape.slots_per_node;
@@ -113,7 +114,7 @@ Result<ComparedExperiment> load_column(experiment::OpenExperiment const& experim
         {"metrics", metrics},
         {"hyperparameters", hyperparameters},
         {"trials", view.trials.size()},
-        {"duration_s", duration_s ? Json(*duration_s) : Json(nullptr)},
+        {"duration_s", json_or_null(duration_s)},
         {"slots_per_trial", slots},
         {"ends", causes}};
     column.facts = {{"Name", name},

@@ -2,6 +2,8 @@
 
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/sampler/decision_log.hpp>
+#include <det/sampler/load_draw.hpp>
 #include <det/search/trial_search.hpp>
 #include <det/tracker/history/search_view.hpp>
 
@@ -10,6 +12,7 @@
 
 #include "experiment/ranked_trials.hpp"
 #include "output/table.hpp"
+#include "output/trial_text.hpp"
 
 namespace det::cli {
 namespace {
@@ -57,6 +60,53 @@ std::string ends_table(ExperimentView const& view, AnswerStyle const& style) {
     return has_rows ? '\n' + table.render(style) : "";
 }
 
+std::string list_trial_numbers(std::vector<std::uint32_t> const& trials) {
+    std::vector<std::string> names;
+    for (auto const trial : trials) names.push_back(std::to_string(trial));
+    return join(names, ", ");
+}
+
+/// What a decision of a sampler says.
+std::string sampler_answer_text(sampler::Answer const& answer, AnswerStyle const& style) {
+    std::string text;
+    if (answer.hyperparameters) text = describe_hyperparameters(**answer.hyperparameters, style.number);
+    if (answer.stop) text = "stop: " + *answer.stop;
+    auto const add = [&](std::string const& what) { text += (text.empty() ? "" : "; ") + what; };
+    for (auto const& [trial, length] : answer.lengths) add(fmt::format("train {} to {}", trial, length));
+    if (!answer.close.empty()) add("close " + list_trial_numbers(answer.close));
+    if (!answer.prune.empty()) add("prune " + list_trial_numbers(answer.prune));
+    return text;
+}
+
+std::string sampler_decisions_table(sampler::Decisions const& decisions, AnswerStyle const& style) {
+    Table table({"Decision", "Time", "Job", "Trial", "Question", "Answer"}, {"Job", "Time"});
+    std::size_t number = 0;
+    for (auto const& each : decisions.all)
+        table.add({std::to_string(number++), style.time(each.time), each.job, std::to_string(each.trial),
+                   std::string(to_string(each.question)), sampler_answer_text(each.answer, style)});
+    return table.render(style);
+}
+
+Json sampler_decisions_json(sampler::Decisions const& decisions) {
+    auto json = Json::array();
+    for (auto const& each : decisions.all) {
+        Json decision{{"time", format_utc(each.time)},
+                      {"job", each.job},
+                      {"trial", each.trial},
+                      {"question", to_string(each.question)},
+                      {"prune", each.answer.prune}};
+        decision["hyperparameters"] =
+            each.answer.hyperparameters ? **each.answer.hyperparameters : Json(nullptr);
+        decision["stop"] = each.answer.stop ? Json(*each.answer.stop) : Json(nullptr);
+        decision["close"] = each.answer.close;
+        decision["lengths"] = Json::object();
+        for (auto const& [index, length] : each.answer.lengths)
+            decision["lengths"][std::to_string(index)] = length;
+        json.push_back(std::move(decision));
+    }
+    return json;
+}
+
 std::string describe_best(std::optional<RankedTrial> const& best, ExperimentSpec const& spec,
                           AnswerStyle const& style) {
     if (!best) return "";
@@ -73,6 +123,7 @@ std::string as_text(ExperimentView const& view, ExperimentSpec const& spec,
                             spec.searcher.smaller_is_better ? "smallest" : "largest",
                             escape_control(spec.searcher.metric));
     text += describe_best(best, spec, style);
+    if (sampler::is_custom(spec)) return text + "Decisions:     by the sampler of searcher.command\n";
     if (!search) return text + "Rungs:         none: this searcher stops no trials\n";
     text += fmt::format("Length:        {}; of the trials at a rung the best 1/{} train on\n",
                         escape_control(search->search.length.describe()), search->search.divisor);
@@ -158,7 +209,13 @@ Result<SearchDescription> describe_search(experiment::OpenExperiment const& expe
     DET_TRY_ASSIGN(auto const ranked, rank_trials(view, history));
     auto const best = ranked.empty() ? std::nullopt : std::optional(ranked.front());
     DET_TRY_ASSIGN(auto const search, load_search_view(view, spec, history));
-    return SearchDescription{as_text(view, spec, best, search, style), as_json(view, spec, best, search)};
+    SearchDescription description{as_text(view, spec, best, search, style),
+                                  as_json(view, spec, best, search)};
+    if (!sampler::is_custom(spec)) return description;
+    DET_TRY_ASSIGN(auto const decisions, sampler::load_decisions(experiment.layout));
+    description.text += '\n' + sampler_decisions_table(decisions, style);
+    description.json["sampler"] = sampler_decisions_json(decisions);
+    return description;
 }
 
 }  // namespace det::cli

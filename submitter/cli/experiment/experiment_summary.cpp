@@ -151,7 +151,9 @@ void add_times(SummaryLines& lines, ExperimentView const& view, TimeText const& 
 }
 
 std::string resources_text(ExperimentSpec const& spec, tracker::history::Attributes const& now) {
-    auto text = fmt::format("{}, {} of {}", spec.pool, count_text(spec.shape.nodes, "node"),
+    auto const nodes = count_text(spec.shape.nodes, "node");
+    auto text = fmt::format("{}, {} of {}", spec.pool,
+                            spec.is_elastic() ? fmt::format("{} to {}", spec.nodes_min, nodes) : nodes,
                             count_text(spec.shape.slots_per_node, "slot"));
     if (now.max_slots) text += fmt::format(", at most {} in use", count_text(*now.max_slots, "slot"));
     if (now.max_concurrent_trials)
@@ -202,6 +204,28 @@ void add_waiting_job(SummaryLines& lines, ExperimentView const& view) {
     }
 }
 
+/// Says which run is idle, or ended because it was: the one that was noticed last.
+void add_idle_run(SummaryLines& lines, ExperimentView const& view, TimeText const& time_text) {
+    TrialView const* found = nullptr;
+    UtcTime noticed;
+    std::string message;
+    for (auto const& trial : view.trials) {
+        if (trial.record.runs.empty()) continue;
+        auto const& run = trial.record.runs.back();
+        bool const has_ended_idle = run.ended && run.ended->cause == Cause::idle;
+        bool const is_warned_of = !run.ended && !run.alerts.empty();
+        if (!has_ended_idle && !is_warned_of) continue;
+        auto const time = has_ended_idle ? run.ended->time : run.alerts.back().time;
+        if (found != nullptr && time < noticed) continue;
+        found = &trial;
+        noticed = time;
+        message = has_ended_idle ? run.ended->message : run.alerts.back().description;
+    }
+    if (found == nullptr) return;
+    lines.add("Idle:",
+              fmt::format("trial {}, {}: {}", to_string(found->record.id), time_text(noticed), message));
+}
+
 void add_progress(SummaryLines& lines, SummaryFacts const& facts) {
     std::vector<std::string> parts;
     if (facts.progress) parts.push_back(fmt::format("{:.0f} %", *facts.progress * 100));
@@ -217,7 +241,8 @@ void add_best(SummaryLines& lines, ExperimentSpec const& spec, SummaryFacts cons
               fmt::format("{}, {} {} {} at step {}", to_string(id),
                           spec.searcher.smaller_is_better ? "smallest" : "largest", spec.searcher.metric,
                           number_text(facts.best->validation.value), facts.best->validation.steps_completed));
-    auto const drawn = hyperparameters_of(spec, id.index);
+    auto const layout = facts.layout.value_or(ExperimentLayout(RootLayout(spec.root), spec.id));
+    auto const drawn = hyperparameters_of(layout, spec, id.index);
     if (!drawn.empty()) lines.add("", describe_hyperparameters(drawn));
 }
 
@@ -326,6 +351,7 @@ std::string changing_command(ExperimentView const& view) {
 Result<SummaryFacts> load_summary_facts(experiment::OpenExperiment const& experiment,
                                         Session const& session) {
     SummaryFacts facts;
+    facts.layout = experiment.layout;
     auto const& view = experiment.view;
     if (!view.record.spec) return facts;
     auto const& spec = *view.record.spec;
@@ -376,6 +402,7 @@ std::string summary_text(ExperimentView const& view, SummaryFacts const& facts,
         else
             lines.add("Trials:", trials_by_state(view));
         add_waiting_job(lines, view);
+        add_idle_run(lines, view, context.time_text);
         add_progress(lines, facts);
         add_best(lines, spec, facts, context.number_text);
         // The line above the message counts too.

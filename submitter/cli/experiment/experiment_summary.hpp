@@ -32,8 +32,9 @@ struct SummaryFacts {
     std::optional<std::uint64_t> step;  // of the only trial
     std::optional<RankedTrial> best;    // points into the view
     std::optional<FailedRun> last_failure;
-    bool has_checkpoint = false;            // looked for once the experiment has ended
-    bool has_validated_checkpoint = false;  // one that `experiment download` copies
+    bool has_checkpoint = false;                  // looked for once the experiment has ended
+    bool has_validated_checkpoint = false;        // one that `experiment download` copies
+    std::optional<ExperimentLayout> layout = {};  // where its files are read; nullopt: below the root
 };
 
 /// Where the summary is shown.

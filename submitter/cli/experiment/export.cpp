@@ -1,121 +1,98 @@
 #include <det/experiment/open_experiment.hpp>
+#include <det/experiment/root_directory.hpp>
 #include <det/foundation/files.hpp>
 #include <det/protocol/json.hpp>
-#include <det/tracker/client/find_or_start_tracker.hpp>
-#include <det/tracker/web/snapshot.hpp>
 
 #include <fmt/format.h>
-#include <functional>
-#include <ostream>
+#include <system_error>
 
 #include "command.hpp"
-#include "tracker/api/local_api.hpp"
-#include "tracker/location.hpp"
+#include "experiment/export_directory.hpp"
+#include "experiment/export_formats.hpp"
+#include "experiment/export_page.hpp"
 
 namespace det::cli {
 namespace {
 
-constexpr std::size_t trials_max = 100;
-constexpr std::size_t metrics_max = 60;
-constexpr int width_px = 800;  // pixels of a curve
-
-/// The answers of the tracker that the page asks for, by the addresses under which the page looks for them.
-class Answers {
-public:
-    using Get = std::function<Result<std::string>(std::string const& target)>;
-    explicit Answers(Get get) : get_(std::move(get)) {}
-
-    /// \param parameters that the page does not name, because the file has one answer for all of their values
-    Result<Json> add(std::string const& address, std::string const& parameters = {}) {
-        DET_TRY_ASSIGN(auto const text, get_("/v1/" + address + parameters));
-        auto json = try_parse_json(text);
-        if (json.is_discarded()) return Error{codes::transport, "the tracker's answer is not JSON"};
-        answers_[address] = json;
-        return Result<Json>(std::move(json));
-    }
-    /// Adds the answer if the tracker gives it. Without it the page says that it is missing.
-    void add_if_there(std::string const& address) { (void)add(address); }
-    Json take() && { return std::move(answers_); }
-
-private:
-    Get get_;
-    Json answers_ = Json::object();
-};
-
-Status add_curves(Answers& answers, std::string const& experiment) {
-    DET_TRY_ASSIGN(auto const names, answers.add(experiment + "/metrics"));
-    std::size_t count = 0;
-    for (auto const& name : names.at("metrics")) {
-        if (++count > metrics_max) break;
-        for (auto const* axis : {"steps", "time"}) {
-            auto const address =
-                fmt::format("{}/series?group={}&metric={}&axis={}", experiment,
-                            tracker::http::percent_encode(name.at("group").get<std::string>()),
-                            tracker::http::percent_encode(name.at("metric").get<std::string>()), axis);
-            DET_TRY(answers.add(address, fmt::format("&width={}", width_px)));
-        }
-    }
-    return Ok{};
-}
-
-Status add_trials(Answers& answers, std::string const& experiment) {
-    DET_TRY_ASSIGN(auto const trials, answers.add(experiment + "/trials"));
-    auto const& rows = trials.at("answer");
-    if (rows.size() > trials_max) return Ok{};
-    for (auto const& row : rows) answers.add_if_there("trials/" + row.at("name").get<std::string>());
-    return Ok{};
-}
-
 class ExperimentExport final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"id", &id_, "the experiment", Need::required}, {"--html", &file_, "the file to write"}};
+        std::vector<Option> options{{"id", &id_, "the experiment", Need::required},
+                                    {"--html", &file_, "the file to write"}};
+        auto const formats = export_formats();
+        directories_.resize(formats.size());
+        for (std::size_t i = 0; i < formats.size(); ++i)
+            options.push_back(
+                {fmt::format("--{}", formats[i].name), &directories_[i], std::string(formats[i].help)});
+        return options;
     }
 
     Outcome run(Session& session) override {
-        if (file_.empty())
-            return Error{codes::usage, "the option --html is missing", "it names the file to write"};
-        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
-        DET_TRY_ASSIGN(auto const data, load(session, id));
-        auto const html = tracker::web::render_snapshot("experiment " + to_string(id), to_line(data));
-        DET_TRY(write_file(file_, html));
-        session.answer(Json{{"file", file_}, {"size_bytes", html.size()}},
-                       fmt::format("wrote '{}', {} bytes\n", file_, html.size()));
+        std::size_t wanted = 0;
+        if (file_) ++wanted;
+        for (auto const& directory : directories_)
+            if (directory) ++wanted;
+        if (wanted != 1) {
+            return Error{codes::usage, fmt::format("one of the options --html{} is needed", format_options()),
+                         "it names the file or directory to write"};
+        }
+        if (file_) DET_TRY(write_page(session));
+        for (std::size_t i = 0; i < directories_.size(); ++i)
+            if (directories_[i]) DET_TRY(write_directory(export_formats()[i], *directories_[i], session));
         return ExitCode::done;
     }
 
 private:
-    /// Asks a tracker that runs on this host already, else answers in this process.
-    static Result<Json> load(Session& session, ExperimentId id) {
-        DET_TRY_ASSIGN(auto const place, prepare_tracker_location(session));
-        if (auto const client = tracker::client::find_tracker(place.paths)) {
-            return collect(Answers([&](auto const& target) { return client->get(target); }), id,
-                           session.clock.now());
-        }
-        DET_TRY_ASSIGN(auto const history, open_current_history(place, {id}));
-        auto environment = session.environment;
-        environment.set("DET_ROOT", place.root.path().string());
-        tracker::api::Sources sources{*history,      place.root,    environment,
-                                      session.clock, session.slurm, session.cache};
-        sources.foreign_root = session.foreign_root;
-        tracker::api::LocalApi local(std::move(sources));
-        return collect(Answers([&](auto const& target) { return local.get(target); }), id,
-                       session.clock.now());
+    static std::string format_options() {
+        std::string text;
+        for (auto const& format : export_formats()) text += fmt::format(", --{}", format.name);
+        return text;
     }
 
-    static Result<Json> collect(Answers answers, ExperimentId id, UtcTime now) {
-        auto const experiment = "experiments/" + to_string(id);
-        DET_TRY(answers.add(experiment));
-        DET_TRY(add_curves(answers, experiment));
-        DET_TRY(add_trials(answers, experiment));
-        for (auto const* part : {"/search", "/checkpoints", "/report", "/config", "/events"})
-            answers.add_if_there(experiment + part);
-        return Result<Json>(Json{
-            {"made", format_utc(now)}, {"experiment", id.value}, {"answers", std::move(answers).take()}});
+    Status write_page(Session& session) const {
+        DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
+        DET_TRY_ASSIGN(auto const html, render_experiment_page(session, id));
+        DET_TRY(write_file(*file_, html));
+        session.answer(Json{{"file", *file_}, {"size_bytes", html.size()}},
+                       fmt::format("wrote '{}', {} bytes\n", *file_, html.size()));
+        return Ok{};
+    }
+
+    /// The absolute path of a directory that may not exist yet.
+    static Result<std::filesystem::path> resolve_directory(std::string const& directory) {
+        std::error_code problem;
+        auto path = std::filesystem::absolute(directory, problem);
+        if (!problem) path = std::filesystem::weakly_canonical(path, problem);
+        if (problem) return os_error(fmt::format("find the directory '{}'", directory), problem.value());
+        return path;
+    }
+
+    Status write_directory(ExportFormat const& format, std::string const& directory, Session& session) const {
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(id_, experiment::SlurmAnswer::optional, session));
+        auto const id = experiment.id();
+        if (!experiment.view.record.spec) {
+            return Error{
+                codes::wrong_state,
+                fmt::format("experiment {} can't be exported: its creation was interrupted", id.value)};
+        }
+        Json const mark{{"experiment", id.value},
+                        {"format", format.name},
+                        {"root", experiment::root_id(experiment.root)}};
+        DET_TRY_ASSIGN(auto const final, resolve_directory(directory));
+        DET_TRY(fill_export_directory(final, mark, [&](std::filesystem::path const& incomplete) {
+            return format.write(experiment, {incomplete, final}, session);
+        }));
+        auto const trials = experiment.view.trials.size();
+        session.answer(
+            Json{{"directory", directory}, {"format", format.name}, {"trials", trials}},
+            fmt::format("wrote {} trial{} into '{}'\n", trials, trials == 1 ? "" : "s", directory));
+        return Ok{};
     }
 
     std::string id_;
-    std::string file_;
+    std::optional<std::string> file_;
+    std::vector<std::optional<std::string>> directories_;  // by the index of the format
 };
 
 }  // namespace

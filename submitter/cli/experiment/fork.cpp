@@ -2,6 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/trusted_owner.hpp>
+#include <det/foundation/files.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ public:
 
 private:
     Result<experiment::SubmissionOptions> request_for(Session& session) const {
-        DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
+        DET_TRY_ASSIGN(auto const own, experiment::find_root(session.environment));
+        auto const root = own.for_reading(session.places);
         DET_TRY_ASSIGN(auto const id, experiment::require_experiment_id(id_));
         DET_TRY_ASSIGN(auto const parent, session.open_journals(root)->load_experiment_without_trials(id));
         if (!parent.spec) {
@@ -46,6 +48,9 @@ private:
         submission.sources = {config_file_.value_or(layout.config().string()), {}, overrides_};
         DET_TRY(read_config_if_stdin(submission.sources, session));
         submission.sources.secrets = layout.secrets();
+        // They are not packed.
+        auto const secrets = ExperimentLayout(root.experiment(id)).at_revision(parent.revision()).secrets();
+        if (path_exists(secrets)) submission.sources.secrets = secrets;
         submission.packed_code = parent.spec->context;
         DET_TRY_ASSIGN(submission.recorded_script, experiment::load_recorded_script(layout, *parent.spec));
         submission.parent = id;

@@ -6,6 +6,7 @@
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/expired_logs.hpp>
 
@@ -30,7 +31,7 @@ Json list_json(ExperimentId id, std::vector<KnownCheckpoint> const& checkpoints)
         list.push_back({{"uuid", c.uuid},
                         {"trial", to_string(TrialId{id, c.trial})},
                         {"steps_completed", c.steps_completed},
-                        {"metric", c.metric ? Json(*c.metric) : Json(nullptr)},
+                        {"metric", json_or_null(c.metric)},
                         {"size_bytes", c.size_bytes}});
     }
     return list;

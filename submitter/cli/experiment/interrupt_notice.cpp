@@ -8,6 +8,7 @@
 #include <iterator>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "experiment/live_line.hpp"
@@ -15,6 +16,14 @@
 
 namespace det::cli {
 namespace {
+
+/// Waits until the terminal has discarded what is on its way to the screen, which it does after it has sent
+/// SIGINT: what is written before would be lost (once in some hundred times, measured with Linux 6.18). The
+/// terminal holds the lock of its settings until then, so reading these waits for it.
+void wait_for_flush() {
+    termios settings{};
+    (void)::tcgetattr(STDERR_FILENO, &settings);
+}
 
 /// Ends the process as SIGINT does by default, so that a shell sees why it ended.
 void end_by_interrupt() {
@@ -42,6 +51,7 @@ InterruptNotice::InterruptNotice(ExperimentId id, std::string const& command, Se
         while (::poll(waited, std::size(waited), -1) < 0) {
         }
         if (waited[0].revents == 0) return;
+        wait_for_flush();
         (void)write_all(STDERR_FILENO, text, "the terminal");
         end_by_interrupt();
     });

@@ -4,6 +4,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/tracker/history/history.hpp>
 
@@ -96,7 +97,7 @@ private:
                               {"steps_completed", committed.steps_completed},
                               {"time", format_utc(committed.time)},
                               {"state", state_of(checkpoint)},
-                              {"metric", metric ? Json(*metric) : Json(nullptr)},
+                              {"metric", json_or_null(metric)},
                               {"uuid", committed.uuid},
                               {"resources", committed.resources},
                               {"metadata", committed.metadata}});

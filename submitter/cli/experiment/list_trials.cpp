@@ -2,6 +2,8 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/compare_metrics.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
+#include <det/sampler/load_draw.hpp>
 #include <det/search/asha.hpp>
 #include <det/search/search.hpp>
 #include <det/tracker/history/progress.hpp>
@@ -71,7 +73,7 @@ private:
         if (!spec) return rows;
         DET_TRY_ASSIGN(auto const bests,
                        experiment.history->list_best_validations(experiment.id(), count, *spec));
-        auto const draws = search::draw_trials(*spec, count);
+        DET_TRY_ASSIGN(auto const draws, sampler::load_draws(experiment.layout, *spec, count));
         for (std::uint32_t i = 0; i < count; ++i) {
             auto const& trial = trials[i];
             auto& row = rows[i];
@@ -99,7 +101,7 @@ private:
                                            {"steps_completed", row.best->steps_completed}};
             json["bracket"] = row.last_decision ? Json(row.last_decision->bracket) : Json(nullptr);
             json["decision"] = row.last_decision ? Json(row.last_decision->decision) : Json(nullptr);
-            json["progress"] = row.progress ? Json(*row.progress) : Json(nullptr);
+            json["progress"] = json_or_null(row.progress);
             json["rung"] = row.last_decision ? Json(row.last_decision->rung) : Json(nullptr);
             answer.push_back(std::move(json));
         }

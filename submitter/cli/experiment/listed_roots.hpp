@@ -1,11 +1,13 @@
 #pragma once
 #include <det/foundation/foreign_tree.hpp>
+#include <det/foundation/thread_pool.hpp>
 #include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,7 +39,10 @@ struct ListedExperiment {
 /// The roots of one list. It must outlive the listed experiments.
 class ListedRoots {
 public:
-    explicit ListedRoots(Session& session) : session_(session) {}
+    explicit ListedRoots(Session& session);
+    ~ListedRoots();
+    ListedRoots(ListedRoots const&) = delete;
+    ListedRoots& operator=(ListedRoots const&) = delete;
 
     void add_own(RootLayout const& root);
     void add(experiment::ForeignRoot const& foreign);
@@ -53,14 +58,21 @@ private:
         tracker::history::ExperimentRecord record;
         ListedRoot const* root;
     };
+    struct ReadRecord;
+
     /// Returns false once the page is full.
     Result<bool> load_root(ListedRoot const& root, ListPage const& page, bool with_archived);
+    std::size_t next_batch_size(ListedRoot const& root, ListPage const& page) const;
+    std::vector<ReadRecord> read(ListedRoot const& root, std::span<ExperimentId const> ids);
+    void add_record(ListedRoot const& root, ExperimentId id, ReadRecord read, ListPage const& page,
+                    bool with_archived);
 
     Session& session_;
     std::vector<std::unique_ptr<ListedRoot>> roots_;
     std::vector<Loaded> loaded_;
     std::uint32_t skipped_ = 0;
     std::optional<std::chrono::steady_clock::time_point> foreign_begin_;  // of reading roots of other users
+    std::optional<ThreadPool> readers_;
     std::vector<std::string> unread_roots_;  // of other users, that were not read to their end
 };
 

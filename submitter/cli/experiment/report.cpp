@@ -68,9 +68,26 @@ Json utilisation_json(UsageReport const& report) {
     return json;
 }
 
+Json recovery_json(tracker::usage::Recovery const& recovery) {
+    auto const duration_us = recovery.duration_us();
+    return {{"run", to_string(recovery.run)},
+            {"cause", recovery.cause},
+            {"nodes", recovery.nodes},
+            {"fault", format_utc(recovery.fault)},
+            {"fault_known_from", to_string(recovery.fault_source)},
+            {"first_step", optional_time(recovery.first_step)},
+            {"seconds", duration_us ? Json(seconds(*duration_us)) : Json(nullptr)},
+            {"from", to_string(recovery.from)},
+            {"steps_completed", recovery.steps_completed},
+            {"repeated_steps", recovery.repeated_steps},
+            {"same_allocation", recovery.is_same_allocation}};
+}
+
 Json as_json(tracker::history::ExperimentView const& view, UsageReport const& report) {
     auto allocations = Json::array();
     for (auto const& allocation : report.allocations) allocations.push_back(allocation_json(allocation));
+    auto recoveries = Json::array();
+    for (auto const& recovery : report.recoveries) recoveries.push_back(recovery_json(recovery));
     return {{"id", view.record.id.value},
             {"state", to_string(view.state)},
             {"allocated_slot_s", seconds(report.allocated_slot_us)},
@@ -82,6 +99,7 @@ Json as_json(tracker::history::ExperimentView const& view, UsageReport const& re
               {"size_bytes", report.checkpoint_size_bytes},
               {"blocked_s", seconds(report.blocked_us)}}},
             {"utilisation", utilisation_json(report)},
+            {"recoveries", recoveries},
             {"allocations", allocations}};
 }
 
@@ -130,9 +148,27 @@ std::string jobs_table(UsageReport const& report, AnswerStyle const& style) {
     return table.render(style);
 }
 
+/// What followed on faults; empty if there were none.
+std::string recoveries_table(UsageReport const& report, AnswerStyle const& style) {
+    if (report.recoveries.empty()) return "";
+    Table table({"Run", "Cause", "Node", "Fault", "To first step", "From", "Steps again"},
+                {"To first step", "Steps again"});
+    for (auto const& recovery : report.recoveries) {
+        auto const duration_us = recovery.duration_us();
+        std::string from(to_string(recovery.from));
+        if (recovery.from != tracker::usage::StateSource::beginning)
+            from += fmt::format(", step {}", recovery.steps_completed);
+        table.add({to_string(recovery.run), recovery.cause, recovery.nodes, style.time(recovery.fault),
+                   duration_us ? fmt::format("{:.1f} s", seconds(*duration_us)) : "none yet", from,
+                   std::to_string(recovery.repeated_steps)});
+    }
+    return "Recoveries\n" + table.render(style) + "\n";
+}
+
 std::string as_text(UsageReport const& report, AnswerStyle const& style) {
     if (report.allocations.empty()) return "None of its jobs has started.\n";
     auto text = uses_table(report, style) + "\n" + jobs_table(report, style) + "\n";
+    text += recoveries_table(report, style);
     if (report.queued_us)
         text += fmt::format("In the queue: {}\n", duration_text(seconds(*report.queued_us)));
     text += fmt::format("Checkpoints:  {}, {}; training waited {:.1f} s for them\n", report.checkpoints,

@@ -2,6 +2,7 @@
 
 #include <det/experiment/find_start_times.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <fmt/format.h>
 #include <ostream>
@@ -25,8 +26,6 @@ std::string time_limit_text(std::int64_t seconds) {
     return fmt::format("{} h", minutes / 60);
 }
 
-Json text_or_null(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json as_json(std::vector<StartTime> const& answers, UtcTime now) {
     auto rows = Json::array();
     for (auto const& answer : answers) {
@@ -34,7 +33,7 @@ Json as_json(std::vector<StartTime> const& answers, UtcTime now) {
                         {"slots", answer.slots},
                         {"nodes", answer.nodes},
                         {"time_limit_s", answer.time_limit_s},
-                        {"start", answer.start ? Json(format_utc(*answer.start)) : Json(nullptr)},
+                        {"start", json_or_null(answer.start)},
                         {"start_unknown_because", text_or_null(answer.unknown_because)},
                         {"now", is_now(answer, now)}});
     }

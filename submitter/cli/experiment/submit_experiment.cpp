@@ -1,6 +1,7 @@
 #include "experiment/submit_experiment.hpp"
 
 #include <det/experiment/create_experiment.hpp>
+#include <det/experiment/find_start_times.hpp>
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/storage_space.hpp>
 #include <det/experiment/submit_arrays.hpp>
@@ -8,6 +9,7 @@
 #include <det/foundation/process.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <fmt/format.h>
@@ -28,6 +30,7 @@ namespace {
 std::string describe_trials(plan::SubmissionPlan const& plan) {
     auto const slots = count_text(plan.shape.slots_per_node, "slot");
     auto nodes = fmt::format("{} of {}", count_text(plan.shape.nodes, "node"), slots);
+    if (plan.is_elastic()) nodes = fmt::format("{} to {}", plan.nodes_min, nodes);
     if (plan.spare_nodes > 0) nodes += fmt::format(" and {} to spare", plan.spare_nodes);
     if (plan.trial_count == 1) return nodes;
     auto const trials = fmt::format("{} trials, {} at a time", plan.trial_count, plan.concurrent_trials_max);
@@ -66,11 +69,12 @@ Json as_json(experiment::SubmissionRequest const& request, experiment::CreatedEx
             {"trial_count", request.plan.trial_count},
             {"resource_pool", request.plan.pool.name},
             {"nodes", request.plan.shape.nodes},
+            {"nodes_min", request.plan.is_elastic() ? request.plan.nodes_min : request.plan.shape.nodes},
             {"slots_per_node", request.plan.shape.slots_per_node},
             {"trials_per_job", request.plan.lanes},
             {"exclusive", request.plan.node.is_exclusive},
-            {"start_estimate", start.empty() ? Json(nullptr) : Json(start)},
-            {"start_unknown_because", unknown_because.empty() ? Json(nullptr) : Json(unknown_because)},
+            {"start_estimate", text_or_null(start)},
+            {"start_unknown_because", text_or_null(unknown_because)},
             {"path", created.path.string()}};
 }
 
@@ -87,7 +91,8 @@ void print_text(experiment::SubmissionRequest const& request, experiment::Create
                             is_paused ? "activate" : "wait", created.id.value);
     session.say(text);
     auto const& [start, unknown_because] = created.expected_start;
-    if (!start.empty()) session.say(fmt::format("Slurm expects it to start at {}", escape_control(start)));
+    if (auto const time = experiment::parse_local_time(start))
+        session.say("Slurm expects it to start: " + answer_style_of(session).time(time));
     if (!unknown_because.empty())
         session.say(fmt::format("Slurm can't tell when it will start: {}", unknown_because));
 }

@@ -62,6 +62,9 @@ Outcome test_locally(experiment::SubmissionOptions const& submission, Session& s
     DET_TRY_ASSIGN(auto const loaded, experiment::load_config(sources, root, session.clock.now()));
     print(session.err, loaded.warnings, session.style);
     DET_TRY_ASSIGN(auto const trial_class, require_trial_class(loaded.config.entrypoint));
+    if (loaded.config.searcher.name == "custom")
+        return Error{codes::usage, "--local --test does not ask a sampler for hyperparameters",
+                     "use another searcher for the test: --config 'searcher={name: single, metric: loss}'"};
     DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
     auto const content = Json{{"config", yaml::to_json(loaded.config.effective)},
                               {"hparams", search.draw_first(1).front().hyperparameters}};

@@ -1,12 +1,15 @@
 #include "experiment/usage_report.hpp"
 
+#include <det/journal/reader.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/run_shape.hpp>
 #include <det/retention/list_checkpoints.hpp>
 #include <det/telemetry/waits/run_waits.hpp>
 #include <det/tracker/usage/allocations.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "trial/node_profile.hpp"
 
@@ -71,17 +74,27 @@ std::vector<slurm::JobStatus> jobs_of(ExperimentView const& view) {
 Result<UsageReport> load_usage_report(ExperimentView const& view, History& history,
                                       ExperimentLayout const& layout, UtcTime now) {
     UsageReport report;
-    tracker::usage::AllocationFinder finder(*view.record.spec);
+    auto const& spec = *view.record.spec;
+    tracker::usage::AllocationFinder finder(spec);
     Means means;
     for (auto const& trial : view.record.trials) {
         DET_TRY_ASSIGN(auto const runs, history.load_reports(trial.id));
         for (auto const& run : runs) add_checkpoints(report, run);
         std::vector<std::int64_t> waited_us;
+        std::vector<std::vector<RankFailure>> failures;
         for (std::uint32_t i = 0; i < trial.runs.size(); ++i) {
             auto const run = layout.trial(trial.id.index).run(i);
             DET_TRY(add_utilisation(means, run, trial.runs[i]));
-            DET_TRY_ASSIGN(waited_us.emplace_back(), load_waited_us(run, view.record.spec->shape.nodes));
+            auto const& started = trial.runs[i].started;
+            auto const nodes = started ? shape_of_run(spec, *started).nodes : spec.shape.nodes;
+            DET_TRY_ASSIGN(waited_us.emplace_back(), load_waited_us(run, nodes));
         }
+        for (std::uint32_t i = 0; i + 1 < trial.runs.size(); ++i) {
+            DET_TRY_ASSIGN(failures.emplace_back(),
+                           journal::load_rank_failures(layout.trial(trial.id.index).run(i)));
+        }
+        auto recoveries = tracker::usage::find_recoveries(trial, runs, failures);
+        std::ranges::move(recoveries, std::back_inserter(report.recoveries));
         finder.add(trial, runs, waited_us);
     }
     for (auto& allocation : finder.find(jobs_of(view), now)) {

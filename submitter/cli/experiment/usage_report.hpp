@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/tracker/history/experiment_view.hpp>
+#include <det/tracker/usage/recoveries.hpp>
 #include <det/tracker/usage/usage.hpp>
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct UsageReport {
     std::vector<AllocationUsage> allocations;  // in the order of their starts
     tracker::usage::Usage total;
     std::int64_t allocated_slot_us = 0;
-    std::optional<std::int64_t> queued_us;  // sum over the allocations whose submission is known
+    std::optional<std::int64_t> queued_us;             // sum over the allocations whose submission is known
+    std::vector<tracker::usage::Recovery> recoveries;  // of all trials
     std::uint64_t checkpoints = 0;
     std::uint64_t checkpoint_size_bytes = 0;
     std::int64_t blocked_us = 0;  // time for which training waited for saves

@@ -2,6 +2,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/queue/explain_reason.hpp>
 #include <det/queue/fold_jobs.hpp>
 #include <det/queue/job_level.hpp>
@@ -246,10 +247,6 @@ private:
         if (is_limited && groups.size() > *limit_) groups.resize(*limit_);
     }
 
-    static Json time_or_null(std::optional<UtcTime> const& time) {
-        return time ? Json(format_utc(*time)) : Json(nullptr);
-    }
-
     /// \pre Each group has one job.
     static Json as_json(std::vector<RowGroup> const& groups, queue::PriorityKind kind,
                         queue::ExperimentJobOwner const& owner) {
@@ -265,11 +262,10 @@ private:
                               {"priority", job.priority},
                               {"determined_priority", queue::level_of(job, kind)},
                               {"nice", job.nice},
-                              {"submitted", time_or_null(job.submit_time)},
-                              {"started", has_nodes ? time_or_null(job.start_time) : Json(nullptr)},
-                              {"start_estimate", time_or_null(start.time)},
-                              {"start_unknown_because",
-                               start.unknown_because.empty() ? Json(nullptr) : Json(start.unknown_because)},
+                              {"submitted", json_or_null(job.submit_time)},
+                              {"started", has_nodes ? json_or_null(job.start_time) : Json(nullptr)},
+                              {"start_estimate", json_or_null(start.time)},
+                              {"start_unknown_because", text_or_null(start.unknown_because)},
                               {"slots_acquired", has_nodes ? slots : 0},
                               {"slots_needed", slots},
                               {"state", experiment::determined_status_of(job)},
@@ -278,7 +274,7 @@ private:
                               {"reason_in_words", has_nodes ? "" : queue::explain_reason(job.reason)},
                               {"resource_pool", job.partition},
                               {"user", job.user},
-                              {"experiment", own ? Json(*own) : Json(nullptr)},
+                              {"experiment", json_or_null(own)},
                               {"comment", job.comment}});
         }
         return answer;

@@ -2,6 +2,7 @@
 
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,7 @@ Json to_json(LogLine const& line) {
     auto const level = level_of(line);
     return {{"run", line.run},
             {"node", line.node},
-            {"rank", line.rank ? Json(*line.rank) : Json(nullptr)},
+            {"rank", json_or_null(line.rank)},
             {"time", line.time},
             {"level", level ? Json(to_string(*level)) : Json(nullptr)},
             {"message", line.text}};

@@ -286,7 +286,7 @@ Status LogsCommand::require_node(std::string const& node, RootLayout const& root
 Status LogsCommand::add_lines_without_label(RootLayout const& root, TrialId id, LogFilter& filter) const {
     if (ranks_.empty()) return Ok{};
     DET_TRY_ASSIGN(auto const spec, journal::load_spec(ExperimentLayout(root, id.experiment)));
-    if (spec.shape.ranks() == 1) filter.take_lines_without_label();
+    if (spec.least_ranks() == 1) filter.take_lines_without_label();
     return Ok{};
 }
 

@@ -1,6 +1,7 @@
 // The commands that create, change and delete models.
 #include <det/experiment/models.hpp>
 #include <det/foundation/text.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <fmt/format.h>
 
@@ -140,9 +141,8 @@ public:
         auto const id = std::to_string(model.id);
         DET_TRY(experiment::change_models(
             [&](Registry const& now) { return model_registry::delete_model(now, id, version_); }, session));
-        session.print_confirmation(
-            Json{{"id", model.id}, {"version", version_ ? Json(*version_) : Json(nullptr)}},
-            "Deleted " + what);
+        session.print_confirmation(Json{{"id", model.id}, {"version", json_or_null(version_)}},
+                                   "Deleted " + what);
         return ExitCode::done;
     }
 

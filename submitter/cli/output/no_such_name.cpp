@@ -29,7 +29,7 @@ Error no_such_name(ErrorCode code, std::string_view kind, std::string_view typed
     if (names.empty()) return {code, std::move(message), "none has been reported so far"};
     std::vector<std::string_view> const candidates(names.begin(), names.end());
     auto const near = nearest_word(typed, candidates);
-    auto const all = "there are " + list_names(names);
+    auto const all = (names.size() == 1 ? "there is only " : "there are ") + list_names(names);
     return {code, std::move(message), near ? fmt::format("use '{}'; {}", escape_control(*near), all) : all};
 }
 

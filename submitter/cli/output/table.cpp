@@ -21,7 +21,9 @@ constexpr std::string_view cut_mark = "...";
 constexpr std::size_t cut_width_min = 12;  // of a column whose cells are cut
 
 std::string cell_text(std::string_view cell, std::size_t width) {
-    if (display_width(cell) <= width || width < cut_mark.size()) return fit_to_width(cell, width);
+    auto const cell_width = display_width(cell);
+    if (cell_width <= width) return std::string(cell) + std::string(width - cell_width, ' ');
+    if (width < cut_mark.size()) return fit_to_width(cell, width);
     return fit_to_width(cell, width - cut_mark.size()) + std::string(cut_mark);
 }
 
@@ -69,7 +71,10 @@ bool is_in(Range const (&ranges)[N], char32_t character) {
 struct Character {
     char32_t code;
     std::size_t size_bytes;
-    std::size_t columns() const { return is_in(combining, code) ? 0 : is_in(wide, code) ? 2 : 1; }
+    std::size_t columns() const {
+        if (code < combining[0].first) return 1;  // most characters
+        return is_in(combining, code) ? 0 : is_in(wide, code) ? 2 : 1;
+    }
 };
 
 Character first_character(std::string_view text) {

@@ -2,7 +2,8 @@
 
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
-#include <det/search/search.hpp>
+#include <det/protocol/run_shape.hpp>
+#include <det/sampler/load_draw.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,10 +21,12 @@ std::string describe_run(lifecycle::RunView const& run) {
 std::vector<std::string> run_row(lifecycle::RunView const& run, std::size_t number,
                                  TimeText const& time_text) {
     auto const started = run.started.value_or(RunStarted{});
+    auto const slots = slots_of(started);
     return {std::to_string(number),
             run.started ? time_text(started.time) : "",
             run.ended ? time_text(run.ended->time) : "",
             started.hosts,
+            slots ? std::to_string(*slots) : "",
             std::to_string(started.steps_completed),
             describe_run(run)};
 }
@@ -55,14 +58,15 @@ std::string trial_headline(tracker::history::TrialView const& trial) {
 
 std::string runs_table(tracker::history::TrialView const& trial, AnswerStyle const& style) {
     if (trial.record.runs.empty()) return "";
-    Table runs({"Run", "Started", "Ended", "Nodes", "From step", "How it ended"}, {"From step", "Nodes"});
+    Table runs({"Run", "Started", "Ended", "Nodes", "Slots", "From step", "How it ended"},
+               {"Slots", "From step", "Nodes"});
     for (std::size_t number = 0; number < trial.record.runs.size(); ++number)
         runs.add(run_row(trial.record.runs[number], number, style.time));
     return runs.render(style);
 }
 
 Table all_runs_table(std::span<tracker::history::TrialView const> trials) {
-    Table table({"Trial", "State", "Run", "Started", "Ended", "Nodes", "From step", "How it ended"});
+    Table table({"Trial", "State", "Run", "Started", "Ended", "Nodes", "Slots", "From step", "How it ended"});
     for (auto const& trial : trials) {
         for (std::size_t number = 0; number < trial.record.runs.size(); ++number) {
             auto row = run_row(trial.record.runs[number], number, TimeText());
@@ -132,8 +136,8 @@ std::string failure_text(RunId run, RankFailure const& failure, std::size_t line
                               run.number, rank);
 }
 
-Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial) {
-    auto const draw = search::draw_trial(spec, trial);
+Json hyperparameters_of(ExperimentLayout const& experiment, ExperimentSpec const& spec, std::uint32_t trial) {
+    auto const draw = sampler::load_draw(experiment, spec, trial);
     return draw ? *draw->hyperparameters : Json::object();
 }
 

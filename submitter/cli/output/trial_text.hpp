@@ -41,7 +41,7 @@ std::vector<std::string> end_of_output(std::string const& output, std::size_t li
 std::string failure_text(RunId run, RankFailure const& failure, std::size_t lines_max = 20);
 
 /// Returns the hyperparameters that the searcher draws for a trial; an empty object if the draw fails.
-Json hyperparameters_of(ExperimentSpec const& spec, std::uint32_t trial);
+Json hyperparameters_of(ExperimentLayout const& experiment, ExperimentSpec const& spec, std::uint32_t trial);
 
 /// Returns "lr=0.1 layers.count=3". A nested hyperparameter has its path as its name.
 /// Numbers are exact unless number_text is for people.

@@ -2,6 +2,7 @@
 
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <fmt/format.h>
 #include <set>
@@ -10,9 +11,6 @@
 
 namespace det::cli {
 namespace {
-
-Json or_null(std::optional<std::string> const& value) { return value ? Json(*value) : Json(nullptr); }
-Json or_null(std::optional<std::int64_t> const& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json kinds_as_json(site::Pool const& pool) {
     auto kinds = Json::array();
@@ -76,19 +74,19 @@ Json to_json(PoolView const& view) {
                 {"user_options", pool.user_options},
                 {"jobs_waiting", use.jobs_waiting},
                 {"jobs_running", use.jobs_running},
-                {"qos", or_null(pool.qos)},
-                {"account", or_null(pool.account)},
-                {"reservation", or_null(pool.reservation)},
-                {"constraint", or_null(pool.constraint)},
-                {"gpu_type", or_null(pool.gpu_type)},
+                {"qos", json_or_null(pool.qos)},
+                {"account", json_or_null(pool.account)},
+                {"reservation", json_or_null(pool.reservation)},
+                {"constraint", json_or_null(pool.constraint)},
+                {"gpu_type", json_or_null(pool.gpu_type)},
                 {"whole_memory", pool.has_whole_memory},
                 {"mixed_nodes", pool.may_mix_nodes},
                 {"scheduler", config::to_string(pool.scheduler)},
                 {"container_runtime", pool.container_name()},
                 {"limits",
-                 {{"slots_per_trial", or_null(pool.limits.slots_per_trial_max)},
-                  {"nodes_per_trial", or_null(pool.limits.nodes_per_trial_max)},
-                  {"time", or_null(pool.limits.time_max)}}},
+                 {{"slots_per_trial", json_or_null(pool.limits.slots_per_trial_max)},
+                  {"nodes_per_trial", json_or_null(pool.limits.nodes_per_trial_max)},
+                  {"time", json_or_null(pool.limits.time_max)}}},
                 {"kinds", kinds_as_json(pool)}};
 }
 

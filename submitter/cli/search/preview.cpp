@@ -5,6 +5,7 @@
 #include <det/foundation/text.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -44,6 +45,45 @@ std::string as_table(search::Space const& space, std::vector<search::TrialDraw> 
         table.add(std::move(row));
     }
     return table.render(style);
+}
+
+// What a search shows whose hyperparameters a program chooses when a trial begins.
+
+/// The values of a hyperparameter that the sampler chooses from.
+struct SamplerRangeText {
+    std::string operator()(search::Constant const& constant) const { return as_cell(constant.value); }
+    std::string operator()(search::IntRange const& range) const {
+        return fmt::format("{} to {}", range.minval, range.maxval);
+    }
+    std::string operator()(search::DoubleRange const& range) const {
+        return fmt::format("{} to {}", range.minval, range.maxval);
+    }
+    std::string operator()(search::LogRange const& range) const {
+        return fmt::format("{0}^{1} to {0}^{2}", range.base, range.minval, range.maxval);
+    }
+    std::string operator()(search::Choices const& choices) const {
+        std::vector<std::string> cells;
+        for (auto const& each : choices.vals) cells.push_back(as_cell(each));
+        return join(cells, ", ");
+    }
+};
+
+std::string sampler_ranges_table(search::Space const& space, AnswerStyle const& style) {
+    Table table({"Hyperparameter", "Values"});
+    for (auto const& dimension : space)
+        table.add({escape_control(dimension.name()),
+                   escape_control(std::visit(SamplerRangeText{}, dimension.values))});
+    return table.render(style);
+}
+
+std::string describe_sampler(SearcherSpec const& searcher) {
+    auto const& command = (*searcher.options)["command"];
+    std::vector<std::string> words;
+    if (command.is_string()) words.push_back(command.get<std::string>());
+    if (command.is_array())
+        for (auto const& word : command) words.push_back(as_cell(word));
+    return fmt::format("'{}' chooses the hyperparameters of a trial when it begins\n\n",
+                       escape_control(join(words, " ")));
 }
 
 Json as_json(std::vector<search::TrialDraw> const& draws) {
@@ -136,12 +176,11 @@ std::string describe(Budget const& budget) {
 }
 
 Json to_json(Budget const& budget) {
-    return {
-        {"length", budget.length.value},
-        {"unit", to_string(budget.length.unit)},
-        {"time_metric", budget.length.time_metric.empty() ? Json(nullptr) : Json(budget.length.time_metric)},
-        {"total_length", budget.total},
-        {"slot_hours", budget.slot_hours ? Json(*budget.slot_hours) : Json(nullptr)}};
+    return {{"length", budget.length.value},
+            {"unit", to_string(budget.length.unit)},
+            {"time_metric", text_or_null(budget.length.time_metric)},
+            {"total_length", budget.total},
+            {"slot_hours", json_or_null(budget.slot_hours)}};
 }
 
 class SearchPreview final : public Command {
@@ -165,7 +204,9 @@ public:
         print(session.err, loaded.warnings, session.style);
         DET_TRY_ASSIGN(auto const search, plan::plan_search(loaded.config));
         auto const input = plan::search_input(loaded.config);
-        auto const draws = search.draw_first(trials_.value_or(trials_shown));
+        bool const has_sampler = input.searcher.name == "custom";
+        std::vector<search::TrialDraw> draws;
+        if (!has_sampler) draws = search.draw_first(trials_.value_or(trials_shown));
         DET_TRY_ASSIGN(auto const budget, make_budget(loaded.config, input.searcher, search));
         if (session.wants_json()) {
             Json answer{{"searcher", input.searcher.name},
@@ -173,6 +214,7 @@ public:
                         {"concurrent_trials_max", search.concurrent_trials_max()},
                         {"experiment_seed", input.experiment_seed},
                         {"trials", as_json(draws)}};
+            if (has_sampler) answer["command"] = (*input.searcher.options)["command"];
             if (search.asha()) answer["brackets"] = brackets_json(*search.asha());
             if (budget) answer["budget"] = to_json(*budget);
             session.answer(answer);
@@ -182,10 +224,16 @@ public:
             if (budget) session.out << describe_length(search, *budget) << '\n';
             if (search.asha())
                 session.out << brackets_table(*search.asha(), answer_style_of(session)) << '\n';
-            session.out << (budget ? describe(*budget) : "\n")
-                        << as_table(search.space(), draws, answer_style_of(session));
+            session.out << (budget ? describe(*budget) : "\n");
+            auto const style = answer_style_of(session);
+            if (has_sampler)
+                session.out << describe_sampler(input.searcher)
+                            << sampler_ranges_table(search.space(), style);
+            else
+                session.out << as_table(search.space(), draws, style);
         }
-        say_more(search, draws.size(), is_seed_of_the_day(loaded.config), session);
+        say_more(search, has_sampler ? search.trial_count() : draws.size(), is_seed_of_the_day(loaded.config),
+                 session);
         return ExitCode::done;
     }
 

@@ -3,6 +3,7 @@
 #include <det/experiment/trusted_directories.hpp>
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ std::string rate_text(double bytes_per_s) {
 Json as_json(PreflightFacts const& node) {
     return {{"node", node.node},
             {"interfaces", node.interfaces},
-            {"network_bytes_per_s", node.bytes_per_s ? Json(*node.bytes_per_s) : Json(nullptr)},
+            {"network_bytes_per_s", json_or_null(node.bytes_per_s)},
             {"storage_bytes_per_s", node.storage ? Json(node.storage->write_bytes_per_s) : Json(nullptr)},
             {"storage_free_bytes", node.storage ? Json(node.storage->free_bytes) : Json(nullptr)},
             {"clock_offset_us", node.clock_offset_us},

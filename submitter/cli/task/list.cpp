@@ -1,5 +1,6 @@
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/queue/order.hpp>
 
 #include <algorithm>
@@ -58,17 +59,16 @@ private:
     static Json as_json(std::vector<Row> const& rows) {
         auto answer = Json::array();
         for (auto const& [job, experiment, slots] : rows) {
-            answer.push_back(
-                {{"job_id", slurm::to_string(job.ref)},
-                 {"experiment", experiment ? Json(*experiment) : Json(nullptr)},
-                 {"user", job.user},
-                 {"name", job.name},
-                 {"resource_pool", job.partition},
-                 {"nodes", job.node_list},
-                 {"node_count", job.nodes},
-                 {"slots", slots},
-                 {"slurm_state", job.state_text},
-                 {"started", job.start_time ? Json(format_utc(*job.start_time)) : Json(nullptr)}});
+            answer.push_back({{"job_id", slurm::to_string(job.ref)},
+                              {"experiment", json_or_null(experiment)},
+                              {"user", job.user},
+                              {"name", job.name},
+                              {"resource_pool", job.partition},
+                              {"nodes", job.node_list},
+                              {"node_count", job.nodes},
+                              {"slots", slots},
+                              {"slurm_state", job.state_text},
+                              {"started", json_or_null(job.start_time)}});
         }
         return answer;
     }

@@ -3,6 +3,7 @@
 #include <det/foundation/text.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/json_number.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -30,11 +31,6 @@ std::string progress_text(TrainingProgress const& training, bool has_bars) {
     if (!training.progress) return "";
     return has_bars ? render_progress_bar(*training.progress, progress_columns)
                     : fmt::format("{:.0f} %", std::floor(100 * *training.progress));
-}
-
-template <typename T>
-Json json_or_null(std::optional<T> const& value) {
-    return value ? Json(*value) : Json(nullptr);
 }
 
 Json to_json(RunningTrial const& trial) {

@@ -2,6 +2,7 @@
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/tracker/history/history.hpp>
 #include <det/tracker/history/progress.hpp>
 #include <det/tracker/history/search_view.hpp>
@@ -23,7 +24,8 @@ namespace det::cli {
 namespace {
 
 /// What the trial's program has reported: the last values of set_status() and set_metadata(), all calls of
-/// alert(), and how far it has trained. `dropped` counts reports that were not recorded.
+/// alert(), to which those of its supervisors are added, and how far it has trained. `dropped` counts reports
+/// that were not recorded.
 struct ProgramReport {
     std::optional<double> progress;
     std::optional<std::string> status;
@@ -43,6 +45,13 @@ ProgramReport last_report(std::vector<tracker::history::RunReports> const& runs)
     return report;
 }
 
+/// Adds the alerts of the trial's supervisors, in the order of time.
+void add_alerts(ProgramReport& report, tracker::history::TrialView const& trial) {
+    for (auto const& run : trial.record.runs)
+        report.alerts.insert(report.alerts.end(), run.alerts.begin(), run.alerts.end());
+    std::ranges::stable_sort(report.alerts, {}, [](auto const& alert) { return alert.time.microseconds; });
+}
+
 std::string report_text(ProgramReport const& report, TimeText const& time_text) {
     std::string text;
     if (report.progress) text += fmt::format("Progress: {:.0f} %\n", *report.progress * 100);
@@ -58,17 +67,12 @@ std::string report_text(ProgramReport const& report, TimeText const& time_text) 
 }
 
 void add_report(Json& answer, ProgramReport const& report) {
-    answer["progress"] = report.progress ? Json(*report.progress) : Json(nullptr);
-    answer["status"] = report.status ? Json(*report.status) : Json(nullptr);
+    answer["progress"] = json_or_null(report.progress);
+    answer["status"] = json_or_null(report.status);
     answer["metadata"] = report.metadata ? **report.metadata : Json(nullptr);
     answer["dropped_reports"] = report.dropped;
     answer["alerts"] = Json::array();
-    for (auto const& alert : report.alerts) {
-        answer["alerts"].push_back({{"time", format_utc(alert.time)},
-                                    {"level", alert.level},
-                                    {"title", alert.title},
-                                    {"description", alert.description}});
-    }
+    for (auto const& alert : report.alerts) answer["alerts"].push_back(tracker::history::to_json(alert));
 }
 
 constexpr std::size_t shown_ranks_max = 64;
@@ -107,10 +111,11 @@ public:
         }
         if (csv_) return print_csv(trial, shown, session);
         auto const& spec = experiment.view.record.spec;
-        auto const drawn = spec ? hyperparameters_of(*spec, id.index) : Json::object();
+        auto const drawn = spec ? hyperparameters_of(experiment.layout, *spec, id.index) : Json::object();
         DET_TRY_ASSIGN(auto const interruptions, load_interruptions(*experiment.history, trial));
         DET_TRY_ASSIGN(auto const reports, experiment.history->load_reports_without_metrics(id));
         auto report = last_report(reports);
+        add_alerts(report, trial);
         if (spec) report.progress = tracker::history::progress_of_trial(reports, *spec);
         auto const waits = load_waits(experiment.layout.trial(id.index), trial, session);
         if (session.wants_json()) {
@@ -198,12 +203,11 @@ private:
     static Json to_json(std::vector<RankPlacement> const& ranks) {
         auto answer = Json::array();
         for (auto const& rank : ranks) {
-            answer.push_back(
-                {{"rank", rank.rank},
-                 {"host", rank.host},
-                 {"cpus", rank.cpus},
-                 {"numa_nodes", rank.numa_nodes},
-                 {"gpu_numa_node", rank.gpu_numa_node ? Json(*rank.gpu_numa_node) : Json(nullptr)}});
+            answer.push_back({{"rank", rank.rank},
+                              {"host", rank.host},
+                              {"cpus", rank.cpus},
+                              {"numa_nodes", rank.numa_nodes},
+                              {"gpu_numa_node", json_or_null(rank.gpu_numa_node)}});
         }
         return answer;
     }
@@ -211,7 +215,7 @@ private:
     static Json to_json(std::optional<RankFailure> const& failure) {
         if (!failure) return nullptr;
         return {{"time", format_utc(failure->time)},
-                {"rank", failure->rank ? Json(*failure->rank) : Json(nullptr)},
+                {"rank", json_or_null(failure->rank)},
                 {"host", failure->host},
                 {"exit_code", failure->exit_code},
                 {"signal", failure->signal == 0 ? Json(nullptr) : Json(failure->signal)},

@@ -3,6 +3,7 @@
 #include <det/foundation/process.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/run_shape.hpp>
 #include <det/slurm/srun.hpp>
 
 #include <fmt/format.h>
@@ -71,8 +72,8 @@ private:
                 fmt::format("trial {} does not run: it is {}", to_string(id), to_string(trial.state)),
                 fmt::format("see 'det-submit trial describe {}'", to_string(id))};
         auto const& started = *runs.back().started;
-        auto const& shape =
-            experiment.view.record.spec->shape;  // has a value, because the record has the trial
+        // The specification has a value, because the record has the trial.
+        auto const shape = shape_of_run(*experiment.view.record.spec, started);
         if (rank_ < 0 || rank_ >= shape.ranks()) return no_such_rank(id, rank_, shape);
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(started.hosts));
         auto const node = static_cast<std::size_t>(rank_ / shape.ranks_per_node());

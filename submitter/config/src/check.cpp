@@ -186,9 +186,20 @@ void Checker::check_keys(Node const& value, Type const& type, Path const& path) 
             refuse_at(path, unknown_key(entry, value, type, path, whole_),
                       records_violations() ? unknown_key_message(entry.key) : "");
         } else {
+            if (!is_merged()) warn_of_similar_key(entry, value, type);
             check_finite(entry.value, path / entry.key);
         }
     }
+}
+
+/// A key of the user's own whose name is nearly that of a known key is probably a mistake.
+void Checker::warn_of_similar_key(yaml::Node::Entry const& entry, Node const& owner, Type const& type) {
+    auto const near = nearest_known_key(entry.key, owner, type);
+    if (near.empty()) return;
+    found_.warn(
+        Error{codes::unknown_key,
+              fmt::format("'{}' is no known key: it is passed on, and has no other effect", entry.key),
+              fmt::format("use '{}'", near), entry.key_location.span()});
 }
 
 void Checker::check_present(Node const& value, std::span<Key const> keys, Path const& path,

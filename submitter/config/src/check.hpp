@@ -78,6 +78,8 @@ private:
     void refuse_tag(yaml::Node const& tag, schema::Type const& type, Path const& path);
     void check_hyperparameter(yaml::Node const& value, Path const& path, yaml::Location const& key_location);
     void check_finite(yaml::Node const& value, Path const& path);
+    void warn_of_similar_key(yaml::Node::Entry const& entry, yaml::Node const& owner,
+                             schema::Type const& type);
     bool is_required(schema::Required required) const;
     bool records_violations() const { return violations_ != nullptr; }
 

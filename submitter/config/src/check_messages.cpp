@@ -14,7 +14,7 @@ using schema::Shape;
 using schema::Type;
 using yaml::Kind;
 
-constexpr std::size_t keys_listed_max = 30;
+constexpr std::size_t keys_listed_max = 32;
 
 void add_names(std::vector<std::string_view>& names, std::span<Key const> keys) {
     for (auto const& key : keys) names.push_back(key.name);
@@ -134,6 +134,10 @@ Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, Type 
     if (auto const* member = find_member(type, owner)) message += fmt::format(" '{}'", member->name);
     return Error{codes::unknown_key, std::move(message), hint_for(entry, owner, type, whole),
                  entry.key_location.span()};
+}
+
+std::string nearest_known_key(std::string_view name, yaml::Node const& owner, Type const& type) {
+    return std::string(nearest_word(name, known_names(owner, type)).value_or(""));
 }
 
 std::string wrong_type_message(yaml::Node const& value, Type const& expected) {

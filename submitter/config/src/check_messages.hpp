@@ -8,6 +8,9 @@ namespace det::config {
 Error unknown_key(yaml::Node::Entry const& entry, yaml::Node const& owner, schema::Type const& type,
                   Path const& path, schema::Type const& whole);
 
+/// The known key of a section whose name is nearest to `name`; empty if none is near.
+std::string nearest_known_key(std::string_view name, yaml::Node const& owner, schema::Type const& type);
+
 // Determined's messages for documents that break its schemas, as far as the key tables determine them. Users
 // see det-submit's own messages; Determined's published conformance cases expect these.
 std::string wrong_type_message(yaml::Node const& value, schema::Type const& expected);

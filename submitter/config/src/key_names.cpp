@@ -83,8 +83,11 @@ std::vector<KeyBelow> keys_below(std::string_view path) {
     std::vector<KeyBelow> below;
     auto const* type = type_of(path, schema::experiment);
     if (type == nullptr) return below;
-    for (auto const* key : keys_of(*type))
-        below.push_back({std::string(key->name), std::string(key->help), !keys_of(key->type).empty()});
+    for (auto const* key : keys_of(*type)) {
+        bool const has_keys = !keys_of(key->type).empty();
+        bool const takes_value = !has_keys || key->type.shape == Shape::either;
+        below.push_back({std::string(key->name), std::string(key->help), has_keys, takes_value});
+    }
     return below;
 }
 

@@ -1,4 +1,5 @@
 #include <det/experiment/context.hpp>
+#include <det/experiment_pack/unpacked_cache.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
 #include <pwd.h>
@@ -6,6 +7,14 @@
 #include <vector>
 
 namespace det::experiment {
+
+Context::Context(Environment environment_of_user, Clock& clock_used, slurm::SlurmClient& client,
+                 std::filesystem::path cache_directory)
+    : environment(std::move(environment_of_user)),
+      clock(clock_used),
+      slurm(client),
+      cache(std::move(cache_directory)),
+      places(std::make_shared<experiment_pack::UnpackedCache>(cache)) {}
 
 void Context::warn(Error error) const {
     Diagnostics warnings;

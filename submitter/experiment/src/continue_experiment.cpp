@@ -3,12 +3,14 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/trusted_directories.hpp>
+#include <det/experiment_pack/pack_lock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/foundation/shared_directory.hpp>
 #include <det/foundation/sync_file.hpp>
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/journal_history.hpp>
@@ -200,6 +202,8 @@ Result<SubmittedContinuation, Diagnostics> submit_continuation(Continuation cons
                                                                Context& context) {
     auto const& experiment = continuation.experiment;
     DET_TRY_ASSIGN(auto const accepted, plan_accepted_arrays(continuation.request, context));
+    DET_TRY_ASSIGN(auto const pack_lock, experiment_pack::PackLock::take(experiment.layout.path(), {}));
+    DET_TRY(journal::require_not_packed(experiment.layout));
     DET_TRY_ASSIGN(auto const lock, lock_revisions(experiment.layout));
     DET_TRY(check_unchanged(experiment));
     DET_TRY_ASSIGN(auto continued, write_revision(continuation, accepted.arrays, context));

@@ -5,8 +5,10 @@
 #include <det/experiment/models.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/trusted_directories.hpp>
+#include <det/experiment_pack/pack_lock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/protocol/event.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/collect_garbage.hpp>
@@ -150,6 +152,8 @@ Status check_deletable(OpenExperiment const& experiment) {
 
 Result<std::vector<std::string>> delete_experiment(OpenExperiment const& experiment, Context& context) {
     DET_TRY(require_trusted_experiment(experiment, context));
+    DET_TRY_ASSIGN(auto const lock, experiment_pack::PackLock::take(experiment.layout.path(), {}));
+    DET_TRY(journal::require_not_packed(experiment.layout));
     DET_TRY_ASSIGN(auto kept, remove_checkpoints(experiment, context));
     if (experiment.view.record.spec) DET_TRY(cancel_orphan_jobs(experiment, context));
     DET_TRY(remove_files(experiment.layout));

@@ -4,14 +4,19 @@
 #include <det/experiment/sharing.hpp>
 #include <det/experiment/submit_arrays.hpp>
 #include <det/experiment/trusted_directories.hpp>
+#include <det/foundation/background.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/shared_directory.hpp>
+#include <det/foundation/sync_file.hpp>
+#include <det/foundation/temporary_names.hpp>
 #include <det/journal/event_log.hpp>
-#include <det/pack/packing_thread.hpp>
+#include <det/pack/pack.hpp>
 #include <det/protocol/json.hpp>
 #include <det/tracker/history/history.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,20 +30,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Takes the next free number by mkdir, which is atomic on every file system that clusters have.
-Result<ExperimentId> take_id(RootLayout const& root) {
-    DET_TRY(make_directories(root.experiments()));
+constexpr std::string_view staging_prefix = ".new-";  // of a directory in experiments/
+
+/// The number after the highest one.
+Result<ExperimentId> find_next_id(RootLayout const& root) {
     DET_TRY_ASSIGN(auto const names, list_directory(root.experiments()));
     std::uint32_t highest = 0;
     for (auto const& name : names) {
         if (auto const id = parse_experiment_id(name)) highest = std::max(highest, id->value);
     }
-    for (auto id = highest + 1;; ++id) {
-        DET_TRY_ASSIGN(bool const mine, make_directory(ExperimentLayout(root, {id}).path()));
-        if (!mine) continue;
-        DET_TRY(sync_directory(root.experiments()));
-        return ExperimentId{id};
-    }
+    return ExperimentId{highest + 1};
 }
 
 /// Removes the files of a failed creation. Removes the directories that all experiments share only if they
@@ -94,22 +95,66 @@ Status fill_directory(SubmissionRequest const& request, RenderedExperiment const
     return write_file(layout.spec(), render_spec(experiment.spec), 0600, Durability::power_loss);
 }
 
-Result<RenderedExperiment> write_experiment(SubmissionRequest const& request,
-                                            std::optional<ContextSpec> const& stored_code,
-                                            std::vector<ArrayJob> const& planned, Context& context,
-                                            Cleanup& cleanup) {
-    DET_TRY_ASSIGN(auto const id, take_id(request.root));
-    ExperimentLayout const layout(request.root, id);
-    cleanup.add(layout.path());
-    Authorship const created{user_name(context.environment), context.clock.now()};
-    auto spec = make_spec(request, id, stored_code, created, planned);
+/// What the files of an experiment are made of, besides its number.
+struct Contents {
+    SubmissionRequest const& request;
+    std::optional<ContextSpec> code;
+    std::vector<ArrayJob> arrays;
+    Authorship created;
+};
+
+/// Writes an experiment of this number into a directory with a temporary name, whose layout it has.
+Result<RenderedExperiment> stage(Contents const& contents, ExperimentId id, fs::path const& directory) {
+    auto const& request = contents.request;
+    DET_TRY(remove_tree(directory));
+    DET_TRY(make_directory(directory));
+    auto spec = make_spec(request, id, contents.code, contents.created, contents.arrays);
     // Again, now that all directories exist.
     DET_TRY(require_trusted_root(request.root, request.trust));
-    DET_TRY(check_trusted_directory(layout.path(), request.trust));
+    DET_TRY(check_trusted_directory(directory, request.trust));
     DET_TRY(require_trusted_storage(spec.checkpoint_path, request.trust));
-    DET_TRY_ASSIGN(auto experiment, render_experiment(request, layout, std::move(spec), planned));
+    DET_TRY_ASSIGN(auto experiment,
+                   render_experiment(request, ExperimentLayout(directory), std::move(spec), contents.arrays));
     DET_TRY(fill_directory(request, experiment));
     return experiment;
+}
+
+/// Writes the experiment under the number that is probably the next one.
+Result<RenderedExperiment> stage_next(Contents const& contents, Cleanup& cleanup) {
+    auto const& root = contents.request.root;
+    DET_TRY(make_directories(root.experiments()));
+    auto const directory = temporary_name(root.experiments(), staging_prefix);
+    cleanup.add(directory);
+    DET_TRY_ASSIGN(auto const id, find_next_id(root));
+    DET_TRY_ASSIGN(auto staged, stage(contents, id, directory));
+    remove_old_temporaries(root.experiments(), staging_prefix, directory);
+    return staged;
+}
+
+/// Takes a free number for a staged experiment and gives its directory that name. mkdir takes the number,
+/// because it is atomic on every file system that clusters have; rename(2) then replaces the empty directory.
+/// If another creation has taken the number since, writes the files again.
+Result<RenderedExperiment> place(RenderedExperiment staged, Contents const& contents, Cleanup& cleanup,
+                                 SyncThread& syncs) {
+    auto const& root = contents.request.root;
+    auto const directory = staged.layout.path();
+    for (auto id = staged.spec.id;; ++id.value) {
+        ExperimentLayout const layout(root, id);
+        DET_TRY_ASSIGN(bool const is_mine, make_directory(layout.path()));
+        if (!is_mine) continue;
+        cleanup.add(layout.path());
+        if (id != staged.spec.id) {
+            DET_TRY_ASSIGN(staged, stage(contents, id, directory));
+        }
+        if (::rename(directory.c_str(), layout.path().c_str()) != 0)
+            return os_error(fmt::format("rename '{}' to '{}'", directory.string(), layout.path().string()),
+                            errno);
+        staged.layout = layout;
+        for (auto& script : staged.scripts) script.path = layout.script(script.array.first_trial);
+        syncs.add_directory(layout.path());
+        syncs.add_directory(root.experiments());
+        return staged;
+    }
 }
 
 /// Submits the jobs. The files stay if Slurm has the jobs, or may have them.
@@ -126,28 +171,32 @@ Result<std::vector<ArrayJob>> submit_held(SubmissionRequest const& request,
         experiment.spec.id.value));
 }
 
-/// Records the numbers of the jobs.
+/// Waits until the files of the experiment are on the disk, then records the numbers of the jobs.
 Status record_created(SubmissionRequest const& request, RenderedExperiment const& experiment,
-                      std::vector<ArrayJob> const& jobs, Context& context) {
+                      std::vector<ArrayJob> const& jobs, Context& context, SyncThread& syncs) {
+    DET_TRY(syncs.join());
     DET_TRY(record_root_format(request.root));
     Event const created{std::string(event_kinds::created), context.clock.now(),
                         event_author(context.environment), jobs_body(jobs)};
-    return journal::append_event(experiment.layout.events(), created);
+    return journal::append_event(experiment.layout.events(), created, &syncs);
 }
 
-/// Records the numbers of the held jobs, then releases them, unless the experiment is created paused.
+/// Records the numbers of the held jobs, then releases them, unless the experiment is created paused. The
+/// name of the record is synced while Slurm releases the jobs: if the power fails before it is on the disk,
+/// there is no record, and the jobs are found by their comment.
 Status record_and_release(SubmissionRequest const& request, RenderedExperiment const& experiment,
-                          std::vector<ArrayJob> const& held, Context& context) {
-    DET_TRY(record_created(request, experiment, held, context));
-    if (request.desired == DesiredState::pause) return Ok{};
-    for (auto const& array : held) DET_TRY(context.slurm.release({array.job, {}}));
-    return Ok{};
+                          std::vector<ArrayJob> const& held, Context& context, SyncThread& syncs) {
+    DET_TRY(record_created(request, experiment, held, context, syncs));
+    if (request.desired != DesiredState::pause) {
+        for (auto const& array : held) DET_TRY(context.slurm.release({array.job, {}}));
+    }
+    return syncs.join();
 }
 
 Result<CreatedExperiment> release(SubmissionRequest const& request, RenderedExperiment const& experiment,
-                                  std::vector<ArrayJob> const& held, Context& context) {
+                                  std::vector<ArrayJob> const& held, Context& context, SyncThread& syncs) {
     auto const id = experiment.spec.id;
-    if (auto released = record_and_release(request, experiment, held, context); !released) {
+    if (auto released = record_and_release(request, experiment, held, context, syncs); !released) {
         return std::move(released).error().noting(
             fmt::format("experiment {0} was submitted as job {1}, which is held: 'det-submit experiment "
                         "activate {0}' releases it",
@@ -187,21 +236,58 @@ Result<std::optional<pack::ContextTree>, Diagnostics> require_code(SubmissionReq
     return code;
 }
 
-Result<std::optional<ContextSpec>> store_code(pack::ContextTree const& tree, pack::PackedTree archive,
-                                              fs::path const& contexts, Context& context) {
-    DET_TRY_ASSIGN(auto const packed, archive.store());
+ContextSpec describe_packed(pack::ContextTree const& tree, pack::PackedTree const& archive) {
+    bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
+                                      [](auto const& member) { return member.path == "startup-hook.sh"; });
+    return {archive.sha256(), tree.size_bytes, has_hook};
+}
+
+/// \param syncs may be null
+Status store_code(pack::PackedTree archive, fs::path const& contexts, Context& context, SyncThread* syncs) {
+    DET_TRY_ASSIGN(auto const packed, archive.store(syncs));
     if (packed.was_repaired)
         context.on_message(fmt::format("'{}' was damaged; it is whole again",
                                        (contexts / (packed.sha256 + ".tar.zst")).string()));
-    bool const has_hook = std::any_of(tree.members.begin(), tree.members.end(),
-                                      [](auto const& member) { return member.path == "startup-hook.sh"; });
-    return std::optional(ContextSpec{packed.sha256, packed.size_bytes, has_hook});
+    return Ok{};
 }
 
-Result<std::optional<ContextSpec>> join_and_store(pack::PackingThread& packing, pack::ContextTree const& tree,
-                                                  fs::path const& contexts, Context& context) {
-    DET_TRY_ASSIGN(auto packed, packing.join());
-    return store_code(tree, std::move(packed), contexts, context);
+/// What is written while Slurm is asked: the packed code, if the request has any, and the staged experiment.
+struct Prepared {
+    Contents contents;
+    std::optional<pack::PackedTree> archive;
+    RenderedExperiment staged;
+};
+
+Result<Prepared> prepare(SubmissionRequest const& request, std::optional<pack::ContextTree> const& code,
+                         Context& context, Cleanup& cleanup) {
+    std::optional<pack::PackedTree> archive;
+    Contents contents{request,
+                      {},
+                      plan_arrays(request, request.tasks_max),
+                      {user_name(context.environment), context.clock.now()}};
+    if (code) {
+        DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, request.root.contexts()));
+        contents.code = describe_packed(*code, packed);
+        archive.emplace(std::move(packed));
+    } else {
+        DET_TRY_ASSIGN(contents.code, require_stored_code(request));
+    }
+    DET_TRY_ASSIGN(auto staged, stage_next(contents, cleanup));
+    return Prepared{std::move(contents), std::move(archive), std::move(staged)};
+}
+
+/// Gives the prepared files their names. Stages them again if Slurm accepts other arrays than were planned.
+Result<RenderedExperiment> publish(Prepared prepared, std::vector<ArrayJob> const& accepted, Context& context,
+                                   Cleanup& cleanup, SyncThread& syncs) {
+    auto& [contents, archive, staged] = prepared;
+    auto const& root = contents.request.root;
+    if (accepted != contents.arrays) {
+        contents.arrays = accepted;
+        DET_TRY_ASSIGN(staged, stage(contents, staged.spec.id, staged.layout.path()));
+    }
+    if (archive) DET_TRY(store_code(*std::move(archive), root.contexts(), context, &syncs));
+    if (contents.code) DET_TRY(share_code(root, contents.code->sha256));
+    return place(std::move(staged), contents, cleanup, syncs);
 }
 
 }  // namespace
@@ -213,8 +299,9 @@ Result<std::optional<ContextSpec>, Diagnostics> pack_code(pack::ContextSources c
     context.on_warnings(code->warnings);
     context.on_message("code: " + describe_code(*code));
     DET_TRY_ASSIGN(auto packed, pack::pack_tree(*code, contexts));
-    DET_TRY_ASSIGN(auto stored, store_code(*code, std::move(packed), contexts, context));
-    return stored;
+    auto spec = describe_packed(*code, packed);
+    DET_TRY(store_code(std::move(packed), contexts, context, nullptr));
+    return std::optional(std::move(spec));
 }
 
 Result<AcceptedArrays, Diagnostics> check_creation(SubmissionRequest const& request, Context& context) {
@@ -232,18 +319,18 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
     DET_TRY_ASSIGN(auto const code, require_code(request, context));
     warn_about_limits(request.plan, context);
     Cleanup cleanup(request.root);
+    // Directories are synced while Slurm takes the jobs, held, which are released only afterwards
+    // (record_created).
+    SyncThread syncs;
     DET_TRY(prepare_root(request, context));
-    std::optional<pack::PackingThread> packing;
-    if (code) packing.emplace(*code, request.root.contexts());
+    Background<Result<Prepared>> preparation("det-prepare",
+                                             [&] { return prepare(request, code, context, cleanup); });
     DET_TRY_ASSIGN(auto accepted, plan_accepted_arrays(request, context));
-    DET_TRY_ASSIGN(auto const stored_code,
-                   packing ? join_and_store(*packing, *code, request.root.contexts(), context)
-                           : require_stored_code(request));
-    if (stored_code) DET_TRY(share_code(request.root, stored_code->sha256));
+    DET_TRY_ASSIGN(auto prepared, preparation.join());
     DET_TRY_ASSIGN(auto const written,
-                   write_experiment(request, stored_code, accepted.arrays, context, cleanup));
+                   publish(std::move(prepared), accepted.arrays, context, cleanup, syncs));
     DET_TRY_ASSIGN(auto const held, submit_held(request, written, context, cleanup));
-    DET_TRY_ASSIGN(auto created, release(request, written, held, context));
+    DET_TRY_ASSIGN(auto created, release(request, written, held, context, syncs));
     created.expected_start = std::move(accepted.expected_start);
     return created;
 }
@@ -251,9 +338,13 @@ Result<CreatedExperiment, Diagnostics> create_experiment(SubmissionRequest const
 Result<CreatedExperiment> create_for_running_job(SubmissionRequest const& request, ArrayJob const& array,
                                                  Context& context) {
     Cleanup cleanup(request.root);
+    SyncThread syncs;
     DET_TRY(prepare_root(request, context));
-    DET_TRY_ASSIGN(auto const written, write_experiment(request, std::nullopt, {array}, context, cleanup));
-    DET_TRY(record_created(request, written, {array}, context));
+    Contents const contents{request, {}, {array}, {user_name(context.environment), context.clock.now()}};
+    DET_TRY_ASSIGN(auto staged, stage_next(contents, cleanup));
+    DET_TRY_ASSIGN(auto const written, place(std::move(staged), contents, cleanup, syncs));
+    DET_TRY(record_created(request, written, {array}, context, syncs));
+    DET_TRY(syncs.join());
     slurm::JobChange change;
     change.comment = job_comment(request.root, written.spec.id);
     change.is_requeueable = true;

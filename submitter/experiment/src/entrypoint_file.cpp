@@ -21,7 +21,7 @@ using Words = std::span<std::string const>;
 
 constexpr std::string_view expanded_characters = "$`\\*?[]{}~()<>#!";
 constexpr std::string_view launcher_names[] = {"torch_distributed", "horovod", "deepspeed", "mpi",
-                                               "tensorflow"};
+                                               "tensorflow",        "jax"};
 // Launchers of others, whose options are not known here: their first word that ends in .py is the program.
 constexpr std::string_view foreign_launchers[] = {"torchrun", "accelerate", "deepspeed"};
 constexpr std::string_view harmless_setup[] = {"export", "module", "ml", "unset", "ulimit", "set", "umask"};
@@ -151,9 +151,14 @@ std::optional<std::string> find_launched_file(Words words) {
     return find_file(rest);
 }
 
-std::optional<std::string> find_file(Words words) {
+Words without_prefixes(Words words) {
     while (!words.empty() && (words[0] == "exec" || words[0] == "time" || is_assignment(words[0])))
         words = words.subspan(1);
+    return words;
+}
+
+std::optional<std::string> find_file(Words words) {
+    words = without_prefixes(words);
     if (words.empty()) return std::nullopt;
     auto const& program = words[0];
     auto const rest = words.subspan(1);
@@ -164,6 +169,24 @@ std::optional<std::string> find_file(Words words) {
     if (last_part(program) == "det-launch") return find_launched_file(rest);
     if (is_one_of(foreign_launchers, last_part(program))) return first_python_file(rest);
     return std::nullopt;
+}
+
+/// The word after det-launch that is written as a launcher and is none. A program may stand there too, so the
+/// word counts only before `--` or `--trial`, or if it resembles a launcher and a command follows.
+std::optional<std::string> find_unknown_launcher(Words words) {
+    words = without_prefixes(words);
+    if (words.size() < 3 || last_part(words[0]) != "det-launch") return std::nullopt;
+    auto const& name = words[1];
+    if (name.starts_with('-') || name.find('/') != std::string::npos || is_one_of(launcher_names, name))
+        return std::nullopt;
+    bool const has_launcher_syntax = words[2] == "--" || words[2].starts_with("--trial");
+    bool const is_like_one = nearest_word(name, launcher_names) && find_file(words.subspan(2));
+    return has_launcher_syntax || is_like_one ? std::optional(name) : std::nullopt;
+}
+
+std::vector<std::string> first_words(config::Entrypoint const& entrypoint) {
+    if (auto const* const words = std::get_if<std::vector<std::string>>(&entrypoint)) return *words;
+    return first_command(std::get<std::string>(entrypoint)).value_or(std::vector<std::string>());
 }
 
 /// Whether a setup line certainly neither changes the directory nor makes a file.
@@ -219,9 +242,18 @@ std::string hint_without_code(std::string const& path, fs::path const& config_fi
 std::optional<std::string> find_entrypoint_file(config::Entrypoint const& entrypoint,
                                                 std::span<std::string const> setup) {
     if (!std::ranges::all_of(setup, is_harmless)) return std::nullopt;
-    if (auto const* const words = std::get_if<std::vector<std::string>>(&entrypoint))
-        return find_file(*words);
-    return find_in_line(std::get<std::string>(entrypoint));
+    return find_file(first_words(entrypoint));
+}
+
+Status check_launcher(config::ExperimentConfig const& config) {
+    auto const name = find_unknown_launcher(first_words(config.entrypoint));
+    if (!name) return Ok{};
+    auto const near = nearest_word(*name, launcher_names);
+    Error error{codes::bad_value, fmt::format("det-launch has no launcher '{}'", *name),
+                near ? fmt::format("use '{}'", *near)
+                     : fmt::format("launchers: {}", fmt::join(launcher_names, ", "))};
+    error.where = config.where("entrypoint");
+    return error;
 }
 
 Status check_entrypoint_file(SubmissionRequest const& request, pack::ContextTree const* code) {

@@ -20,6 +20,10 @@ std::optional<std::string> find_entrypoint_file(config::Entrypoint const& entryp
 /// \param code empty: none is packed
 Status check_entrypoint_file(SubmissionRequest const& request, pack::ContextTree const* code);
 
+/// Refuses `det-launch NAME` where NAME is meant as a launcher and det-launch has none of that name:
+/// codes::bad_value. Pure.
+Status check_launcher(config::ExperimentConfig const& config);
+
 /// "3 files, 1.2 KiB; left out: .venv, 2 __pycache__". Pure.
 std::string describe_code(pack::ContextTree const& code);
 

@@ -6,6 +6,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/event_log.hpp>
 #include <det/journal/manifest_sums.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/find_latest_valid.hpp>
@@ -110,13 +111,16 @@ std::optional<TrialId> trial_of(CheckpointManifest const& manifest) {
 checkpoint::Store::OnChange recorder_of_change(RootLayout const& root, FoundCheckpoint const& checkpoint,
                                                Context& context) {
     auto const trial = trial_of(checkpoint.manifest);
-    auto const events = trial ? ExperimentLayout(root, trial->experiment).events() : fs::path();
-    return [events, &checkpoint, &context](std::string const& sum) -> Status {
-        if (events.empty() || !path_exists(events)) return Ok{};
+    auto const directory = trial ? root.experiment(trial->experiment) : fs::path();
+    return [directory, &checkpoint, &context](std::string const& sum) -> Status {
+        ExperimentLayout const layout(directory);
+        if (directory.empty()) return Ok{};
+        DET_TRY(journal::require_not_packed(layout));
+        if (!path_exists(layout.events())) return Ok{};
         return journal::append_event(
-            events, Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
-                          event_author(context.environment),
-                          Json{{"uuid", checkpoint.manifest.uuid}, {"manifest_sha256", sum}}});
+            layout.events(), Event{std::string(journal::checkpoint_changed_event), context.clock.now(),
+                                   event_author(context.environment),
+                                   Json{{"uuid", checkpoint.manifest.uuid}, {"manifest_sha256", sum}}});
     };
 }
 

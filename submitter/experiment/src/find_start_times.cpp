@@ -28,6 +28,16 @@ std::vector<std::int64_t> sizes_around(std::int64_t slots) {
     return sizes;
 }
 
+/// The sizes that are tried: those around the requested one; of an elastic trial, sizes of its range, each
+/// as if it was the only one.
+std::vector<std::int64_t> sizes_to_try(config::Resources const& resources) {
+    if (!resources.slots_per_trial_min) return sizes_around(resources.slots_per_trial);
+    std::vector<std::int64_t> sizes{resources.slots_per_trial};
+    for (auto size = *resources.slots_per_trial_min; size < resources.slots_per_trial; size *= 2)
+        sizes.push_back(size);
+    return sizes;
+}
+
 /// The time limit of the plan, if it has one, and usual limits that the partition and the QOS allow. If
 /// there are none, their limit.
 std::vector<std::int64_t> time_limits_s(plan::SubmissionPlan const& plan) {
@@ -60,10 +70,11 @@ std::vector<plan::SubmissionPlan> plans_to_try(SubmissionRequest const& request,
     auto const pools =
         has_partition ? std::vector<site::Pool>{request.plan.pool} : pools_to_try(site, request.plan.pool);
     for (auto const& pool : pools) {
-        for (auto const slots : sizes_around(request.config.resources.slots_per_trial)) {
+        for (auto const slots : sizes_to_try(request.config.resources)) {
             auto config = request.config;
             config.resources.resource_pool = pool.name;
             config.resources.slots_per_trial = slots;
+            config.resources.slots_per_trial_min.reset();
             auto plan = plan::plan_submission(config, site);
             if (plan && !plan->must_wait_for_nodes()) plans.push_back(*std::move(plan));
         }

@@ -193,6 +193,8 @@ site::PoolRequest find_pool_request(HighToLow const& written, config::SiteFile c
     if (name != nullptr && name->is_text()) request.name = *name->text();
     auto const* slots = config::find_value(layers, slots_path);
     if (slots != nullptr && slots->integer() != nullptr) request.slots_per_trial = *slots->integer();
+    auto const* most = slots != nullptr ? slots->find("max") : nullptr;
+    if (most != nullptr && most->integer() != nullptr) request.slots_per_trial = *most->integer();
     return request;
 }
 

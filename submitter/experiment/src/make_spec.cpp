@@ -116,6 +116,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.root = request.root.path();
     spec.pool = request.plan.pool.name;
     spec.shape = request.plan.shape;
+    spec.nodes_min = request.plan.nodes_min;
     spec.lanes = request.plan.lanes;
     spec.has_gres = request.plan.pool.has_gres || request.plan.shape.slot_type == SlotType::cpu;
     spec.spare_nodes = request.plan.spare_nodes;
@@ -147,6 +148,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
     spec.has_fewer_tasks =
+        request.plan.sampler_sets_lengths ||
         std::ranges::any_of(arrays, [](auto const& array) { return array.task_count > 0; });
     spec.sbatch_options = plan::sbatch_command_line_options(request.plan, ExperimentLayout(request.root, id),
                                                             job_comment(request.root, id));

@@ -52,7 +52,7 @@ std::vector<site::Finding> find_purge_findings(config::SiteFile const& site, Con
     auto const purge = find_purge(site);
     auto const root = find_root(context.environment);
     if (!purge || !root) return {};
-    auto const history = context.open_journals(*root);
+    auto const history = context.open_journals(root->for_reading(context.places));
     std::vector<PurgedExperiment> experiments;
     for (auto const id : history->list_experiments().value_or(std::vector<ExperimentId>())) {
         auto record = history->load_experiment(id);

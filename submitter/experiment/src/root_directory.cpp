@@ -129,8 +129,10 @@ Result<RootLayout> find_root(Environment const& environment) {
 }
 
 Result<RootLayout> find_shown_root(Context const& context) {
-    if (context.foreign_root) return context.foreign_root->root;
-    return find_root(context.environment);
+    auto root = context.foreign_root ? Result<RootLayout>(context.foreign_root->root)
+                                     : find_root(context.environment);
+    if (!root || !context.shows_packed) return root;
+    return root->for_reading(context.places);
 }
 
 std::optional<uid_t> find_foreign_owner(std::filesystem::path const& path) {

@@ -3,6 +3,7 @@
 #include <det/experiment/source_checkpoint.hpp>
 #include <det/foundation/uuid.hpp>
 #include <det/journal/manifest_sums.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json.hpp>
 #include <det/retention/find_latest_valid.hpp>
@@ -31,6 +32,7 @@ Result<std::string> find_newest_of_trial(std::int64_t number, RootLayout const& 
         return Error{codes::no_such_trial, fmt::format("there is no trial {}", to_string(*trial)),
                      "see 'det-submit experiment list'"};
     }
+    DET_TRY(journal::require_readable(root, trial->experiment));
     DET_TRY_ASSIGN(auto const store, checkpoint::storage::open_store(*spec, environment));
     DET_TRY_ASSIGN(auto const known, retention::list_stored_checkpoints(experiment, *spec, *store));
     DET_TRY_ASSIGN(auto const newest, retention::find_latest_valid(known, trial->index, *store));
@@ -86,7 +88,7 @@ Result<std::optional<SourceCheckpoint>> find_source_checkpoint(config::Experimen
     auto const& searcher = config.searcher;
     if (!searcher.source_checkpoint_uuid && !searcher.source_trial_id)
         return std::optional<SourceCheckpoint>();
-    auto source = find_source(config, root, context.environment, trusted_owner);
+    auto source = find_source(config, root.for_reading(context.places), context.environment, trusted_owner);
     if (source) return std::optional(*std::move(source));
     auto error = std::move(source).error();
     if (!error.where) error.where = config.where(searcher.source_trial_id ? trial_key : uuid_key);

@@ -17,6 +17,7 @@
 
 #include "bad_nodes.hpp"
 #include "dependencies.hpp"
+#include "entrypoint_file.hpp"
 #include "idle_slots_warning.hpp"
 #include "script_losses.hpp"
 
@@ -45,6 +46,13 @@ Result<ArrayLimits> find_array_limits(plan::SubmissionPlan const& plan, Context&
     DET_TRY_ASSIGN(auto const config, query_cluster_config(context, Freshness::recent));
     DET_TRY_ASSIGN(auto const size_max, plan::array_size_max(config, plan.trial_count));
     return ArrayLimits{size_max, plan::array_tasks_max(config)};
+}
+
+/// The number of tasks of a search whose trials wait for the sampler: as many as run at once. A task claims
+/// whichever trial is to be trained next.
+std::uint32_t claiming_tasks(plan::SubmissionPlan const& plan, std::optional<std::uint32_t> limit) {
+    auto const running = std::max(1u, std::min(plan.concurrent_trials_max, plan.trial_count) / plan.lanes);
+    return std::min(running, limit.value_or(running));
 }
 
 /// Returns the time between the preemption notice and SIGKILL. Asks Slurm for its configuration only if
@@ -106,6 +114,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     if (auto found = check_code_of_script(options, !loaded.config.slurm.batch_script.empty());
         found.has_errors())
         return found;
+    if (!is_script) DET_TRY(check_launcher(loaded.config));
     if (options.code.directory && !is_script)
         warn_of_nested_launchers(loaded.config.entrypoint, std::array{*options.code.directory},
                                  loaded.warnings);
@@ -115,7 +124,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     context.on_warnings(limit_idle_slots_warning(plan.warnings, plan, context));
     exclude_bad_nodes(plan, loaded.config, root, context);
     DET_TRY_ASSIGN(auto job_template, load_job_template(file));
-    DET_TRY_ASSIGN(auto const arrays, find_array_limits(plan, context));
+    DET_TRY_ASSIGN(auto arrays, find_array_limits(plan, context));
+    if (plan.sampler_sets_lengths) arrays.tasks_max = claiming_tasks(plan, arrays.tasks_max);
     auto const notice_s = find_notice_time(plan.pool, context);
     DET_TRY_ASSIGN(auto dependency, find_dependency(loaded.config, root, context));
     std::optional<SourceCheckpoint> source;

@@ -83,18 +83,6 @@ ArrayJob array_of_script(plan::SubmissionPlan const& plan) {
     return array;
 }
 
-/// \param tasks_max of one array; empty: as many tasks as the trials need
-std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request, std::optional<std::uint32_t> tasks_max) {
-    auto const& plan = request.plan;
-    if (plan.batch_script && !plan.batch_script->indices.empty()) return {array_of_script(plan)};
-    std::vector<ArrayJob> arrays;
-    for (auto const& part : plan::split_into_arrays(
-             {plan.trial_count, plan.concurrent_trials_max, plan.lanes, tasks_max}, request.array_size_max))
-        arrays.push_back(
-            {0, part.first_trial, part.trial_count, part.lanes, part.running_max, {}, part.tasks_max});
-    return arrays;
-}
-
 /// Runs `sbatch --test-only` for an array of an experiment without an id. Returns the text that sbatch
 /// prints.
 Result<std::string> test_array(SubmissionRequest const& request, ArrayJob const& array, Context& context,
@@ -153,6 +141,17 @@ Result<ArrayJob> submit_array(SubmissionRequest const& request, ExperimentSpec c
 }
 
 }  // namespace
+
+std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request, std::optional<std::uint32_t> tasks_max) {
+    auto const& plan = request.plan;
+    if (plan.batch_script && !plan.batch_script->indices.empty()) return {array_of_script(plan)};
+    std::vector<ArrayJob> arrays;
+    for (auto const& part : plan::split_into_arrays(
+             {plan.trial_count, plan.concurrent_trials_max, plan.lanes, tasks_max}, request.array_size_max))
+        arrays.push_back(
+            {0, part.first_trial, part.trial_count, part.lanes, part.running_max, {}, part.tasks_max});
+    return arrays;
+}
 
 Result<std::string> render_script_of(SubmissionRequest const& request, ArrayJob const& array) {
     return render_script(request, {}, array);

@@ -121,10 +121,12 @@ PackedTree::PackedTree(std::unique_ptr<State> state) : state_(std::move(state)) 
 PackedTree::PackedTree(PackedTree&&) noexcept = default;
 PackedTree::~PackedTree() = default;
 
-Result<StoredContext> PackedTree::store() {
+std::string const& PackedTree::sha256() const { return state_->finished.sha256; }
+
+Result<StoredContext> PackedTree::store(SyncThread* syncs) {
     auto& [archive, finished, tree_size_bytes] = *state_;
     using StoreResult = TemporaryArchive::StoreResult;
-    auto const stored_as = archive.store_as(finished.sha256, finished.file_size_bytes);
+    auto const stored_as = archive.store_as(finished.sha256, finished.file_size_bytes, syncs);
     if (!stored_as) return while_packing(stored_as.error());
     return StoredContext{finished.sha256, tree_size_bytes, *stored_as == StoreResult::existed,
                          *stored_as == StoreResult::repaired};

@@ -2,6 +2,7 @@
 
 #include <det/foundation/files.hpp>
 #include <det/foundation/shared_directory.hpp>
+#include <det/foundation/temporary_names.hpp>
 
 #include <cerrno>
 #include <cstdlib>
@@ -18,23 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view temporary_prefix = ".context.";
-// Packing takes seconds and writes continuously, so an older file is stale.
-constexpr time_t old_s = 24 * 60 * 60;
-
-/// Removes old temporary files. Their age is compared with the file `fresh`, which was created just now,
-/// because the file server's clock may differ from the local one.
-void remove_stale_files(fs::path const& contexts, int fresh) {
-    struct stat now {};
-    auto const names = list_directory(contexts);
-    if (!names || ::fstat(fresh, &now) != 0) return;
-    for (auto const& name : *names) {
-        if (!name.starts_with(temporary_prefix)) continue;
-        auto const path = contexts / name;
-        struct stat info {};
-        if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
-        if (now.st_mtim.tv_sec - info.st_mtim.tv_sec > old_s) ::unlink(path.c_str());
-    }
-}
 
 bool is_intact(std::string const& path, std::string const& sha256, std::uint64_t size_bytes) {
     struct stat info {};
@@ -55,7 +39,7 @@ Result<TemporaryArchive> TemporaryArchive::create(fs::path const& contexts) {
         UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
         if (file) {
             share_new_file(file.get(), path);
-            remove_stale_files(contexts, file.get());
+            remove_old_temporaries(contexts, temporary_prefix, path);
             return TemporaryArchive(std::move(path), std::move(file));
         }
         // A failed creation of another process may remove the empty directory.
@@ -82,7 +66,8 @@ Status TemporaryArchive::sync() {
 }
 
 Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string const& sha256,
-                                                                 std::uint64_t size_bytes) {
+                                                                 std::uint64_t size_bytes,
+                                                                 SyncThread* syncs) {
     auto const contexts = directory();
     auto const path = path_of(sha256);
     if (is_stored(sha256, size_bytes)) return StoreResult::existed;
@@ -97,7 +82,7 @@ Result<TemporaryArchive::StoreResult> TemporaryArchive::store_as(std::string con
         path_.clear();
         stored_as = StoreResult::repaired;
     }
-    DET_TRY(sync_directory(contexts));
+    DET_TRY(sync_directory(contexts, syncs));
     return stored_as;
 }
 

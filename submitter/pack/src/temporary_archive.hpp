@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/files.hpp>
 #include <det/foundation/result.hpp>
+#include <det/foundation/sync_file.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -29,8 +30,10 @@ public:
     bool is_stored(std::string const& sha256, std::uint64_t size_bytes) const;
     /// Waits until the bytes of the file are on the disk. A second call does nothing.
     Status sync();
-    /// Calls sync() and gives the file its name, unless is_stored().
-    Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes);
+    /// Calls sync() and gives the file its name, unless is_stored(). Syncs the name, or adds it to `syncs` if
+    /// there is one.
+    Result<StoreResult> store_as(std::string const& sha256, std::uint64_t size_bytes,
+                                 SyncThread* syncs = nullptr);
 
 private:
     TemporaryArchive(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}

@@ -62,12 +62,26 @@ void check_time_limits(ExperimentConfig const& config, SubmissionPlan const& pla
     }
 }
 
+/// Slurm refuses a job whose shortest time limit is above its time limit.
+void check_min_time(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    auto const time = plan.sbatch_args.find("time").value_or(plan.time_limit);
+    auto const least = seconds_of(plan.min_time);
+    auto const most = seconds_of(time);
+    if (!least || !most || time.empty() || *least <= *most) return;
+    found.report(with_location(
+        config, "slurm.min_time",
+        Error{codes::bad_value,
+              fmt::format("slurm.min_time is {}, more than the time limit {}", plan.min_time, time),
+              fmt::format("use at most {}", time)}));
+}
+
 }  // namespace
 
 Diagnostics check_limits(ExperimentConfig const& config, SubmissionPlan const& plan) {
     Diagnostics found;
     check_slots(config, plan.pool, found);
     check_time_limits(config, plan, found);
+    check_min_time(config, plan, found);
     return found;
 }
 
@@ -86,7 +100,7 @@ Diagnostics check_availability(ExperimentConfig const& config, SubmissionPlan co
         config, slots_path,
         Error{codes::slots_do_not_fit,
               fmt::format("a trial needs {}, and {} of those that fit {} up now: {}; it waits",
-                          count_text(plan.shape.nodes, "node"), up, up == 1 ? "is" : "are", describe(pool)),
+                          count_text(plan.least_nodes(), "node"), up, up == 1 ? "is" : "are", describe(pool)),
               "'sinfo -R' says why nodes are down or drained"}));
     return found;
 }

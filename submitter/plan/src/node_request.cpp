@@ -86,6 +86,18 @@ NodeRequest request_node(SubmissionPlan const& plan, NodeSelection const& select
 }
 
 void warn_of_node_use(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    if (plan.pool.may_have_hidden_gpus && plan.shape.slots_per_node > 0) {
+        found.warn(with_location(
+            config, slots_path,
+            Error{codes::slots_do_not_fit,
+                  fmt::format("the slots of pool '{}' are CPUs, because Slurm hides the nodes from you "
+                              "(PrivateData=nodes): if they have GPUs, the job does not ask for them",
+                              plan.pool.name),
+                  fmt::format("state its slots in the site file: pools: [{{name: {}, slot_type: cuda, "
+                              "slots_per_node: GPUs of a node}}], or slot_type: cpu; 'sbatch --test-only "
+                              "--partition={} --gres=gpu:4 --wrap true' tells whether a node has 4",
+                              plan.pool.name, plan.pool.partition)}));
+    }
     if (plan.pool.has_only_whole_nodes && config.slurm.exclusive == false) {
         found.warn(with_location(
             config, exclusive_path,

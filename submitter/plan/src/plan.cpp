@@ -88,6 +88,18 @@ void warn_of_directory(ExperimentConfig const& config, SubmissionPlan const& pla
               "slurm.working_directory is shared: a script starts steps on several nodes", "remove it"}));
 }
 
+/// Warns of an idle timeout of a script whose steps run on several nodes: only the first node is measured.
+void warn_of_idle_timeout(ExperimentConfig const& config, SubmissionPlan const& plan, Diagnostics& found) {
+    constexpr char path[] = "slurm.idle_timeout";
+    if (plan.launch != Launch::script || plan.shape.nodes < 2 || !config.where(path)) return;
+    found.warn(
+        with_location(config, path,
+                      Error{codes::not_supported,
+                            "slurm.idle_timeout has no effect: a script starts steps on several nodes, "
+                            "whose use is not measured",
+                            "remove it"}));
+}
+
 /// Warns of ports that a user's program can't listen on.
 void warn_of_ports(ExperimentConfig const& config, Diagnostics& found) {
     for (auto const& [name, port] : config.environment.ports) {
@@ -164,6 +176,8 @@ std::string default_time_limit(site::Pool const& pool) {
 
 void set_nodes(SubmissionPlan& plan, NodeSelection const& selection, ExperimentConfig const& config) {
     plan.shape = selection.shape;
+    bool const is_range = config.resources.slots_per_trial_min && selection.nodes_min < selection.shape.nodes;
+    plan.nodes_min = is_range ? selection.nodes_min : 0;
     plan.node.is_exclusive = is_exclusive(config, plan.pool, selection);
     plan.pool.slots_per_node = selection.node_slots;
     plan.gpu_type = selection.gpu_type;
@@ -209,6 +223,25 @@ Status set_lanes(SubmissionPlan& plan, ExperimentConfig const& config) {
     return Ok{};
 }
 
+Json section(config::ExperimentConfig const& config, std::string_view key) {
+    auto const* found = config.effective.find(key);
+    return found != nullptr ? yaml::to_json(*found) : Json::object();
+}
+
+/// The command of a health check, before a trial starts on a shared node, keeps the job from noticing what
+/// the other trials of the node do.
+Status check_health_timeout(SubmissionPlan const& plan, ExperimentConfig const& config) {
+    constexpr std::int64_t most_s = 60;
+    auto const check = section(config, "slurm").value("health_check", Json());
+    bool const is_short = !check.is_object() || check.value("timeout", most_s) <= most_s;
+    if (plan.lanes == 1 || is_short) return Ok{};
+    return with_location(config, "slurm.health_check.timeout",
+                         Error{codes::bad_value,
+                               fmt::format("{} share a job, and wait while the health check of one runs",
+                                           count_text(static_cast<int>(plan.lanes), "trial")),
+                               fmt::format("use at most {} s, or 'slurm.trials_per_node: 1'", most_s)});
+}
+
 /// Refuses more nodes than a job can ever get.
 Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
     if (plan.launch == Launch::script) return Ok{};  // it would use them
@@ -220,11 +253,6 @@ Status set_spare_nodes(SubmissionPlan& plan, ExperimentConfig const& config) {
               fmt::format("{} and {} to spare are more than a job may have: {}",
                           count_text(plan.shape.nodes, "node"), plan.spare_nodes, describe(plan.pool)),
               fmt::format("use at most {}", std::max(0, plan.nodes_max - plan.shape.nodes))});
-}
-
-Json section(config::ExperimentConfig const& config, std::string_view key) {
-    auto const* found = config.effective.find(key);
-    return found != nullptr ? yaml::to_json(*found) : Json::object();
 }
 
 Error no_trials() {
@@ -283,6 +311,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
         if (found.has_errors()) return found;
         DET_TRY_ASSIGN(auto of_script, plan_batch_script(config, site, std::move(wckey)));
         of_script.nice = nice_of(config);
+        warn_of_idle_timeout(config, of_script, found);
         of_script.warnings = std::move(found);
         return of_script;
     }
@@ -297,6 +326,7 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     plan.expedites_requeue = site.expedites_requeue;
     plan.launch = config.slurm.launch;
     plan.sbatch_args = config.slurm.sbatch_args;
+    plan.min_time = config.slurm.min_time;
     plan.nice = nice_of(config);
     plan.wckey = std::move(wckey);
     plan.job_name = job_name_of(site.job_name, config.name);
@@ -307,6 +337,15 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     } else {
         found.report(selection.error());
     }
+    if (plan.is_elastic() && plan.launch == Launch::script) {
+        found.report(with_location(
+            config, slots_path,
+            Error{
+                codes::not_supported,
+                "a script with 'launch: script' starts its own steps: det-submit does not know whether they "
+                "suit another number of nodes",
+                "use one number, or 'launch: node' or 'launch: rank'"}));
+    }
     found.append(check_limits(config, plan));
     Diagnostics of_container;
     bool const is_script = plan.launch == Launch::script;  // it starts containers itself
@@ -316,11 +355,14 @@ Result<SubmissionPlan, Diagnostics> plan_submission(ExperimentConfig const& conf
     DET_TRY_ASSIGN(auto const search, plan_search(config));
     plan.trial_count = search.trial_count();
     plan.concurrent_trials_max = concurrent_trials_max(search, config, plan.shape);
+    plan.sampler_sets_lengths = search::sampler_sets_lengths(search_input(config).searcher);
     DET_TRY(set_lanes(plan, config));
+    DET_TRY(check_health_timeout(plan, config));
     plan.node = request_node(plan, *selection);
     plan.warnings = check_availability(config, plan);
     warn_of_node_use(config, plan, plan.warnings);
     warn_of_directory(config, plan, plan.warnings);
+    warn_of_idle_timeout(config, plan, plan.warnings);
     plan.warnings.append(of_container);
     warn_of_length(config, search, plan.warnings);
     warn_of_log_policies(config, plan.warnings);

@@ -27,7 +27,8 @@ Diagnostics replace_pool_options(site::Pool& pool, config::ExperimentConfig cons
 
 /// The nodes of a trial.
 struct NodeSelection {
-    TrialShape shape;
+    TrialShape shape;      // of an elastic trial: the largest
+    int nodes_min = 1;     // nodes of the smallest run; shape.nodes if the trial is not elastic
     int node_slots = 1;    // slots of each node that trials may use
     site::NodeKind kind;   // of the nodes
     std::string gpu_type;  // empty: any

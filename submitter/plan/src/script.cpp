@@ -56,6 +56,11 @@ int tasks_per_node(SubmissionPlan const& plan) {
     return plan.launch == Launch::script ? plan.shape.ranks_per_node() : 1;
 }
 
+std::string nodes_of_job(SubmissionPlan const& plan) {
+    if (!plan.is_elastic()) return std::to_string(plan.nodes());
+    return fmt::format("{}-{}", plan.least_nodes(), plan.nodes());
+}
+
 /// Renders the #SBATCH lines. They contain det-submit's own words, numbers, and a GPU type, which is a plain
 /// word.
 std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input) {
@@ -64,9 +69,11 @@ std::string sbatch_options(SubmissionPlan const& plan, ScriptInput const& input)
     auto const add = [&](std::string const& option) { lines += fmt::format("#SBATCH {}\n", option); };
     add(fmt::format("--job-name=exp-{}", input.experiment.value));
     add("--array=" + input.array.indices());
-    add(fmt::format("--nodes={}", plan.nodes()));
+    add("--nodes=" + nodes_of_job(plan));
     auto const tasks = tasks_per_node(plan);
-    add(fmt::format("--ntasks-per-node={}", tasks));
+    // With a number of tasks Slurm gives a range of nodes only as many nodes as it has tasks: the fewest. The
+    // steps say how many tasks they have.
+    if (!plan.is_elastic()) add(fmt::format("--ntasks-per-node={}", tasks));
     if (plan.node.is_exclusive) add("--exclusive");
     if (plan.node.cpus) add(fmt::format("--cpus-per-task={}", std::max(1, *plan.node.cpus / tasks)));
     if (auto const memory = plan.node.memory_mib)
@@ -92,7 +99,9 @@ std::string trial_of_task(JobArray const& array) {
 
 std::string describe_nodes(SubmissionPlan const& plan) {
     if (plan.batch_script) return "The nodes that the batch script asks for,";
-    auto const text = fmt::format("{} {} {}", plan.nodes(), plan.node.is_exclusive ? "whole" : "shared",
+    auto const nodes = plan.is_elastic() ? fmt::format("{} to {}", plan.least_nodes(), plan.nodes())
+                                         : std::to_string(plan.nodes());
+    auto const text = fmt::format("{} {} {}", nodes, plan.node.is_exclusive ? "whole" : "shared",
                                   plural("node", plan.nodes()));
     return plan.spare_nodes == 0 ? text : fmt::format("{}, {} of them to spare,", text, plan.spare_nodes);
 }
@@ -116,6 +125,7 @@ void add_pool_options(std::vector<std::string>& options, SubmissionPlan const& p
     add("reservation", plan.pool.reservation);
     add("constraint", plan.pool.constraint);
     add("time", plan.time_limit);
+    if (!plan.batch_script) add("time-min", plan.min_time);
     add("exclude", plan.exclude);
 }
 

@@ -14,15 +14,30 @@ using config::ExperimentConfig;
 using site::NodeKind;
 using site::Pool;
 
+/// The slots of a trial: the same number twice unless the trial is elastic.
+struct SlotRange {
+    std::int64_t least = 1, most = 1;
+    bool is_elastic = false;
+};
+
+SlotRange slot_range_of(ExperimentConfig const& config) {
+    auto const most = config.resources.slots_per_trial;
+    auto const& least = config.resources.slots_per_trial_min;
+    return {least.value_or(most), most, least.has_value()};
+}
+
 /// Nodes that a trial may use, and its slots on each.
 struct Candidate {
     NodeKind kind;
     std::int64_t per_node = 1;
     std::int64_t nodes_max = 0;  // of one trial
 
-    bool fits(std::int64_t slots) const {
-        if (slots <= per_node) return nodes_max >= 1;
-        return slots % per_node == 0 && slots / per_node <= nodes_max;
+    /// Every size of an elastic trial is a number of whole nodes: `least` and `most` are multiples of the
+    /// slots of a node.
+    bool fits(SlotRange const& slots) const {
+        if (slots.is_elastic && slots.least % per_node != 0) return false;
+        if (slots.most <= per_node) return nodes_max >= 1 && (!slots.is_elastic || slots.most == per_node);
+        return slots.most % per_node == 0 && slots.most / per_node <= nodes_max;
     }
     std::int64_t nodes_for(std::int64_t slots) const { return slots <= per_node ? 1 : slots / per_node; }
 };
@@ -104,15 +119,16 @@ Result<Candidates> find_candidates(ExperimentConfig const& config, Pool const& p
 }
 
 /// Prefers nodes that are up, then fewer nodes, then the kind with fewer slots.
-bool is_better(Candidate const& a, Candidate const& b, std::int64_t slots) {
-    bool const a_now = a.kind.up_count() >= a.nodes_for(slots);
-    bool const b_now = b.kind.up_count() >= b.nodes_for(slots);
+bool is_better(Candidate const& a, Candidate const& b, SlotRange const& slots) {
+    bool const a_now = a.kind.up_count() >= a.nodes_for(slots.least);
+    bool const b_now = b.kind.up_count() >= b.nodes_for(slots.least);
     if (a_now != b_now) return a_now;
-    if (a.nodes_for(slots) != b.nodes_for(slots)) return a.nodes_for(slots) < b.nodes_for(slots);
+    auto const a_nodes = a.nodes_for(slots.most), b_nodes = b.nodes_for(slots.most);
+    if (a_nodes != b_nodes) return a_nodes < b_nodes;
     return a.kind.slots_per_node < b.kind.slots_per_node;
 }
 
-Candidate const* choose(Candidates const& candidates, std::int64_t slots) {
+Candidate const* choose(Candidates const& candidates, SlotRange const& slots) {
     Candidate const* best = nullptr;
     for (auto const& candidate : candidates) {
         if (candidate.fits(slots) && (best == nullptr || is_better(candidate, *best, slots)))
@@ -177,6 +193,28 @@ Error no_fit_error(ExperimentConfig const& config, Pool const& pool, Candidates 
                          Error{codes::slots_do_not_fit, message, nearest_fits(slots, candidates)});
 }
 
+/// The refusal of a range of slots, with the widest range within it that fits.
+Error no_range_fit_error(ExperimentConfig const& config, Pool const& pool, Candidates const& candidates,
+                         SlotRange const& slots) {
+    std::optional<SlotRange> best;
+    for (auto const& each : candidates) {
+        auto const least = (slots.least + each.per_node - 1) / each.per_node * each.per_node;
+        auto const most = std::min(slots.most / each.per_node, each.nodes_max) * each.per_node;
+        if (least <= most && (!best || most > best->most)) best = SlotRange{least, most, true};
+    }
+    bool const are_whole_nodes = std::ranges::any_of(candidates, [&](auto const& each) {
+        return slots.least % each.per_node == 0 && slots.most % each.per_node == 0;
+    });
+    auto const why = are_whole_nodes ? "more nodes than a trial may have"
+                                     : "no whole numbers of nodes, which each run of an elastic trial has";
+    return with_location(
+        config, slots_path,
+        Error{codes::slots_do_not_fit,
+              fmt::format("{} to {} slots are {}: {}", slots.least, slots.most, why, describe(pool)),
+              best ? fmt::format("use {{min: {}, max: {}}}", best->least, best->most)
+                   : std::string("use one number for trials that use a part of a node")});
+}
+
 bool is_same(NodeKind const& a, NodeKind const& b) {
     return a.slots_per_node == b.slots_per_node && a.gpu_type == b.gpu_type && a.cpus == b.cpus &&
            a.has_other_types == b.has_other_types;
@@ -206,10 +244,12 @@ std::string others(Pool const& pool, Candidate const& chosen, std::string const&
     return join(names, ",");
 }
 
-NodeSelection make_selection(Candidate const& chosen, Pool const& pool, std::int64_t slots) {
+NodeSelection make_selection(Candidate const& chosen, Pool const& pool, SlotRange const& slots) {
     NodeSelection selection;
-    auto const on_each = std::min(slots, chosen.per_node);
-    selection.shape = {static_cast<int>(chosen.nodes_for(slots)), static_cast<int>(on_each), pool.slot_type};
+    auto const on_each = std::min(slots.most, chosen.per_node);
+    selection.nodes_min = static_cast<int>(chosen.nodes_for(slots.least));
+    selection.shape = {static_cast<int>(chosen.nodes_for(slots.most)), static_cast<int>(on_each),
+                       pool.slot_type};
     selection.node_slots = static_cast<int>(chosen.per_node);
     selection.kind = chosen.kind;
     selection.nodes_up = chosen.kind.up_count();
@@ -218,7 +258,7 @@ NodeSelection make_selection(Candidate const& chosen, Pool const& pool, std::int
 }
 
 Result<NodeSelection> select_for_slots(ExperimentConfig const& config, Pool const& pool) {
-    auto const slots = config.resources.slots_per_trial;
+    auto const slots = slot_range_of(config);
     DET_TRY_ASSIGN(auto const candidates, find_candidates(config, pool));
     if (auto const* chosen = choose(candidates, slots)) {
         auto selection = make_selection(*chosen, pool, slots);
@@ -232,7 +272,9 @@ Result<NodeSelection> select_for_slots(ExperimentConfig const& config, Pool cons
         selection.gpu_type = config.slurm.gpu_type.value_or("");
         return selection;
     }
-    return no_fit_error(config, pool, together.empty() ? candidates : together);
+    auto const& tried = together.empty() ? candidates : together;
+    return slots.is_elastic ? no_range_fit_error(config, pool, tried, slots)
+                            : no_fit_error(config, pool, tried);
 }
 
 /// Any nodes of the pool, for a trial without slots.
@@ -243,6 +285,7 @@ Result<NodeSelection> select_for_no_slots(ExperimentConfig const& config, Pool c
     for (std::size_t i = 1; i < pool.kinds.size(); ++i) add(kind, pool.kinds[i]);
     NodeSelection selection;
     selection.shape = {1, 0, SlotType::cpu};
+    selection.nodes_min = 1;
     selection.node_slots = pool.slots_per_node;
     selection.nodes_up = kind.up_count();
     selection.nodes_max = static_cast<int>(nodes_allowed(pool, kind.count));

@@ -114,6 +114,23 @@ void check_slots(PoolCheck const& each, Findings& found) {
         fmt::format("slots_per_node: {}", most)));
 }
 
+/// Reports slots that are guessed, because Slurm hides the nodes.
+void check_hidden_nodes(PoolCheck const& each, Findings& found) {
+    bool const is_stated = each.entry != nullptr && each.entry->slot_type && each.entry->slots_per_node;
+    if (each.partition.has_node_facts || each.pool.kinds.empty() || is_stated) return;
+    if (each.pool.may_have_hidden_gpus) {
+        found.push_back(change_needed(
+            each, "PrivateData=nodes hides its nodes, and the partition does not count their GPUs",
+            "its slots are CPUs, and jobs ask for no GPUs", "site.yaml",
+            "slot_type: cuda (or cpu) and slots_per_node; or slurm.conf: AccountingStorageTRES=gres/gpu"));
+    } else if (each.pool.slot_type != SlotType::cpu) {
+        found.push_back({Finding::Severity::note, each.subject(),
+                         fmt::format("PrivateData=nodes hides its nodes: {} a node is their average",
+                                     count_text(each.pool.slots_per_node, "GPU")),
+                         "nodes may have more or fewer", "site.yaml", "slot_type and slots_per_node"});
+    }
+}
+
 void check_memory(PoolCheck const& each, Findings& found) {
     auto const consumes = each.config.find("SelectTypeParameters").value_or("").find("MEMORY");
     bool const is_counted = consumes != std::string::npos;
@@ -173,9 +190,9 @@ void check_device_isolation(PoolCheck const& each, Findings& found) {
 }
 
 constexpr void (*pool_checks[])(PoolCheck const&, Findings&) = {
-    check_state,   check_nodes,      check_preempt_mode,     check_grace,
-    check_sharing, check_slots,      check_memory,           check_memory_limit,
-    check_limits,  check_time_limit, check_device_isolation,
+    check_state,        check_nodes,  check_preempt_mode, check_grace,
+    check_sharing,      check_slots,  check_hidden_nodes, check_memory,
+    check_memory_limit, check_limits, check_time_limit,   check_device_isolation,
 };
 
 void report_missing_partition(Pool const& pool, std::vector<Partition> const& partitions, Findings& found) {
@@ -208,7 +225,8 @@ void report_missing_default(Site const& site, std::string_view key, std::optiona
 Findings check_site(config::SiteFile const& file, std::vector<Partition> const& partitions,
                     slurm::ClusterConfig const& config, PluginFacts const& plugin) {
     Findings found;
-    auto const site = make_site(partitions, file);
+    auto site = make_site(partitions, file);
+    apply_cluster_settings(site, config, std::nullopt);
     report_missing_default(site, "default_compute_pool", file.default_compute_pool, found);
     report_missing_default(site, "default_aux_pool", file.default_aux_pool, found);
     for (auto const& pool : site.pools) {

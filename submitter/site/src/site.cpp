@@ -263,6 +263,18 @@ slurm::MemoryLimit cluster_memory_limit(slurm::ClusterConfig const& config) {
     return {limit("MaxMemPerNode"), limit("MaxMemPerCPU")};
 }
 
+/// Whether the pool may have GPUs of which neither Slurm nor the site file tells: PrivateData=nodes hides the
+/// nodes, the cluster has GPUs, and partitions do not count them.
+bool may_have_hidden_gpus(Pool const& pool, Site const& site, slurm::ClusterConfig const& config) {
+    auto const* partition = find_partition(site.partitions, pool.partition);
+    if (partition == nullptr || partition->has_node_facts || pool.slot_type != SlotType::cpu) return false;
+    auto const entry = std::ranges::find(site.entries, pool.name, &config::PoolEntry::name);
+    bool const is_stated = entry != site.entries.end() && entry->slot_type.has_value();
+    bool const counts_gpus =
+        config.find("AccountingStorageTRES").value_or("").find("gres/gpu") != std::string::npos;
+    return !is_stated && !counts_gpus && config.has_option("GresTypes", "gpu");
+}
+
 void set_defaults(Site& site, std::string const& compute, std::string const& aux) {
     for (auto& pool : site.pools) {
         pool.is_default = pool.name == compute;
@@ -357,6 +369,7 @@ void apply_cluster_settings(Site& site, slurm::ClusterConfig const& config,
     site.accounting = std::move(accounting);
     for (auto& pool : site.pools) {
         apply_cluster_memory_limit(pool, config);
+        pool.may_have_hidden_gpus = may_have_hidden_gpus(pool, site, config);
         if (site.accounting) pool.rules = find_job_rules(*site.accounting, pool);
     }
 }

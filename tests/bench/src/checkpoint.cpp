@@ -1,16 +1,20 @@
 // bench-checkpoint DIRECTORY MIB QUESTION...: compares saving and loading of tensors with memcpy, direct I/O
 // and torch.save. MIB is the size of the state of a rank.
 #include <det/checkpoint/load.hpp>
+#include <det/checkpoint/memory_snapshots.hpp>
 #include <det/checkpoint/saver.hpp>
 #include <det/checkpoint/shared_fs_store.hpp>
 #include <det/foundation/diagnostic.hpp>
 #include <det/foundation/files.hpp>
 
+#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
 #include <map>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "row.hpp"
@@ -114,9 +118,6 @@ public:
         return pairs;
     }
 
-private:
-    void uuid_of(SaveStarted const& begun) { uuid_ = begun.uuid; }
-
     static double together(ThreadPeers& peers, std::function<void()> const& work) {
         must(peers.allgather(""));
         auto const own = time_s(work);
@@ -126,10 +127,114 @@ private:
         return longest;
     }
 
+private:
+    void uuid_of(SaveStarted const& begun) { uuid_ = begun.uuid; }
+
     SharedFsStore store_;
     std::size_t size_bytes_;
     std::string uuid_;
 };
+
+/// Messages between two ranks of this process, by a socket for each direction.
+class SocketMessages final : public RankMessages {
+public:
+    SocketMessages(int to, int from) : to_(to), from_(from) {}
+
+    Status transfer(std::optional<Outgoing> out, std::optional<Incoming> in) override {
+        std::jthread const sender([&] {
+            if (out) must(write_all(to_, as_text(out->bytes), "a socket"));
+        });
+        for (std::size_t at = 0; in && at < in->bytes.size();) {
+            auto const count = ::read(from_, in->bytes.data() + at, in->bytes.size() - at);
+            if (count <= 0) return os_error("read a socket", errno);
+            at += static_cast<std::size_t>(count);
+        }
+        return Ok{};
+    }
+
+private:
+    static std::string_view as_text(std::span<std::byte const> bytes) {
+        return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
+    }
+
+    int to_, from_;
+};
+
+enum class Copies { none, on_partner };
+
+/// How long MemorySnapshots::keep() blocks two ranks, when the checksum of the snapshot before is complete,
+/// and its copy on the other rank's node, if there are copies.
+class KeepPair {
+public:
+    KeepPair(std::size_t size_bytes, Copies copies) : copies_(copies), size_bytes_(size_bytes) {
+        for (int rank = 0; rank < 2; ++rank) must(make_directories(place_for(rank).base));
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, forth_) != 0 ||
+            ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, back_) != 0)
+            must(Status(os_error("make sockets", errno)));
+    }
+    ~KeepPair() {
+        (void)remove_tree(base_);
+        for (int const fd : {forth_[0], forth_[1], back_[0], back_[1]}) ::close(fd);
+    }
+    KeepPair(KeepPair const&) = delete;
+    KeepPair& operator=(KeepPair const&) = delete;
+
+    std::vector<Pair> run() {
+        std::vector<Pair> pairs;
+        as_ranks(2, [&](ThreadPeers& peers) {
+            RankState own(size_bytes_, peers.rank(), 2);
+            std::vector<std::byte> warm(own.bytes);
+            MemorySnapshotOptions options;
+            options.place = place_for(peers.rank());
+            options.run = 1;
+            options.copy_threads = options_per_rank(2).copy_threads;
+            options.warn = [](std::string const& text) { std::cerr << text << '\n'; };
+            if (copies_ == Copies::on_partner) {
+                options.node = peers.rank();
+                options.open_messages = [&]() -> Result<std::unique_ptr<RankMessages>> {
+                    bool const is_chief = peers.is_chief();
+                    return std::unique_ptr<RankMessages>(std::make_unique<SocketMessages>(
+                        is_chief ? forth_[0] : back_[0], is_chief ? back_[1] : forth_[1]));
+                };
+            }
+            MemorySnapshots snapshots(peers, options);
+            std::uint64_t step = 0;
+            auto const ours = [&] {
+                auto const held = RankPair::together(peers, [&] {
+                    if (!must(snapshots.keep(++step, {}, own.state))) std::quick_exit(1);
+                });
+                snapshots.finish();
+                must(peers.allgather(""));
+                return held;
+            };
+            auto const peer = [&] {
+                return RankPair::together(peers,
+                                          [&] { std::memcpy(warm.data(), own.bytes.data(), size_bytes_); });
+            };
+            ours();  // takes the memory
+            auto measured = measure(ours, peer);
+            if (peers.is_chief()) pairs = std::move(measured);
+        });
+        return pairs;
+    }
+
+private:
+    MemoryPlace place_for(int rank) const {
+        auto const base = copies_ == Copies::none ? base_ : base_ / std::to_string(rank);
+        return {base, std::to_string(::getpid()), "0.0", ""};
+    }
+
+    std::filesystem::path const base_ =
+        std::filesystem::path(shared_memory) / ("det-bench-" + std::to_string(::getpid()));
+    Copies copies_;
+    std::size_t size_bytes_;
+    int forth_[2], back_[2];
+};
+
+void bench_keep(std::filesystem::path const&, std::size_t size_bytes) {
+    print_row("memory-keep", KeepPair(size_bytes, Copies::none).run(), "s", Better::lower);
+    print_row("memory-keep-copied", KeepPair(size_bytes, Copies::on_partner).run(), "s", Better::lower);
+}
 
 /// Direct I/O by one thread, block after block.
 double write_directly(std::filesystem::path const& path, std::byte const* bytes, std::size_t size_bytes) {
@@ -313,14 +418,14 @@ void warm_up(std::filesystem::path const&, std::size_t size_bytes) {
 }
 
 std::map<std::string, void (*)(std::filesystem::path const&, std::size_t)> const questions{
-    {"warm", warm_up},    {"stall", bench_stall},           {"write", bench_write},
+    {"warm", warm_up},    {"stall", bench_stall},           {"keep", bench_keep},  {"write", bench_write},
     {"read", bench_read}, {"read-ahead", bench_read_ahead}, {"torch", bench_torch}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::cerr << "usage: bench-checkpoint DIRECTORY MIB warm|stall|write|read|read-ahead|torch...\n";
+        std::cerr << "usage: bench-checkpoint DIRECTORY MIB warm|stall|keep|write|read|read-ahead|torch...\n";
         return to_int(ExitCode::usage);
     }
     auto const size_bytes = std::stoull(argv[2]) << 20;

@@ -1,10 +1,15 @@
-// bench-search-wins: the lowest loss that adaptive_asha and random search find on the synthetic benchmark of
-// tests/simulation/search with the same total training time, over 200 seeds.
+// bench-search-wins [SEED]: the lowest loss that adaptive_asha and random search find on the synthetic
+// benchmark of tests/simulation/search with the same total training time, over 200 random seeds.
+// bench-search-wins --curves SEED COUNT: for a line of JSON with hyperparameters and a seed, prints the
+// lowest loss of its trial after 1,000 reports; before that, COUNT lines of random draws.
 #include <det/protocol/json.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
+#include <limits>
+#include <random>
 
 #include "row.hpp"
 #include "search_run.hpp"
@@ -53,17 +58,52 @@ std::pair<double, double> confidence_interval(double share, double count) {
     return {middle - half, middle + half};
 }
 
+/// The lowest loss of a trial that trains to its end; NaN if it fails or reports none.
+double best_loss_of(Json const& hyperparameters, std::uint32_t seed) {
+    LearningCurve const curve(hyperparameters, seed, {});
+    double best = std::numeric_limits<double>::quiet_NaN();
+    for (std::uint64_t report = 1; report <= reports_max; ++report)
+        best = std::fmin(best, curve.loss_at(report));
+    return best;
+}
+
+/// Answers the program tests/bench/search_tpe.py.
+int print_curves(std::uint32_t seed, std::uint32_t count) {
+    SearcherSpec const random{"random", "loss", true, Json{{"max_trials", count}}};
+    auto const drawn = search::Search::parse(random, search_space(), seed);
+    if (!drawn) return to_int(ExitCode::internal);
+    std::cout << search_space().dump() << '\n';
+    for (auto const& draw : drawn->draw_first(count))
+        std::cout << Json(best_loss_of(*draw.hyperparameters, draw.seed)).dump() << '\n';
+    std::cout.flush();
+    for (std::string line; std::getline(std::cin, line);) {
+        auto const trial = Json::parse(line);
+        std::cout << Json(best_loss_of(trial.at("hyperparameters"), trial.at("seed"))).dump() << std::endl;
+    }
+    return 0;
+}
+
+std::uint32_t number_of(char const* text) {
+    return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    std::vector<std::string> const arguments(argv + 1, argv + argc);
+    if (arguments.size() == 3 && arguments[0] == "--curves")
+        return print_curves(number_of(argv[2]), number_of(argv[3]));
     auto const search = plan();
+    // Seeds in a row are as good as any others: the draws of each seed are those of its own generator.
+    auto const first = arguments.empty() ? std::random_device()() % 10'000 : number_of(argv[1]);
     std::vector<bench::Pair> pairs;
-    for (std::uint32_t seed = 0; seed < seeds; ++seed) pairs.push_back(search_with(search, seed));
+    for (std::uint32_t i = 0; i < seeds; ++i) pairs.push_back(search_with(search, first + i));
     auto const wins = std::ranges::count_if(pairs, [](auto const& pair) { return pair.ours <= pair.peer; });
     auto const share = static_cast<double>(wins) / seeds;
     auto const [low, high] = confidence_interval(share, seeds);
     auto row = bench::summarise("search-wins", pairs, "loss", bench::Better::lower);
-    row.more = {{"at_least_as_good", share}, {"interval_low", low}, {"interval_high", high}};
+    row.more = {
+        {"at_least_as_good", share}, {"interval_low", low}, {"interval_high", high}, {"first_seed", first}};
     std::cout << bench::render(row) << '\n';
     return 0;
 }

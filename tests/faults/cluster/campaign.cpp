@@ -27,7 +27,7 @@ struct Options {
 class Campaign {
 public:
     explicit Campaign(Options const& options)
-        : options_(options), site_(static_cast<int>(options.lanes) * nodes_of_a_lane) {}
+        : options_(options), site_(SiteOptions{.nodes = static_cast<int>(options.lanes) * nodes_of_a_lane}) {}
 
     Status start() {
         DET_TRY(site_.start());

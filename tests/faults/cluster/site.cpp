@@ -38,7 +38,7 @@ std::string Site::find_obstacle() {
     return "";
 }
 
-Site::Site(int nodes) : nodes_(nodes), name_(fmt::format("faults-{}", ::getpid())) {}
+Site::Site(SiteOptions options) : options_(std::move(options)), name_(fmt::format("faults-{}", ::getpid())) {}
 
 Site::~Site() {
     if (!is_up_) return;
@@ -53,11 +53,13 @@ Status Site::start() {
     auto const munge = (state() / "run" / "munge.sock").string();
     is_up_ = true;  // a partly started cluster is removed too
     // Slurm notices a cut-off node after 20 s, and a requeued job waits 20 s instead of two minutes.
-    DET_TRY_ASSIGN(
-        auto const output,
-        run({"up", fmt::format("--nodes={}", nodes_), "--slots=2", "--slurm-option=SlurmdTimeout=20",
-             fmt::format("--slurm-option=AuthInfo=socket={},cred_expire=20", munge)},
-            120s));
+    std::vector<std::string> up{"up", fmt::format("--nodes={}", options_.nodes),
+                                fmt::format("--slots={}", options_.slots), "--slurm-option=SlurmdTimeout=20",
+                                fmt::format("--slurm-option=AuthInfo=socket={},cred_expire=20", munge)};
+    if (!options_.slurm.empty()) up.push_back("--slurm=" + options_.slurm);
+    if (!options_.profile.empty()) up.push_back("--profile=" + options_.profile);
+    DET_TRY_ASSIGN(auto const output, run(std::move(up), options_.slurm.empty() ? 120s : 600s));
+    description_ = split_lines(output.out).empty() ? "" : std::string(split_lines(output.out).front());
     if (output.exit_code == 0) return Ok{};
     return Error{codes::process, "the cluster does not come up: " + output.err};
 }
@@ -72,6 +74,13 @@ Result<std::string> Site::shell(std::string const& script, std::chrono::millisec
     DET_TRY_ASSIGN(auto const output,
                    run({"login", "--user=researcher", "--", "bash", "-c", "cd && " + script}, timeout));
     if (output.exit_code == 0) return std::string(trim(output.out));
+    return Error{codes::process,
+                 fmt::format("'{}' ended with {}: {}{}", script, output.exit_code, output.out, output.err)};
+}
+
+Status Site::run_as_root(std::string const& script) const {
+    DET_TRY_ASSIGN(auto const output, run({"login", "--user=root", "--", "bash", "-c", script}, 60s));
+    if (output.exit_code == 0) return Ok{};
     return Error{codes::process,
                  fmt::format("'{}' ended with {}: {}{}", script, output.exit_code, output.out, output.err)};
 }

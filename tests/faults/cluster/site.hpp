@@ -17,12 +17,19 @@ struct Process {
     std::string command_line;
 };
 
+struct SiteOptions {
+    int nodes = 3;
+    int slots = 2;             // of a node
+    std::string slurm = {};    // release; empty: the installed one
+    std::string profile = {};  // policy of the site; empty: plain
+};
+
 /// A private loopback Slurm; the destructor removes it. Thread-safe except start() and keep_files().
 class Site {
 public:
     /// Returns why no cluster can be started here (not root, no Slurm), or "".
     static std::string find_obstacle();
-    explicit Site(int nodes);
+    explicit Site(SiteOptions options);
     ~Site();
     Site(Site const&) = delete;
     Site& operator=(Site const&) = delete;
@@ -39,7 +46,12 @@ public:
     /// Runs `cluster WORDS...`, for example to cut off a node.
     Status control(std::vector<std::string> words) const;
 
-    int nodes() const { return nodes_; }
+    /// Runs a shell script as root on the login node. A non-zero exit code is an error.
+    Status run_as_root(std::string const& script) const;
+
+    int nodes() const { return options_.nodes; }
+    /// What `up` has printed: the release of Slurm and the profile.
+    std::string const& description() const { return description_; }
     std::string const& name() const { return name_; }
     std::filesystem::path state() const;
     std::filesystem::path shared() const { return state() / "shared"; }
@@ -49,8 +61,8 @@ public:
 private:
     Result<ProcessOutput> run(std::vector<std::string> arguments, std::chrono::milliseconds timeout) const;
 
-    int nodes_;
-    std::string name_;
+    SiteOptions options_;
+    std::string name_, description_;
     bool is_up_ = false, keeps_files_ = false;
 };
 

@@ -330,6 +330,23 @@ const char* case_tensors_are_saved_and_loaded(void) {
     det_strings_destroy(uuids);
     CHECK_OK(det_checkpoint_load_from(context, saved.uuid, state, &loaded));
     CHECK(loaded.steps_completed == 4 && steps == 2);
+    /* Without slurm.memory_checkpoints nothing is kept in memory. */
+    CHECK_OK(det_checkpoint_fetch_kept(context));
+    CHECK(det_checkpoint_fetch_kept(NULL) == DET_COULD_NOT);
+    CHECK_OK(det_checkpoint_is_kept_in_memory(context, 10, &rank));
+    CHECK(rank == 0 && loaded.is_from_memory == 0);
+    CHECK(det_checkpoint_is_kept_in_memory(context, 10, NULL) == DET_COULD_NOT &&
+          failed_with("misuse", "is_kept"));
+    det_state_destroy(state);
+    CHECK_OK(det_state_create(&state));
+    CHECK_OK(det_state_add(state, &step));
+    rank = 1;
+    CHECK_OK(det_checkpoint_keep_in_memory(context, 10, NULL, state, &rank));
+    CHECK(rank == 0);
+    CHECK_OK(det_checkpoint_keep_in_memory(context, 10, NULL, state, NULL));
+    CHECK_OK(det_state_add_directory(state, "."));
+    CHECK(det_checkpoint_keep_in_memory(context, 10, NULL, state, NULL) == DET_COULD_NOT);
+    CHECK(failed_with("misuse", "directory"));
     det_checkpoint_draft_destroy(scratch);
     det_state_destroy(state);
     CHECK_OK(det_context_close(context));

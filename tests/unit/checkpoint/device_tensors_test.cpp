@@ -1,5 +1,6 @@
 // Saving and loading tensors in the memory of devices, with ranks that are threads.
 #include <det/checkpoint/load.hpp>
+#include <det/checkpoint/memory_snapshots.hpp>
 #include <det/foundation/files.hpp>
 
 #include <atomic>
@@ -440,6 +441,38 @@ BOOST_AUTO_TEST_CASE(writing_begins_with_the_first_batch_that_the_device_has_cop
     saver.wait_snapshot();
     BOOST_TEST(batches == 2);
     must(store.verify_on_disk(must(saver.finish()).at(0).uuid));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_on_devices_are_kept_in_memory_before_the_call_returns) {
+    TemporaryDirectory shm;
+    auto const options_of = [&](ThreadPeers const& peers, std::uint32_t run) {
+        MemorySnapshotOptions options;
+        options.place = {shm.path(), "100", "7.3", ""};
+        options.run = run;
+        options.is_first_of_node = peers.is_chief();
+        return options;
+    };
+    as_ranks(2, [&](ThreadPeers& peers) {
+        Model model(peers.rank(), 2);
+        MemorySnapshots snapshots(peers, options_of(peers, 1));
+        snapshots.use_devices(&model.device);
+        model.fill(7);
+        auto state = model.state();
+        for (auto& tensor : state) tensor.copy_later = true;
+        BOOST_TEST(must(snapshots.keep(10, Json::object(), state)));
+        model.fill(-1);
+    });
+    for (int const readers : {2, 3}) {
+        std::atomic<int> equal = 0;
+        as_ranks(readers, [&](ThreadPeers& peers) {
+            Model model(peers.rank(), readers);
+            MemorySnapshots snapshots(peers, options_of(peers, 2));
+            snapshots.use_devices(&model.device);
+            bool const is_loaded = must(snapshots.load(model.state(), 0)).has_value();
+            equal += is_loaded && model.is_filled(7) ? 1 : 0;
+        });
+        BOOST_TEST(equal == readers);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

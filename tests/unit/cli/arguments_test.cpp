@@ -52,6 +52,13 @@ BOOST_AUTO_TEST_CASE(help_before_a_command_is_its_page) {
     BOOST_TEST(refusal({"help", "frobnicate"}).message == "there is no command 'frobnicate'");
 }
 
+BOOST_AUTO_TEST_CASE(a_command_of_a_group_is_suggested_by_its_whole_name) {
+    BOOST_TEST(refusal({"compare", "1", "2"}).hint == "use 'det-submit experiment compare'");
+    BOOST_TEST(
+        refusal({"create", "first.yaml"}).hint ==
+        "use 'det-submit experiment create' or 'det-submit model create' or 'det-submit template create'");
+}
+
 BOOST_AUTO_TEST_CASE(a_group_without_a_command_lists) {
     for (auto const* group : {"experiment", "e", "job", "checkpoint", "template", "resource-pool", "task"}) {
         // The list of checkpoints needs an experiment and says so.

@@ -1,6 +1,7 @@
 // Which trials and experiments are better: experiment best, compare, list --metrics.
 #include <det/protocol/json.hpp>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "cli_support.hpp"
@@ -158,6 +159,33 @@ BOOST_AUTO_TEST_CASE(a_page_of_the_experiments_can_be_listed) {
     BOOST_TEST(run("experiment archive 1") == 0, err);
     BOOST_TEST(ids("--limit 1") == (Ids{all[1]}), boost::test_tools::per_element());
     BOOST_TEST(ids("--all --limit 1") == (Ids{all[0]}), boost::test_tools::per_element());
+}
+
+// Several threads read them.
+BOOST_AUTO_TEST_CASE(many_experiments_are_listed_in_their_order_with_warnings_in_theirs) {
+    for (std::uint32_t id = 4; id <= 200; ++id) {
+        if (id == 20 || id == 21)
+            write(id, Json::object(), {0.5});
+        else
+            create_example(root, id);
+    }
+    for (auto const id : {30u, 150u}) must(write_file(ExperimentLayout(root, {id}).spec(), "{}"));
+    for (auto const id : {20u, 21u})
+        BOOST_REQUIRE_MESSAGE(run("experiment archive " + std::to_string(id)) == 0, err);
+    auto const ids = [&](std::string const& options) {
+        std::vector<std::uint32_t> listed;
+        for (auto const& row : ask("experiment list " + options)) listed.push_back(row["id"]);
+        return listed;
+    };
+    auto const all = ids("--all");
+    BOOST_TEST(all.size() == 198u);
+    BOOST_TEST(std::ranges::is_sorted(all));
+    auto const first = err.find("listing experiment 30"), second = err.find("listing experiment 150");
+    BOOST_TEST((first < second && second != std::string::npos), err);
+    BOOST_TEST(ids("--offset 17 --limit 30").front() == 18u);
+    BOOST_TEST(ids("--offset 17 --limit 30")[2] == 22u);
+    BOOST_TEST(ids("--offset 17 --limit 30").size() == 30u);
+    BOOST_TEST(ids("--reverse --limit 60").back() == 140u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(pools_are_completed_and_slurm_may_be_down) {
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_the_configuration_are_completed_section_by_section) {
-    BOOST_TEST(complete("e create --config resources.slots") == "resources.slots_per_trial=");
+    BOOST_TEST(complete("e create --config resources.slots") ==
+               "resources.slots_per_trial= resources.slots_per_trial.");
     BOOST_TEST(complete("e fork 1 --config max_restar") == "max_restarts=");
     BOOST_TEST(complete("e continue 1 --config sear") == "searcher.");
     BOOST_TEST(complete("run exp.yaml --config sear") == "searcher.");
@@ -140,7 +141,9 @@ BOOST_AUTO_TEST_CASE(keys_of_the_configuration_are_completed_section_by_section)
     BOOST_TEST(contains(complete("e create --config searcher."), "searcher.max_trials="));
     BOOST_TEST(complete("e create --config hyperparameters.") == "");
     BOOST_TEST(complete("e create --config nonsense.") == "");
-    BOOST_TEST(complete("e create --config resources.slots_per_trial.") == "");
+    BOOST_TEST(complete("e create --config resources.max_slots.") == "");
+    BOOST_TEST(complete("e create --config resources.slots_per_trial.") ==
+               "resources.slots_per_trial.min= resources.slots_per_trial.max=");
     // In the form with "=" the candidates contain the option; bash separates it, and then they don't.
     BOOST_TEST(complete("e create --config=max_restar") == "--config=max_restarts=");
     BOOST_TEST(complete("e create --config = max_restar") == "max_restarts=");

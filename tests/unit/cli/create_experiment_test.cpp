@@ -11,15 +11,18 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 #include <fmt/format.h>
 #include <grp.h>
 #include <set>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "cli_support.hpp"
 #include "create_support.hpp"
 #include "local_time_zone.hpp"
+#include "output/table.hpp"
 
 using namespace det;
 using namespace det::cli;
@@ -44,9 +47,9 @@ BOOST_AUTO_TEST_CASE(a_local_test_needs_a_trial_class) {
 BOOST_AUTO_TEST_CASE(the_job_is_tested_submitted_held_and_then_released) {
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 1\n");
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "config", "test", "submit",
-                                                        "release 4711"}),
-               boost::test_tools::per_element());
+    BOOST_TEST(
+        slurm.calls == (std::vector<std::string>{"partitions", "config", "test", "submit", "release 4711"}),
+        boost::test_tools::per_element());
     auto const& submit = slurm.submissions.at(1);
     BOOST_TEST(submit.options.at(0) == "--hold");
     BOOST_TEST(submit.script == experiment(1).script());
@@ -153,12 +156,12 @@ BOOST_AUTO_TEST_CASE(when_leaves_out_what_slurm_refuses_and_reports_errors_of_th
                    (directory / "exp.yaml").string()) == to_int(ExitCode::bad_file));
 }
 
-BOOST_AUTO_TEST_CASE(slurm_tests_the_script_before_files_are_written) {
+BOOST_AUTO_TEST_CASE(slurm_tests_the_script_before_the_experiment_has_a_number) {
     bool asked = false;
     slurm.on_call = [&](std::string const& call) {
         if (call != "test") return;
         asked = true;
-        BOOST_TEST(!path_exists(root.path() / "experiments"));  // the code is packed meanwhile
+        BOOST_TEST(!path_exists(experiment(1).path()));  // its files are written meanwhile
         std::ifstream script(slurm.submissions.at(0).script);
         std::string first;
         BOOST_TEST(static_cast<bool>(std::getline(script, first)));
@@ -180,7 +183,7 @@ BOOST_AUTO_TEST_CASE(files_are_written_before_submission_and_the_job_id_before_r
             BOOST_TEST(must(journal::load_events(experiment(1).events())).size() == 1u);
     };
     BOOST_TEST(create() == 0, err);
-    BOOST_TEST(slurm.calls.size() == 6u);
+    BOOST_TEST(slurm.calls.size() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(an_experiment_has_these_files) {
@@ -224,6 +227,42 @@ BOOST_AUTO_TEST_CASE(the_next_id_is_above_all_existing_ones) {
     BOOST_TEST(out == "Created experiment 42\n");
     BOOST_TEST(create() == 0, err);
     BOOST_TEST(out == "Created experiment 43\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_number_that_another_creation_takes_meanwhile_is_left_to_it) {
+    slurm.on_call = [&](std::string const& call) {
+        if (call != "test") return;
+        auto const is_staged = [&] {
+            auto const names = must(list_directory(root.experiments()));
+            return !names.empty() && path_exists(root.experiments() / names.front() / "spec.json");
+        };
+        auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!is_staged() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+        BOOST_TEST(is_staged());
+        must(make_directories(experiment(1).path()));
+    };
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(out == "Created experiment 2\n");
+    BOOST_TEST(must(list_directory(root.experiments())) == (std::vector<std::string>{"1", "2"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(must(list_directory(experiment(1).path())).empty());
+    BOOST_TEST(must(parse_spec(must(read_file(experiment(2).spec())))).id.value == 2u);
+    BOOST_TEST(contains(must(read_file(experiment(2).script())), experiment(2).path().string()));
+    BOOST_TEST(slurm.submissions.back().script == experiment(2).script());
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_killed_creation_are_removed_a_day_later) {
+    auto const old = root.experiments() / ".new-0123456789abcdef";
+    auto const young = root.experiments() / ".new-fedcba9876543210";
+    for (auto const& path : {old, young}) must(make_directories(path / "trials"));
+    std::filesystem::last_write_time(old,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
+    std::filesystem::last_write_time(young,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(23));
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(must(list_directory(root.experiments())) ==
+                   (std::vector<std::string>{young.filename().string(), "1"}),
+               boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(the_same_code_is_stored_once) {
@@ -270,7 +309,7 @@ BOOST_AUTO_TEST_CASE(secrets_stay_in_the_file_that_the_user_wrote) {
 BOOST_AUTO_TEST_CASE(a_dry_run_prints_the_script_and_submits_nothing) {
     BOOST_TEST(create(" --dry-run") == 0, err);
     BOOST_TEST(out.starts_with("#!"));
-    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "config", "test"}),
+    BOOST_TEST(slurm.calls == (std::vector<std::string>{"partitions", "config", "test"}),
                boost::test_tools::per_element());
     BOOST_TEST(!path_exists(root.path()));
     BOOST_TEST(create(" --dry-run --json") == 0, err);
@@ -405,6 +444,27 @@ BOOST_AUTO_TEST_CASE(a_refused_entrypoint_has_a_place_and_the_nearest_name) {
     must(write_file(directory / "exp.yaml", config_text()));
     BOOST_TEST(run("experiment create " + (directory / "exp.yaml").string()) == to_int(ExitCode::absent));
     BOOST_TEST(contains(err, "'" + directory.path().string() + "' has 'train'"), err);
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelled_launcher_is_refused_and_a_program_is_not) {
+    auto const create_with_entrypoint = [&](std::string const& entrypoint) {
+        auto text = config_text();
+        text.replace(text.find("./train\n"), 7, "'" + entrypoint + "'");
+        must(write_file(directory / "exp.yaml", text));
+        return create();
+    };
+    for (auto const* entrypoint : {"det-launch jx python3 train", "det-launch jx -- ./train",
+                                   "OMP_NUM_THREADS=1 exec det-launch jx --trial model_def:MyTrial"}) {
+        BOOST_TEST(create_with_entrypoint(entrypoint) == to_int(ExitCode::bad_file), entrypoint);
+        BOOST_TEST(contains(err, "exp.yaml:2:13: error: det-launch has no launcher 'jx' [bad-value]"), err);
+        BOOST_TEST(contains(err, "hint: use 'jax'"), err);
+    }
+    BOOST_TEST(create_with_entrypoint("det-launch ray_cluster -- ./train") == to_int(ExitCode::bad_file));
+    BOOST_TEST(contains(err, "hint: launchers: torch_distributed, horovod, deepspeed, mpi, tensorflow, jax"),
+               err);
+    for (auto const* entrypoint : {"det-launch jax ./train", "det-launch numactl -l ./train",
+                                   "det-launch java train", "det-launch --help", "det-launch ./train -- x"})
+        BOOST_TEST(create_with_entrypoint(entrypoint) == 0, entrypoint << ": " << err);
 }
 
 BOOST_AUTO_TEST_CASE(packing_says_how_much_and_what_was_left_out) {
@@ -565,6 +625,7 @@ BOOST_AUTO_TEST_CASE(json_names_the_new_experiment) {
                                         {"start_unknown_because", nullptr},
                                         {"resource_pool", "compute"},
                                         {"nodes", 2},
+                                        {"nodes_min", 2},
                                         {"slots_per_node", 4},
                                         {"path", experiment(1).path().string()}}));
 }
@@ -583,6 +644,9 @@ BOOST_AUTO_TEST_CASE(a_start_behind_jobs_without_a_time_limit_is_unknown) {
     BOOST_TEST(estimate_of("soon") == "soon");
     BOOST_TEST(estimate_of(in_days(2)) == in_days(2));
     BOOST_TEST(std::ranges::count(slurm.calls, "queue") == 0);  // Slurm is not asked once more
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(contains(err, "Slurm expects it to start: " + short_time(parse_local_time(in_days(2))) + "\n"),
+               err);
     BOOST_TEST(estimate_of(in_days(200)) == in_days(200));
     BOOST_TEST(answer_for(in_days(200))["start_unknown_because"].is_null());
     slurm.other_jobs.emplace_back();

@@ -99,6 +99,29 @@ BOOST_AUTO_TEST_CASE(the_waits_of_all_ranks_are_not_training) {
     BOOST_TEST(after["training"] == before["training"].get<double>() - 10);
 }
 
+BOOST_AUTO_TEST_CASE(recoveries_are_shown_with_their_times) {
+    auto const layout = create_example(root, 7);
+    {
+        auto life = start_run(layout, 0, 1);
+        auto ended = run_end(5, Cause::node_failed, NextAction::restart_in_place, 137, "node n1 is lost");
+        ended.bad_hosts = "n1";
+        must(life.append(ended));
+        auto journal = report(layout, 0);
+        must(journal.append(FirstStep{minute(2)}));
+        must(journal.append(MetricsReported{minute(4), "training", 20007, Json{{"loss", 1}}}));
+    }
+    auto life = start_run(layout, 1, 5);
+    must(life.append(finish(9)));
+    auto journal = report(layout, 1);
+    must(journal.append(ContinuedFromMemory{minute(5), 20000, 0}));
+    must(journal.append(FirstStep{UtcTime{minute(5).microseconds + 2'500'000}}));
+    BOOST_TEST(run("experiment report 7") == 0);
+    check_golden("cli/experiment_report_recoveries.txt", out);
+    check_golden("cli/experiment_report_recoveries.json",
+                 ask("experiment report 7").at("recoveries").dump(2) + "\n");
+    BOOST_TEST(ask("experiment report 1")["recoveries"] == Json::array());
+}
+
 BOOST_AUTO_TEST_CASE(an_experiment_without_jobs_has_nothing_to_report) {
     create_example(root, 7);
     BOOST_TEST(run("experiment report 7") == 0);

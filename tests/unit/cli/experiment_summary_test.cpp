@@ -140,6 +140,33 @@ BOOST_AUTO_TEST_CASE(a_hung_run_is_a_failure_and_a_preempted_one_is_not) {
     BOOST_TEST(!contains(out, "Last failure"), out);
 }
 
+BOOST_AUTO_TEST_CASE(an_idle_run_is_named_while_it_runs_and_when_it_has_ended) {
+    auto const experiment = create_example(root, 20, "sleeps");
+    auto const first_run = experiment.trial(0).run(0);
+    must(make_directories(first_run.path()));
+    auto life = must(journal::JournalWriter::create(first_run.supervisor_journal()));
+    RunStarted started;
+    started.time = minute(1);
+    started.job = "4720_0";
+    must(life.append(started));
+    must(life.append(
+        AlertRaised{minute(2), "the run is idle", "its GPUs were used less than 5 % for 60 s", "warn"}));
+    slurm.other_jobs = {job_of(20, slurm::JobState::running, "RUNNING")};
+    BOOST_TEST(run("experiment describe 20") == 0, err);
+    BOOST_TEST(line_with(out, "Idle:").ends_with(": its GPUs were used less than 5 % for 60 s"), out);
+    BOOST_TEST(run("trial describe 20") == 0, err);
+    BOOST_TEST(contains(out, " warn: the run is idle: its GPUs were used less than 5 % for 60 s\n"), out);
+    BOOST_TEST(out.find("the run is idle") == out.rfind("the run is idle"), out);
+    BOOST_TEST(run("experiment describe 20 --json") == 0, err);
+    BOOST_TEST(contains(out, "\"title\": \"the run is idle\""), out);
+    must(life.append(
+        run_end(3, Cause::idle, NextAction::stop, 0, "it was idle: it slept; the trainer ended")));
+    BOOST_TEST(run("experiment describe 20") == 0, err);
+    BOOST_TEST(out.starts_with("Experiment 20: CANCELED\n"), out);
+    BOOST_TEST(contains(out, ": it was idle: it slept; the trainer ended\n"), out);
+    BOOST_TEST(!contains(out, "Last failure"), out);
+}
+
 BOOST_AUTO_TEST_CASE(a_running_and_a_waiting_experiment_have_their_commands) {
     slurm.other_jobs = {job_of(2, slurm::JobState::running, "RUNNING")};
     BOOST_TEST(run("experiment describe 2") == 0, err);

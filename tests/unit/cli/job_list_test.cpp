@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(jobs_of_one_pool_can_be_listed) {
     }
     BOOST_TEST(run("job list -p nope") == to_int(ExitCode::bad_file));
     BOOST_TEST(contains(err, "there is no resource pool 'nope' in this cluster [no-such-pool]"), err);
-    BOOST_TEST(contains(err, "there are "), err);
+    BOOST_TEST(contains(err, "hint: there is only compute"), err);
 }
 
 BOOST_AUTO_TEST_CASE(rows_can_be_selected) {

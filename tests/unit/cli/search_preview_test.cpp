@@ -21,8 +21,7 @@ struct Fixture : CreateFixture {
     }
 };
 
-constexpr char random_search[] =
-    "searcher: {name: random, metric: loss, max_trials: 5, max_concurrent_trials: 2}\n"
+std::string const seed_and_space =
     "reproducibility: {experiment_seed: 42}\n"
     "hyperparameters:\n"
     "  lr: {type: log, base: 10, minval: -4, maxval: -1}\n"
@@ -31,6 +30,13 @@ constexpr char random_search[] =
     "    name: {type: categorical, vals: [adam, sgd, [x, 1]]}\n"
     "    momentum: {type: double, minval: 0.5, maxval: 0.99}\n"
     "  fixed: true\n";
+
+std::string const random_search =
+    "searcher: {name: random, metric: loss, max_trials: 5, max_concurrent_trials: 2}\n" + seed_and_space;
+
+std::string const custom_search =
+    "searcher: {name: custom, metric: loss, command: [python3, sampler.py], max_trials: 5}\n" +
+    seed_and_space;
 
 constexpr char asha_search[] =
     "searcher: {name: adaptive_asha, metric: loss, max_trials: 100, max_length: {batches: 1000}}\n"
@@ -55,6 +61,9 @@ BOOST_AUTO_TEST_CASE(trials_are_a_table_with_a_column_for_each_hyperparameter) {
     BOOST_TEST(run(preview()) == 0);
     check_golden("cli/search_preview_random.txt", out);
     BOOST_TEST(err == "");
+    write(custom_search);
+    BOOST_TEST(run(preview()) == 0);
+    check_golden("cli/search_preview_custom.txt", out);
     write(grid_search);
     BOOST_TEST(run(preview()) == 0);
     check_golden("cli/search_preview_grid.txt", out);

@@ -221,6 +221,49 @@ BOOST_FIXTURE_TEST_CASE(what_a_colleague_has_not_written_is_not_shown, Colleague
     BOOST_TEST(run("trial logs 3.0" + option()) != 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_packed_experiment_of_a_colleague_is_shown_and_a_damaged_one_is_refused, Colleague,
+                        *boost::unit_test::precondition(is_root_user)) {
+    cache = directory / "cache";
+    std::vector<std::string> const commands{"experiment list", "experiment describe 1", "experiment best 1",
+                                            "trial describe 1.0", "trial metrics 1.0"};
+    std::vector<std::string> shown;
+    for (auto const& command : commands) {
+        BOOST_REQUIRE_MESSAGE(run(command + option()) == 0, err);
+        shown.push_back(out);
+    }
+    give(roots, 0);
+    environment.set("DET_ROOT", theirs.path().string());
+    BOOST_REQUIRE_MESSAGE(run("experiment archive --pack 1") == 0, err);
+    environment.set("DET_ROOT", root.path().string());
+    give(roots, colleague);
+    BOOST_REQUIRE(::chown(roots.c_str(), 0, 0) == 0);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        BOOST_TEST(run(commands[i] + option()) == 0, err);
+        BOOST_TEST(out == shown[i], commands[i]);
+    }
+    BOOST_TEST(run("experiment archive --unpack 1" + option()) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "[not-yours]"), err);
+    auto const pack = theirs.experiment({1}) / "pack";
+    auto const bytes = must(read_file(pack));
+    must(write_file(pack, bytes.substr(0, bytes.size() / 2)));
+    give(pack, colleague);
+    BOOST_TEST(run("experiment describe 1" + option()) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is cut short"), err);
+    BOOST_TEST(run("experiment list" + option()) == 0, err);  // the others
+    BOOST_TEST(contains(err, "is cut short"), err);
+    // The pack of another experiment, and a file that is the reader's.
+    must(write_file(theirs.experiment({3}) / "pack", bytes));
+    give(theirs.experiment({3}), colleague);
+    BOOST_TEST(run("experiment describe 3" + option()) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "is that of experiment 1"), err);
+    must(write_file(directory / "mine", bytes));
+    fs::remove(pack);
+    fs::create_symlink(directory / "mine", pack);
+    give(pack, colleague);
+    BOOST_TEST(run("experiment describe 1" + option()) == to_int(ExitCode::could_not));
+    BOOST_TEST(contains(err, "and not to the owner of the root"), err);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_specification_of_a_colleague_can_not_claim_a_billion_trials, Colleague,
                         *boost::unit_test::precondition(is_root_user)) {
     ExperimentLayout const first(theirs, {1});

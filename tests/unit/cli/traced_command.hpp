@@ -14,8 +14,8 @@ namespace det::cli {
 
 enum class Then { go_on, kill };
 
-/// Runs `command` in a child and asks `at_stop` at each of its stops at a system call. Returns whether it was
-/// killed; a command that is not must return 0.
+/// Runs `command` in a child and asks `at_stop` at each stop of one of its threads at a system call. Returns
+/// whether it was killed; a command that is not must return 0.
 template <class Command, class AtStop>
 bool run_traced(Command command, AtStop at_stop) {
     auto const child = ::fork();
@@ -28,16 +28,20 @@ bool run_traced(Command command, AtStop at_stop) {
     int status = 0;
     BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
     BOOST_REQUIRE_MESSAGE(WIFSTOPPED(status), "the child can't be traced here: " << status);
-    ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
-    for (;;) {
-        if (at_stop(child) == Then::kill) ::kill(child, SIGKILL);
-        ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-        BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-        if (WIFEXITED(status)) {
+    constexpr int system_call_stop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+    ::ptrace(PTRACE_SETOPTIONS, child, nullptr,
+             PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE);
+    for (pid_t thread = child;;) {
+        ::ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr);
+        thread = ::waitpid(-1, &status, __WALL);
+        BOOST_REQUIRE(thread > 0);
+        if (WIFSTOPPED(status)) {
+            if (WSTOPSIG(status) == system_call_stop && at_stop(thread) == Then::kill) ::kill(child, SIGKILL);
+        } else if (thread == child) {
+            if (WIFSIGNALED(status)) return true;
             BOOST_REQUIRE(WEXITSTATUS(status) == 0);
             return false;
         }
-        if (WIFSIGNALED(status)) return true;
     }
 }
 

@@ -66,6 +66,11 @@ BOOST_AUTO_TEST_CASE(the_file_of_every_key_has_every_key) {
     // Keys of other storages and searchers, keys that exclude one another, other spellings.
     std::set<std::string_view> const others{"searcher.source_checkpoint_uuid",
                                             "searcher.num_rungs",
+                                            "searcher.command",
+                                            "searcher.answer_timeout",
+                                            "searcher.prune",
+                                            "searcher.sets_lengths",
+                                            "searcher.unit",
                                             "checkpoint_storage.bucket",
                                             "checkpoint_storage.prefix",
                                             "checkpoint_storage.access_key",

@@ -65,6 +65,36 @@ BOOST_AUTO_TEST_CASE(an_unknown_key_is_told_as_the_manual_shows_it) {
                "  hint: use 'slots_per_trial'\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_range_of_slots_has_two_ends_in_order) {
+    std::string text;
+    for (auto const* slots :
+         {"{min: 8, max: 4}", "{min: 0, max: 4}", "{min: 4}", "{min: 1, max: 4, step: 2}", "[1, 4]", "-1"})
+        text += sanity_of(
+            fmt::format("searcher: {{name: single, metric: m}}\nresources: {{slots_per_trial: {}}}\n"
+                        "entrypoint: x\n",
+                        slots));
+    for (auto const* time : {"soon", "0", "[1]"})
+        text +=
+            sanity_of(fmt::format("searcher: {{name: single, metric: m}}\nslurm: {{min_time: {}}}\n"
+                                  "entrypoint: x\n",
+                                  time));
+    check_golden("config/elastic_mistakes.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(a_health_check_is_a_truth_value_or_has_a_program_that_each_node_can_find) {
+    std::string all;
+    for (std::string const value :
+         {"1", "{}", "{timeout: 5}", "{command: dcgmi}", "{command: []}", "{command: [1]}", "{command: ['']}",
+          "{command: [./check.sh]}", "{command: [~/check.sh]}", "{command: [dcgmi], timeout: 0}",
+          "{command: [dcgmi], timeout: 3601}", "{command: [dcgmi], time: 5}"})
+        all += sanity_of("slurm: {health_check: " + value + "}\n");
+    check_golden("config/health_check.txt", all);
+    for (std::string const value :
+         {"true", "false", "{command: [dcgmi, diag, -r, '1']}", "{command: [/opt/site/check], timeout: 1}",
+          "{command: [bash, -c, ./check.sh], timeout: 3600}"})
+        BOOST_TEST(sanity_of("slurm: {health_check: " + value + "}\n") == "", value);
+}
+
 BOOST_AUTO_TEST_CASE(whatever_a_template_leaves_out_is_no_mistake) {
     for (std::string_view const text :
          {"", "searcher: {metric: loss}", "searcher: {max_trials: 3}",
@@ -97,14 +127,25 @@ BOOST_AUTO_TEST_CASE(priorities_sizes_divisors_and_lengths_have_their_limits) { 
 BOOST_AUTO_TEST_CASE(exit_codes_and_progress_patterns_have_their_limits) {
     for (auto const* good :
          {"{preempted_exit_codes: [1, 125]}", "{preempted_exit_codes: []}", "{progress_glob: 'a/*.pt'}",
-          "{progress_glob: [a, '/b/?']}", "{forward_signals: [TERM, USR1]}", "{hang_timeout: 10}"}) {
+          "{progress_glob: [a, '/b/?']}", "{forward_signals: [TERM, USR1]}", "{hang_timeout: 10}",
+          "{node_timeout: 4}", "{idle_timeout: 30m}", "{idle_timeout: 10}",
+          "{idle_timeout: {after: 2h, action: end}}", "{idle_timeout: {after: 90s}}",
+          "{idle_timeout: 365d}"}) {
         auto const found = check_sanity(layer("slurm: " + std::string(good)));
         BOOST_TEST(!found.has_errors(), explain(found));
     }
-    for (auto const* bad :
-         {"{preempted_exit_codes: [0]}", "{preempted_exit_codes: [126]}", "{preempted_exit_codes: 85}",
-          "{progress_glob: ''}", "{progress_glob: 'a/**/b'}", "{progress_glob: [a, '']}",
-          "{forward_signals: [KILL]}", "{hang_timeout: 9}", "{hang_timeout: 10m}"}) {
+    for (auto const* bad : {"{preempted_exit_codes: [0]}", "{preempted_exit_codes: [126]}",
+                            "{preempted_exit_codes: 85}",  "{progress_glob: ''}",
+                            "{progress_glob: 'a/**/b'}",   "{progress_glob: [a, '']}",
+                            "{forward_signals: [KILL]}",   "{hang_timeout: 9}",
+                            "{node_timeout: 3}",           "{hang_timeout: 10m}",
+                            "{idle_timeout: 9}",           "{idle_timeout: 9s}",
+                            "{idle_timeout: 30 m}",        "{idle_timeout: m}",
+                            "{idle_timeout: -5m}",         "{idle_timeout: 366d}",
+                            "{idle_timeout: 1.5h}",        "{idle_timeout: true}",
+                            "{idle_timeout: {}}",          "{idle_timeout: {action: end}}",
+                            "{idle_timeout: {after: 5}}",  "{idle_timeout: {after: 1h, action: kill}}",
+                            "{idle_timeout: 99999999999d}"}) {
         BOOST_TEST(check_sanity(layer("slurm: " + std::string(bad))).has_errors(), bad);
     }
 }
@@ -207,6 +248,23 @@ internal: ~
 )"));
     BOOST_TEST(!found.has_errors(), explain(found));
     check_golden("config/ignored_keys.txt", explain(found));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_of_a_custom_searcher_that_is_nearly_a_known_one_is_a_warning) {
+    auto const found = check_sanity(layer(R"(searcher:
+  name: custom
+  command: [python3, sampler.py]
+  metric: loss
+  max_trials: 4
+  max_concurent_trials: 2
+  anwser_timeout: 5
+  prunes: true
+  stop_after: 3
+  mood: calm
+data: {ur: here}
+)"));
+    BOOST_TEST(!found.has_errors(), explain(found));
+    check_golden("config/custom_searcher_keys.txt", explain(found));
 }
 
 BOOST_AUTO_TEST_CASE(a_thousand_mistakes_do_not_fill_the_screen) {

@@ -45,6 +45,23 @@ BOOST_AUTO_TEST_CASE(devices_that_are_requested_but_absent_are_an_error_with_the
     BOOST_TEST((error.code == codes::transport));
 }
 
+BOOST_AUTO_TEST_CASE(gpus_of_amd_that_are_requested_but_absent_are_an_error_with_the_reason) {
+    environment = {};
+    auto chosen = options();
+    chosen.devices = Devices::rccl;
+    auto context = Context::init(chosen);
+    if (context) {  // this machine has HIP
+        must(context->close());
+        return;
+    }
+    auto const& error = context.error();
+    bool const is_built_with = error.message.find("'libamdhip64.so.") != std::string::npos;
+    BOOST_TEST(error.hint.starts_with(is_built_with ? "device memory needs HIP on this node"
+                                                    : "install HIP and RCCL of ROCm"),
+               error.message);
+    BOOST_TEST((error.code == codes::transport));
+}
+
 BOOST_AUTO_TEST_CASE(in_a_run_it_knows_its_trial_and_begins_its_journal) {
     auto context = init();
     BOOST_REQUIRE(context.info() != nullptr);

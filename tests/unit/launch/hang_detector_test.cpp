@@ -76,18 +76,23 @@ BOOST_AUTO_TEST_CASE(the_progress_is_the_size_of_the_journal_the_change_of_files
     TrialLayout const trial(directory.path());
     auto const run = trial.run(0);
     must(make_directories(run.path()));
-    auto const before = read_progress(trial, run, 2, {"*.pt"});
+    std::vector<std::optional<std::string>> const by_files(2);
+    auto const before = read_progress(trial, run, by_files, {"*.pt"});
     BOOST_TEST((before == ReportedProgress{0, {}, {"", ""}}));
     must(write_file(run.chief_journal(), "report"));
-    auto const reported = read_progress(trial, run, 2, {"*.pt"});
+    auto const reported = read_progress(trial, run, by_files, {"*.pt"});
     BOOST_TEST(reported.journal_bytes == 6u);
     must(write_file(directory / "1.pt", ""));
-    BOOST_TEST((read_progress(trial, run, 2, {}) == reported));
-    BOOST_TEST(read_progress(trial, run, 2, {"*.pt"}).files.has_value());
+    BOOST_TEST((read_progress(trial, run, by_files, {}) == reported));
+    BOOST_TEST(read_progress(trial, run, by_files, {"*.pt"}).files.has_value());
     must(write_file(run.heartbeat(1), "00000000000000000007\n"));
-    auto const active = read_progress(trial, run, 2, {});
+    auto const active = read_progress(trial, run, by_files, {});
     BOOST_TEST((active != reported));
     BOOST_TEST(active.activity.at(1) == "00000000000000000007\n");
+    // A node that is connected says it, and its file is not read.
+    auto const connected = read_progress(trial, run, {std::nullopt, "8"}, {});
+    BOOST_TEST(connected.activity.at(0).empty());
+    BOOST_TEST(connected.activity.at(1) == "8");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

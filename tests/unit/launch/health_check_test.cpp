@@ -34,9 +34,9 @@ std::vector<std::string> hosts(std::size_t count) {
 }
 
 /// The names of the nodes that fail.
-std::vector<std::string> failing(Reports const& reports, bool was_cut_off = false) {
+std::vector<std::string> failing(Reports const& reports, std::optional<std::chrono::seconds> limit = {}) {
     std::vector<std::string> names;
-    for (auto const& node : judge_health(hosts(reports.size()), reports, was_cut_off).unhealthy)
+    for (auto const& node : judge_health(hosts(reports.size()), reports, limit).unhealthy)
         names.push_back(node.host);
     std::ranges::sort(names);
     return names;
@@ -84,8 +84,9 @@ NodeRendezvous rendezvous_at_free_port() {
 /// The step of the check writes reports of two nodes; `fault` of node 1 is JSON text or empty.
 std::string step_that_reports(std::string const& fault, std::string const& run_step) {
     return R"(case "$*" in *check-health*)
-        cd "$DET_RUN_PATH/health"; cat token >"$DET_ROOT/seen-token"
-        report() { echo "{\"index\":$1,\"is_complete\":true,\"listens\":true,\"faults\":[$2],\"notes\":[],\"unreached\":[]}" >node-$1.json; }
+        cd "$DET_RUN_PATH/health"; cat token >"$DET_ROOT/seen-token"; lacks=false
+        case "$*" in *absent-program*) lacks=true;; esac
+        report() { echo "{\"index\":$1,\"is_complete\":true,\"listens\":true,\"faults\":[$2],\"notes\":[],\"unreached\":[],\"lacks_command\":$lacks,\"fails_by_command_only\":false}" >node-$1.json; }
         report 0; report 1 ')" +
            fault + "'; exit 0;; esac\n" + run_step;
 }
@@ -113,11 +114,23 @@ BOOST_AUTO_TEST_CASE(a_node_with_a_fault_fails_and_notes_are_no_faults) {
     disk.faults = {"sync '/tmp/x': Input/output error"};
     auto full = healthy(2);
     full.notes = {"write '/ckpt/x': Disk quota exceeded"};
-    auto const verdict = judge_health(hosts(3), {healthy(0), disk, full}, false);
+    auto const verdict = judge_health(hosts(3), {healthy(0), disk, full}, std::nullopt);
     BOOST_REQUIRE(verdict.unhealthy.size() == 1u);
     BOOST_TEST(verdict.unhealthy[0].host == "n1");
     BOOST_TEST(verdict.unhealthy[0].why == "sync '/tmp/x': Input/output error");
     BOOST_TEST(verdict.notes == Names{"node n2: write '/ckpt/x': Disk quota exceeded"});
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_fails_on_all_of_several_nodes_may_be_wrong_and_not_the_nodes) {
+    auto first = healthy(0), second = healthy(1);
+    first.faults = second.faults = {"'site-check' ended with exit code 1"};
+    first.fails_by_command_only = second.fails_by_command_only = true;
+    auto const both = judge_health(hosts(2), {first, second}, std::nullopt);
+    BOOST_TEST(both.fails_by_command_only);
+    BOOST_TEST(both.unhealthy.size() == 2u);
+    BOOST_TEST(!judge_health(hosts(1), {first}, std::nullopt).fails_by_command_only);
+    BOOST_TEST(!judge_health(hosts(3), {first, second, healthy(2)}, std::nullopt).fails_by_command_only);
+    BOOST_TEST(!judge_health(hosts(3), {first, second, std::nullopt}, std::nullopt).fails_by_command_only);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_that_does_not_begin_the_check_fails_and_one_that_does_not_end_it_if_it_had_time) {
@@ -126,7 +139,9 @@ BOOST_AUTO_TEST_CASE(a_node_that_does_not_begin_the_check_fails_and_one_that_doe
     unfinished.is_complete = false;
     // srun has ended the check early, for another reason.
     BOOST_TEST(failing({healthy(0), unfinished}) == Names());
-    BOOST_TEST(failing({healthy(0), unfinished}, true) == Names{"n1"});
+    BOOST_TEST(failing({healthy(0), unfinished}, std::chrono::seconds(90)) == Names{"n1"});
+    auto const verdict = judge_health(hosts(2), {healthy(0), unfinished}, std::chrono::seconds(90));
+    BOOST_TEST(verdict.unhealthy.at(0).why == "it did not end the check within 90 s");
 }
 
 BOOST_AUTO_TEST_CASE(the_end_with_more_failed_connections_fails_and_both_ends_if_they_have_as_many) {
@@ -205,6 +220,41 @@ BOOST_FIXTURE_TEST_CASE(gpus_that_cannot_be_opened_are_a_fault, Node) {
     BOOST_TEST(run().faults.empty());
     check.gpus = 3;
     BOOST_TEST(fault() == "the run needs 3 GPUs, and 2 can be opened");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_that_fails_is_a_fault_with_its_last_words, Node) {
+    check.command = {"sh", "-c", "echo fine; exit 0"};
+    BOOST_TEST(run().faults == Names(), boost::test_tools::per_element());
+    check.command = {"sh", "-c",
+                     "echo table; echo 'GPU 3: ECC errors' >&2; echo >&2; printf 'drained\\033' >&2; exit 3"};
+    BOOST_TEST(fault() == "'sh' ended with exit code 3: GPU 3: ECC errors / drained\\x1b");
+    check.command = {"sh", "-c", "echo 'only on stdout'; exit 1"};
+    BOOST_TEST(fault() == "'sh' ended with exit code 1: only on stdout");
+    check.command = {"sh", "-c", "kill -9 $$"};
+    BOOST_TEST(fault() == "'sh' ended with exit code 137");
+    check.command = {"sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1"};
+    BOOST_TEST(fault().size() < 600u);
+    BOOST_TEST(!run().lacks_command);
+    BOOST_TEST(run().fails_by_command_only);
+    check.gpus = 100;
+    BOOST_TEST(!run().fails_by_command_only);
+    check.command = {"true"};
+    BOOST_TEST(!run().fails_by_command_only);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_command_that_does_not_end_or_is_not_there_is_a_fault, Node) {
+    check.command = {"sleep", "60"};
+    check.command_timeout = std::chrono::seconds(1);
+    auto const begin = std::chrono::steady_clock::now();
+    BOOST_TEST(fault() == "'sleep' did not end within 1 s");
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)));
+    check.command = {"no-such-program-at-all"};
+    BOOST_TEST(fault().find("no-such-program-at-all") != std::string::npos);
+    BOOST_TEST(run().lacks_command);
+    must(write_file(directory / "not-executable", "", 0644));
+    check.command = {directory / "not-executable"};
+    BOOST_TEST(fault().find("can't be run") != std::string::npos);
+    BOOST_TEST(!run().lacks_command);
 }
 
 BOOST_FIXTURE_TEST_CASE(peers_exchange_bytes, Node) {
@@ -308,7 +358,7 @@ BOOST_AUTO_TEST_CASE(a_spare_node_replaces_one_that_fails_the_health_check) {
     step_is(R"(case "$*" in *check-health*) cd "$DET_RUN_PATH/health"
         [ "$DET_TRIAL_RUN_ID" != 0 ] || fault='"x"'
         for i in 0 1; do
-            echo "{\"index\":$i,\"is_complete\":true,\"listens\":true,\"faults\":[$fault],\"notes\":[],\"unreached\":[]}" >node-$i.json
+            echo "{\"index\":$i,\"is_complete\":true,\"listens\":true,\"faults\":[$fault],\"notes\":[],\"unreached\":[],\"lacks_command\":false,\"fails_by_command_only\":false}" >node-$i.json
             fault=
         done; exit 0;; esac
         echo "$*" >"$DET_RUN_PATH/argv")");
@@ -339,6 +389,56 @@ BOOST_AUTO_TEST_CASE(a_check_that_cannot_be_made_excludes_no_node) {
     BOOST_TEST(std::ranges::any_of(log_lines, [](auto const& line) {
         return line.ends_with("the health check could not be made: no node has reported");
     }));
+}
+
+BOOST_AUTO_TEST_CASE(the_command_of_the_check_and_its_timeout_reach_the_nodes) {
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    auto a = checked();
+    a.spec.config = parse_json(
+        R"({"slurm": {"health_check": {"command": ["site-check", "a b", "--", "'c'"], "timeout": 7}}})");
+    step_is(
+        R"(case "$*" in *check-health*) for word; do echo "$word"; done >"$DET_ROOT/words"; exit 1;; esac; exit 0)");
+    BOOST_TEST(supervise(a) == 0);
+    auto const words = must(read_file(root / "words"));
+    BOOST_TEST(words.ends_with("--command-timeout-s\n7\n--\nsite-check\na b\n--\n'c'\n"), words);
+    ::unsetenv("DET_ROOT");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_no_node_has_ends_the_trial_and_blames_no_node) {
+    ::setenv("DET_ROOT", root.path().c_str(), 1);
+    step_is(step_that_reports("", "touch \"$DET_ROOT/trained\""));
+    auto a = checked();
+    a.spec.config = parse_json(R"({"slurm": {"health_check": {"command": ["absent-program"]}}})");
+    BOOST_TEST(supervise(a) != 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "not-launched");
+    BOOST_TEST(to_string(end_of(0).next_action) == "stop");
+    BOOST_TEST(end_of(0).bad_hosts == "");
+    BOOST_TEST(end_of(0).message.starts_with(
+                   "no node of n[0-1] has the program 'absent-program' of slurm.health_check.command"),
+               end_of(0).message);
+    BOOST_TEST(!path_exists(root / "trained"));
+    ::unsetenv("DET_ROOT");
+}
+
+BOOST_AUTO_TEST_CASE(one_node_without_the_program_is_left_out_until_three_have_lacked_it) {
+    step_is(R"(case "$*" in *check-health*) cd "$DET_RUN_PATH/health"
+        echo '{"index":0,"is_complete":true,"listens":true,"faults":["no program"],"notes":[],"unreached":[],"lacks_command":true,"fails_by_command_only":true}' >node-0.json
+        exit 0;; esac
+        exit 0)");
+    auto a = checked();
+    a.spec.config = parse_json(R"({"slurm": {"health_check": {"command": ["absent-program"]}}})");
+    a.spec.shape.nodes = 1;
+    a.hosts = "n0";
+    for (std::uint32_t run = 0; run < 2; ++run) {
+        BOOST_TEST(supervise(a) == 0);
+        BOOST_TEST(to_string(end_of(run).next_action) == "requeue");
+        BOOST_TEST(end_of(run).message.find("node n0: no program") != std::string::npos, end_of(run).message);
+    }
+    BOOST_TEST(end_of(0).bad_hosts == "n0");
+    BOOST_TEST(supervise(a) != 0);
+    BOOST_TEST(to_string(end_of(2).next_action) == "stop");
+    BOOST_TEST(end_of(2).message.starts_with("no node of n0 has the program 'absent-program'"),
+               end_of(2).message);
 }
 
 BOOST_AUTO_TEST_CASE(without_the_key_no_check_is_made) {

@@ -54,6 +54,24 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_not_started_or_has_ended_is_not_silent) {
         BOOST_TEST(!heartbeats.check_for_silent_node());
 }
 
+BOOST_AUTO_TEST_CASE(the_file_of_a_node_that_is_heard_over_the_network_is_not_read) {
+    heartbeat(0);
+    heartbeat(1);
+    bool is_heard = true;
+    auto const check = [&] {
+        heartbeat(0);
+        return heartbeats.check_for_silent_node([&](int node) { return node == 1 && is_heard; });
+    };
+    for (int i = 0; i < 10; ++i) BOOST_TEST(!check().has_value());
+    BOOST_TEST(!heartbeats.has_file(1));
+    // Once it is not heard any more, its file has as much time as that of any other node.
+    is_heard = false;
+    for (int i = 0; i <= HeartbeatMonitor::checks_until_silent; ++i)
+        BOOST_TEST(check().has_value() == (i == HeartbeatMonitor::checks_until_silent), i);
+    is_heard = true;
+    BOOST_TEST(!check().has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_step_that_outlives_all_its_nodes_is_lost) {
     heartbeat(0);
     heartbeat(1);

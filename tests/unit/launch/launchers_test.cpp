@@ -237,6 +237,44 @@ BOOST_AUTO_TEST_CASE(tensorflow_is_one_process_per_node_with_the_addresses_of_al
     check_usage(plan_tensorflow({"--"}, context()), "a command is missing");
 }
 
+BOOST_AUTO_TEST_CASE(jax_finds_its_processes_by_its_own_variables_and_those_of_slurm) {
+    auto const plan = must(plan_jax({"python3", "train.py"}, context(1)));
+    BOOST_REQUIRE(plan.processes.size() == 4u);
+    BOOST_TEST(join(plan.processes[2].argv, " ") ==
+               "/opt/det-wrap-rank RANK /opt/det-launch worker env JAX_COORDINATOR_ADDRESS=n0:31000 "
+               "JAX_NUM_PROCESSES=8 JAX_PROCESS_ID=6 JAX_LOCAL_DEVICE_IDS=2 SLURM_NTASKS=8 "
+               "SLURM_STEP_NUM_TASKS=8 SLURM_PROCID=6 SLURM_LOCALID=2 python3 train.py");
+    BOOST_TEST(plan.processes[2].environment.find("RANK").value() == "6");
+    BOOST_TEST(plan.processes[2].environment.find("LOCAL_RANK").value() == "2");
+    BOOST_TEST(!plan.port.has_value());
+    BOOST_TEST(must(plan_jax({"x"}, context())).port.value() == 31000);
+    auto one = single_node_topology();
+    auto const alone = join(must(plan_jax({"x"}, one)).processes.at(0).argv, " ");
+    BOOST_TEST(alone.find("JAX_COORDINATOR_ADDRESS=localhost:") != std::string::npos, alone);
+}
+
+BOOST_AUTO_TEST_CASE(jax_processes_share_the_slots_of_a_node) {
+    auto const plan = must(plan_jax({"--processes-per-node", "2", "--", "x"}, context(1)));
+    BOOST_REQUIRE(plan.processes.size() == 2u);
+    auto const second = join(plan.processes[1].argv, " ");
+    BOOST_TEST(second.find(" JAX_LOCAL_DEVICE_IDS=2,3 ") != std::string::npos, second);
+    BOOST_TEST(second.find(" JAX_PROCESS_ID=3 ") != std::string::npos, second);
+    BOOST_TEST(plan.processes[1].environment.find("WORLD_SIZE").value() == "4");
+    auto uneven = context(1);
+    uneven.rendezvous.slot_counts = "4,3";
+    BOOST_TEST(must(plan_jax({"x"}, uneven)).processes.size() == 3u);
+    check_usage(plan_jax({"--processes-per-node", "2", "x"}, uneven),
+                "the 3 slots of n1 can't be divided among 2 processes");
+    auto mig = context(1);
+    mig.environment.set("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b,MIG-c,MIG-d");
+    auto const third = join(must(plan_jax({"x"}, mig)).processes.at(2).argv, " ");
+    BOOST_TEST(third.find(" JAX_LOCAL_DEVICE_IDS=0 ") != std::string::npos, third);
+    check_usage(plan_jax({"--processes-per-node", "2", "x"}, mig), "several MIG instances");
+    check_usage(plan_jax({"--processes-per-node", "0", "x"}, context()), "a number above 0");
+    check_usage(plan_jax({"--trial", "m:T"}, context()), "unknown option '--trial'");
+    check_usage(plan_jax({"--processes-per-node", "2"}, context()), "a command is missing");
+}
+
 BOOST_AUTO_TEST_CASE(a_command_launches_a_trial_class_if_a_launcher_gets_one) {
     auto const launches = [](Arguments const& command) { return launches_trial_class(command); };
     BOOST_TEST(launches({"dlprof", "python3", "-m", "determined.launch.autohorovod", "--trial", "m:T"}));

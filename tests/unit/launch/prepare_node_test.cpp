@@ -191,4 +191,23 @@ BOOST_AUTO_TEST_CASE(each_trial_of_a_search_has_its_own_hyperparameters) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_see_what_the_sampler_has_chosen_starts_nothing) {
+    shell("mkdir -p root/experiments/7 run/info");
+    ExperimentSpec spec;
+    spec.id = {7};
+    spec.root = directory / "root";
+    spec.searcher = {"custom", "loss", true, Json{{"max_trials", 6}, {"command", "x"}}};
+    spec.hyperparameters = parse_json(R"({"lr": {"type": "double", "minval": 0, "maxval": 1}, "c": 5})");
+    spec.trial_count = 6;
+    must(write_file(directory / "root/experiments/7/spec.json", render_spec(spec)));
+    Environment environment(
+        {{"DET_EXPERIMENT_PATH", directory / "root/experiments/7"}, {"DET_TRIAL_ID", "7000002"}});
+    auto const error = must_fail(launch::supervisor::prepare_node(directory / "run", environment));
+    BOOST_TEST(error.message == "what the sampler has chosen for trial 2 can't be seen on this node");
+    environment.set("DET_HPARAMS", R"({"c":5,"lr":0.5})");
+    must(launch::supervisor::prepare_node(directory / "run", environment));
+    auto const trial = must(parse_trial_info(must(read_file(directory / "run/info/trial.json"))));
+    BOOST_TEST((trial.hparams == parse_json(R"({"c": 5, "lr": 0.5})")));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,6 +68,33 @@ BOOST_AUTO_TEST_CASE(a_kill_does_not_wait_for_an_earlier_request_to_stop) {
     BOOST_TEST((machine.wakes_at() == start + 6s));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_is_asked_to_stop_for_more_nodes_unless_it_ends_already) {
+    RunStateMachine machine(60s);
+    BOOST_TEST((machine.on_grow(start) == RunAction::ask_to_stop));
+    BOOST_TEST((machine.stop_reason() == StopReason::grow));
+    BOOST_TEST((machine.on_grow(start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
+    RunStateMachine paused(60s);
+    paused.on_desired(DesiredState::pause, start);
+    BOOST_TEST((paused.on_grow(start) == RunAction::wait));
+    BOOST_TEST((paused.stop_reason() == StopReason::user));
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_run_is_asked_to_stop_and_killed_later_unless_it_ends_already) {
+    RunStateMachine machine(60s);
+    BOOST_TEST((machine.on_idle(start) == RunAction::ask_to_stop));
+    BOOST_TEST((machine.stop_reason() == StopReason::idle));
+    BOOST_TEST((machine.on_idle(start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.on_hang(start + 1s) == RunAction::wait));
+    BOOST_TEST((machine.on_time(start + 60s) == RunAction::kill));
+    RunStateMachine paused(60s), hung(60s);
+    paused.on_desired(DesiredState::pause, start);
+    BOOST_TEST((paused.on_idle(start) == RunAction::wait));
+    BOOST_TEST((paused.stop_reason() == StopReason::user));
+    hung.on_hang(start);
+    BOOST_TEST((hung.on_idle(start) == RunAction::wait));
+}
+
 BOOST_AUTO_TEST_CASE(the_search_asks_once_and_its_reason_wins) {
     RunStateMachine machine(60s);
     BOOST_TEST((machine.on_search_end(start) == RunAction::ask_to_stop));
@@ -107,6 +134,28 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_asked_to_stop_or_killed_does_not_hang) {
     BOOST_TEST((killed_meanwhile.on_hang(start) == RunAction::show_stacks));
     BOOST_TEST((killed_meanwhile.on_desired(DesiredState::kill, start + 1s) == RunAction::kill));
     BOOST_TEST(!killed_meanwhile.was_hung());
+}
+
+BOOST_AUTO_TEST_CASE(the_step_of_a_lost_node_is_given_up_sooner_than_that_of_a_silent_one) {
+    RunStateMachine silent(60s), lost(60s);
+    BOOST_TEST((silent.on_silence("n1", start) == RunAction::kill));
+    BOOST_TEST((lost.on_lost_node("n1", start) == RunAction::kill));
+    BOOST_TEST(!silent.is_node_lost());
+    BOOST_TEST(lost.is_node_lost());
+    BOOST_TEST(lost.silent_host() == "n1");
+    for (auto* machine : {&silent, &lost}) {
+        BOOST_TEST((machine->on_time(start + 5s - 1ms) == RunAction::wait));
+        BOOST_TEST((machine->on_time(start + 5s) == RunAction::cancel_step));
+        BOOST_TEST((machine->on_time(start + 15s - 1ms) == RunAction::wait));
+    }
+    BOOST_TEST((lost.on_time(start + 15s) == RunAction::abandon));
+    BOOST_TEST((silent.on_time(start + 60s - 1ms) == RunAction::wait));
+    BOOST_TEST((silent.on_time(start + 60s) == RunAction::abandon));
+    // A run that is ended for another reason stays so.
+    RunStateMachine killed(60s);
+    BOOST_TEST((killed.on_desired(DesiredState::kill, start) == RunAction::kill));
+    BOOST_TEST((killed.on_lost_node("n1", start) == RunAction::wait));
+    BOOST_TEST(!killed.is_node_lost());
 }
 
 BOOST_AUTO_TEST_CASE(a_run_ends_before_its_grace_period_does) {

@@ -113,6 +113,22 @@ BOOST_AUTO_TEST_CASE(a_node_that_does_not_respond_is_replaced_by_a_spare_one) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_srun_loses_first_is_no_failure_of_the_trainer) {
+    // The message stands at the end of an output that may be long.
+    step_is(
+        "echo x >\"$DET_RUN_PATH/node-0.log\"; head -c 100000 /dev/zero | tr '\\0' '\\n' "
+        ">>\"$DET_ROOT/output\"\n"
+        "echo 'srun: error: Cannot communicate with node 1.  Aborting job.' >>\"$DET_ROOT/output\"; exit "
+        "137");
+    for (std::uint32_t run = 0; run < 5; ++run) {
+        BOOST_TEST(supervise() == 0);
+        BOOST_TEST(to_string(end_of(run).cause) == "node-failed");
+        BOOST_TEST(to_string(end_of(run).next_action) == "requeue");
+        BOOST_TEST(end_of(run).message.find("srun has lost: node n1") != std::string::npos,
+                   end_of(run).message);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_srun_cannot_reach_is_no_failure_of_the_trainer) {
     step_is("echo x >\"$DET_RUN_PATH/node-0.log\"; exit 233");
     for (std::uint32_t run = 0; run < 5; ++run) {

@@ -15,6 +15,7 @@
 #include "check_result.hpp"
 #include "fake_clock.hpp"
 #include "fake_slurm.hpp"
+#include "run_plan.hpp"
 #include "temporary_directory.hpp"
 
 namespace det::launch::supervisor {
@@ -64,6 +65,11 @@ struct SupervisorFixture {
         a.spec.entrypoint = {"sh", "-c", "./train 'a b'"};
         a.spec.environment_variables = {"MINE=a=b", "DET_SPANK=off", "EMPTY"};
         return a;
+    }
+    /// The plan of a run with the shape that its job gives it.
+    static RunPlan with_shape(BatchJob const& job, RunPlan plan, Environment const& environment = {}) {
+        plan.shape = decide_run_shape(job.spec, must(find_allocation(job, environment, {})));
+        return plan;
     }
     /// A batch job that may be replaced by a new one.
     BatchJob replaceable_assignment() const {

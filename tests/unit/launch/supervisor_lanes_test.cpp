@@ -77,4 +77,15 @@ BOOST_AUTO_TEST_CASE(fewer_tasks_than_trials_run_all_trials_one_after_the_other)
     BOOST_TEST(!path_exists(experiment.trial(2).run(0).supervisor_journal()));
 }
 
+BOOST_AUTO_TEST_CASE(a_trial_that_has_ended_leaves_its_claim_and_its_runs) {
+    step_is("exit 0");
+    auto const a = packed_assignment(2);
+    BOOST_TEST(supervise(a) == 0);
+    for (std::uint32_t trial = 0; trial < 2; ++trial) {
+        auto const layout = experiment.trial(trial);
+        BOOST_TEST((must(list_directory(layout.path())) == std::vector<std::string>{"claimed", "runs"}));
+        BOOST_TEST((must(list_directory(layout.run(0).path())) == std::vector<std::string>{"life"}));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,13 +79,15 @@ using supervisor_search_test::Names;
 
 BOOST_AUTO_TEST_CASE(a_trial_that_loses_at_a_rung_is_asked_to_stop_and_completes) {
     others_arrived(0, {"1@0.1", "2@0.2"});
-    reporting_step({validation(50, 0.9), validation(100, 0.5)});
+    reporting_step({validation(50, 0.9), validation(100, 0.5)},
+                   R"(cp "$DET_RUN_PATH/asked" "$DET_EXPERIMENT_PATH/was-asked"; exit 0)");
     BOOST_TEST(supervise(search_assignment()) == 0);
     auto const end = end_of(0);
     BOOST_TEST(end.cause_name() == "stopped-by-search");
     BOOST_TEST(to_string(end.next_action) == "stop");
     BOOST_TEST(end.message == "the search ended it: 2 of 3 trials at rung 0 are better, 1 train on");
-    BOOST_TEST(must(read_file(run_path(0) + "/asked")) == "search\n");
+    BOOST_TEST(must(read_file(experiment.path() / "was-asked")) == "search\n");
+    BOOST_TEST(!path_exists(run_path(0) + "/asked"));
     BOOST_TEST((entries(0) == Names{"0@0.5", "1@0.1", "2@0.2"}));
     BOOST_TEST(!was_requeued_after(0));
     auto const decisions = decisions_of(0);

@@ -142,6 +142,34 @@ BOOST_AUTO_TEST_CASE(a_run_resumes_from_the_newest_existing_checkpoint) {
     BOOST_TEST(must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 3}, store)).checkpoint == uuids[1]);
 }
 
+BOOST_AUTO_TEST_CASE(the_requeues_of_a_trial_for_more_nodes_are_in_its_records) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    struct Past {
+        std::string hosts, message;
+    };
+    std::string const grown = "more nodes are idle; the trainer saved its work";
+    std::vector<Past> const runs{
+        {"n[0-1]", grown}, {"n[0-2]", "Slurm preempted the job"}, {"n4", grown}, {"n4", grown}};
+    for (std::uint32_t number = 0; number < runs.size(); ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
+        RunStarted started;
+        started.hosts = runs[number].hosts;
+        must(life.append(started));
+        RunEnded ended;
+        ended.time = UtcTime{number + 1};
+        ended.cause = Cause::preempted;
+        ended.message = runs[number].message;
+        must(life.append(ended));
+    }
+    auto const growths = must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, 4}, store)).growths;
+    BOOST_REQUIRE(growths.size() == 3u);
+    BOOST_TEST((growths[0].ended == UtcTime{4} && growths[0].nodes == 1 && !growths[0].nodes_after));
+    BOOST_TEST((growths[1].ended == UtcTime{3} && growths[1].nodes == 1 && growths[1].nodes_after == 1));
+    BOOST_TEST((growths[2].ended == UtcTime{1} && growths[2].nodes == 2 && growths[2].nodes_after == 3));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_with_a_damaged_journal_resumes_from_the_newest_checkpoint_in_the_store) {
     checkpoint::SharedFsStore store(root / "checkpoints");
     auto const run = experiment.trial(0).run(0);
@@ -249,6 +277,30 @@ BOOST_AUTO_TEST_CASE(a_continuation_resets_failures_and_keeps_checkpoints) {
     BOOST_TEST(!must(has_ended(experiment.trial(0), 3)));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_from_whose_memory_the_next_one_went_on_has_progressed) {
+    checkpoint::SharedFsStore store(root / "checkpoints");
+    // The checkpoint is that of step 5. Run 3 gets no further than run 2.
+    std::vector<std::uint64_t> const continued_at{0, 30, 60, 60};
+    for (std::uint32_t number = 0; number < continued_at.size(); ++number) {
+        auto const run = experiment.trial(0).run(number);
+        must(make_directories(run.path()));
+        auto life = must(journal::JournalWriter::create(run.supervisor_journal()));
+        RunStarted started;
+        started.steps_completed = number > 0 ? 5 : 0;
+        must(life.append(started));
+        must(life.append(RunEnded{{}, Cause::failed, NextAction::restart_in_place, 1, ""}));
+        auto chief = must(journal::JournalWriter::create(run.chief_journal()));
+        if (number > 0) must(chief.append(ContinuedFromMemory{UtcTime{1}, continued_at[number], number - 1}));
+    }
+    auto const failures_before = [&](std::uint32_t run) {
+        return must(find_resume_point(experiment.trial(0), {{7}, 0}, {0, run}, store))
+            .failures_without_progress;
+    };
+    BOOST_TEST(failures_before(2) == 1u);
+    BOOST_TEST(failures_before(3) == 1u);
+    BOOST_TEST(failures_before(4) == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_the_jobs) {
     Environment const job({{"PATH", "/bin"},
                            {"SLURM_JOB_ID", "125"},
@@ -261,7 +313,7 @@ BOOST_AUTO_TEST_CASE(variables_of_det_submit_override_the_users_which_override_t
     RunPlan run{{{{7}, 0}, 2}, {1, "0a1b2c3d-0000-4000-8000-000000000000", 500}, "n[0-1]", 99, 12345};
     run.resume.checkpoint_path = "/checkpoints/" + run.resume.checkpoint;
     run.trial_dir = "/det/trial/generations/0/files";
-    auto const environment = make_run_environment(batch_job(), run, job);
+    auto const environment = make_run_environment(batch_job(), with_shape(batch_job(), run), job);
     std::string shown;
     for (auto const& variable : environment.to_list()) {
         auto text = variable;
@@ -323,7 +375,8 @@ BOOST_AUTO_TEST_CASE(the_step_runs_the_wrapper_on_every_slot_or_on_every_node) {
     // Trials that share a node get a share of it each; with spare nodes the hosts are named.
     a.spec.lanes = 4;
     a.spec.spare_nodes = 1;
-    auto const lane = make_step_request(a, run, "/opt/w");
+    a.hosts = "n[0-2]";
+    auto const lane = make_step_request(a, with_shape(a, run), "/opt/w");
     BOOST_TEST(lane.cpus_per_node == 2);
     BOOST_TEST(lane.share.value().memory_mib == 16000);
     BOOST_TEST(lane.hosts == "n[0-1]");
@@ -436,12 +489,27 @@ BOOST_AUTO_TEST_CASE(nodes_sample_their_metrics_if_the_configuration_wants_it) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(nodes_measure_their_use_if_there_is_an_idle_timeout) {
+    auto a = batch_job();
+    RunPlan const run{{{{7}, 0}, 0}, {}, "n[0-1]", 0, 0};
+    Environment of_another_run;
+    of_another_run.set("DET_USAGE_WINDOW_MS", "1");
+    BOOST_TEST(!make_run_environment(a, run, of_another_run).find("DET_USAGE_WINDOW_MS").has_value());
+    a.spec.config = Json{{"slurm", {{"idle_timeout", {{"after", 100}, {"action", "warn"}}}}}};
+    BOOST_TEST(make_run_environment(a, run, of_another_run).find("DET_USAGE_WINDOW_MS").value() == "10000");
+}
+
 BOOST_AUTO_TEST_CASE(outside_of_a_job_the_error_explains_the_program) {
     must(write_file(experiment.spec(), render_spec(batch_job().spec)));
     auto const error = must_fail(load_batch_job(experiment.path(), 0, Environment()));
     BOOST_TEST((error.code == codes::not_in_slurm));
     BOOST_TEST((must_fail(load_batch_job(root / "absent", 0, Environment())).code == codes::no_such_file));
     BOOST_TEST((must_fail(load_batch_job(experiment.path(), 1, Environment())).code == codes::no_such_trial));
+    // A job that was requeued after its experiment was packed.
+    must(write_file(experiment.pack(), "detpack"));
+    BOOST_TEST(
+        (must_fail(load_batch_job(experiment.path(), 0, Environment())).code == codes::experiment_packed));
+    std::filesystem::remove(experiment.pack());
 }
 
 BOOST_AUTO_TEST_CASE(the_assignment_is_read_from_slurms_variables) {

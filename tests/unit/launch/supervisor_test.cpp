@@ -164,6 +164,33 @@ BOOST_FIXTURE_TEST_CASE(a_task_that_slurm_has_requeued_sends_two_requests,
     BOOST_TEST(slurm.start_delay.count() == 5);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_task_that_slurm_has_requeued_because_of_a_lost_node_was_not_preempted,
+                        supervisor_test::PreemptionWithoutGrace) {
+    ending.end_time.reset();
+    ending.restarts = 1;
+    must(write_file(output(), "srun: error: Node failure on n0\n"));  // of an earlier run
+    step_is("echo 'srun: error: Node failure on n1' >>\"$DET_ROOT/output\"\n" + notice_commands() +
+            "\nexit 1");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "node-failed");
+    BOOST_TEST(to_string(end_of(0).next_action) == "left-to-slurm");
+    BOOST_TEST(end_of(0).message == "Slurm has lost node n1, and requeued the job");
+    BOOST_TEST(slurm.start_delay.count() == 5);
+}
+
+BOOST_FIXTURE_TEST_CASE(words_of_a_program_name_no_lost_node_that_the_run_has_not,
+                        supervisor_test::PreemptionWithoutGrace) {
+    ending.end_time.reset();
+    ending.restarts = 1;
+    step_is(
+        "printf 'srun: error: Node failure on n7\\nsrun: error: Node failure on n[\\033\\n"
+        "srun: error: Cannot communicate with node 2.  Aborting job.\\n"
+        "srun: error: Cannot communicate with node -1.\\n' >>\"$DET_ROOT/output\"\n" +
+        notice_commands() + "\nexit 1");
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(to_string(end_of(0).cause) == "preempted");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_task_that_slurm_ends_without_a_requeue_sends_three_requests,
                         supervisor_test::PreemptionWithoutGrace) {
     ending.preempt_time = UtcTime{1};
@@ -331,6 +358,75 @@ BOOST_AUTO_TEST_CASE(a_run_that_was_superseded_writes_nothing_more) {
     BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
 }
 
+// The end of the batch script would end the next execution of the job.
+BOOST_AUTO_TEST_CASE(
+    an_execution_whose_job_waits_to_run_again_stays_until_slurm_ends_it_or_starts_it_elsewhere) {
+    step_is("exit 1");
+    slurm.job->state = JobState::pending;
+    slurm.job->batch_host = "";
+    auto slept = 0;
+    clock.on_sleep = [&](std::chrono::milliseconds) {
+        ++slept;
+        slurm.is_down = slept == 2 || slept == 3;
+        if (slept == 4) slurm.job->state = JobState::configuring;
+        if (slept < 5) return;
+        slurm.job->state = JobState::running;
+        slurm.job->batch_host = slept < 8 ? "n0" : "n3";  // its own node, and another one
+        slurm.job->restarts = 1;
+    };
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(slept == 8);
+    BOOST_TEST(std::ranges::count(slurm.calls, "start 123_0") == 1);
+    BOOST_TEST(slurm.start_delay.count() == 15);
+    BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls) - 1);
+    BOOST_TEST(std::ranges::count(log_lines,
+                                  "the job will run again: this execution stays until Slurm ends it") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_start_that_slurm_has_forgotten_is_repeated_and_not_ended) {
+    step_is("exit 1");
+    slurm.job->state = JobState::pending;
+    slurm.job->batch_host = "";
+    slurm.job->reason = "JobHeldUser";  // Slurm may also have forgotten that the job was released
+    auto slept = 0;
+    clock.on_sleep = [&](std::chrono::milliseconds) {
+        if (++slept != 2) return;
+        slurm.job->state = JobState::running;
+        slurm.job->batch_host = "n0";  // where this execution runs, and with the same restart count
+    };
+    auto const begin = clock.steady_now();
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST((clock.steady_now() - begin >= 24h));
+    BOOST_TEST(std::ranges::count(slurm.calls, "release 123_0") == 1);
+    BOOST_TEST(std::ranges::count(slurm.calls, "start 123_0") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_superseded_execution_does_not_change_a_job_that_slurm_has_requeued_or_the_user_holds) {
+    step_is("exit 1");
+    slurm.job->state = JobState::pending;
+    slurm.job->batch_host = "";
+    slurm.job->reason = "JobHeldUser";
+    slurm.job->restarts = 1;
+    auto slept = 0;
+    clock.on_sleep = [&](std::chrono::milliseconds) {
+        if (++slept == 4) slurm.job->state = JobState::canceled;
+    };
+    BOOST_TEST(supervise() == 0);
+    BOOST_TEST(slept == 4);
+    BOOST_TEST(std::ranges::count(slurm.calls, "find 123_0") == std::ssize(slurm.calls));
+
+    must(remove_tree(run_path(0)));
+    must(journal::write_desired(experiment.desired(), DesiredState::pause));
+    slurm.job->state = JobState::pending;
+    slurm.job->restarts = 0;
+    slept = 0;
+    auto a = batch_job();
+    a.is_started_again = true;
+    BOOST_TEST(supervise(a) == 1);  // the supervisor of a killed one
+    BOOST_TEST(slept == 4);
+    BOOST_TEST(std::ranges::count(slurm.calls, "release 123_0") == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_trial_is_not_started) {
     step_is("exit 1");
     must(journal::write_desired(experiment.desired(), DesiredState::cancel));
@@ -399,6 +495,36 @@ BOOST_AUTO_TEST_CASE(a_paused_trial_is_not_started_and_its_job_is_held) {
     BOOST_TEST(supervise() == 0);
     BOOST_TEST(!path_exists(run_path(0)));
     BOOST_TEST(slurm.calls.end()[-2] == "requeue-held 123_0");
+}
+
+BOOST_AUTO_TEST_CASE(files_of_tasks_go_with_the_last_task) {
+    // The program has kept a file and says that it is done. A task that was killed leaves its heartbeat file.
+    step_is(R"([ "$DET_TRIAL_RUN_ID" != 0 ] || touch "$DET_RUN_PATH/node-1.pulse"
+        touch "$DET_RUN_PATH/done" "$DET_RUN_PATH/chief" "$DET_TRIAL_DIR/kept"; [ "$DET_TRIAL_RUN_ID" = 2 ])");
+    BOOST_TEST(supervise() == 0);
+    auto const trial = experiment.trial(0);
+    BOOST_TEST((must(list_directory(trial.run(0).path())) ==
+                std::vector<std::string>{"chief", "done", "life", "node-1.pulse", "rendezvous"}));
+    for (std::uint32_t const run : {1, 2})
+        BOOST_TEST((must(list_directory(trial.run(run).path())) == std::vector<std::string>{"life"}), run);
+    BOOST_TEST(path_exists(trial.path() / "files/kept"));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_removes_no_newer_generation_than_its_own) {
+    // A run that this supervisor does not see yet has made it.
+    step_is(R"(mkdir -p "$DET_TRIAL_DIR/../../1/files"; exit 0)");
+    BOOST_TEST(supervise() == 0);
+    auto const trial = experiment.trial(0);
+    BOOST_TEST(path_exists(trial.generation(1).files()));
+    BOOST_TEST(!path_exists(trial.generation(0).path()));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_is_cut_off_removes_nothing) {
+    step_is(R"(mkdir "$DET_RUN_PATH/../1"; exit 0)");
+    (void)supervise();
+    auto const trial = experiment.trial(0);
+    BOOST_TEST(path_exists(trial.run(0).rendezvous()));
+    BOOST_TEST(path_exists(trial.generation(0).files()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -146,4 +146,64 @@ BOOST_AUTO_TEST_CASE(a_superseded_run_removes_nothing) {
     BOOST_TEST(path_exists(trial.generation(2).work() / "train.py"));
 }
 
+BOOST_AUTO_TEST_CASE(an_unused_generation_goes_and_a_later_run_makes_a_new_one) {
+    auto const first = run(0);
+    BOOST_TEST(path_exists(root / "trial/files"));
+    remove_unused_trial_files(trial, first);
+    BOOST_TEST((must(list_directory(trial.path())) == std::vector<std::string>{"runs"}));
+    remove_unused_trial_files(trial, first);  // nothing is left to remove
+    // The first run may still live: its files are gone, so that there is nothing to copy.
+    auto const second = run(1, 0);
+    BOOST_TEST(second.path() == trial.generation(1).path());
+    BOOST_TEST(log_lines.empty());
+    must(write_file(root / "trial/files/mine", "1"));
+    remove_unused_trial_files(trial, second);
+    BOOST_TEST(must(read_file(root / "trial/files/mine")) == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_was_cut_off_does_not_remove_the_generation_of_a_newer_one) {
+    auto const cut_off = run(0);
+    auto const newer = run(1, 0);
+    remove_unused_trial_files(trial, cut_off);
+    BOOST_TEST(path_exists(newer.files()));
+    BOOST_TEST(fs::equivalent(root / "trial/files", newer.files()));
+    // The old path may exist again, made by a process that was cut off too. The link is that of the new one.
+    must(make_directories(cut_off.files()));
+    remove_unused_trial_files(trial, cut_off);
+    BOOST_TEST(!path_exists(cut_off.path()));
+    BOOST_TEST(fs::equivalent(root / "trial/files", newer.files()));
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_supervisor_that_is_killed_while_it_removes_an_unused_generation_leaves_a_usable_trial) {
+    std::vector<std::string> const steps{"rmdir trial/generations/0/files", "rm trial/files",
+                                         "rmdir trial/generations/0", "rmdir trial/generations"};
+    for (std::size_t done = 1; done <= steps.size(); ++done) {
+        for (bool const may_still_run : {false, true}) {
+            shell("rm -rf trial");
+            run(0);
+            for (std::size_t step = 0; step < done; ++step) shell(steps[step]);
+            auto const next = run(1, may_still_run ? std::optional(0u) : std::nullopt);
+            BOOST_TEST(path_exists(next.files()), done);
+            BOOST_TEST(fs::equivalent(root / "trial/files", next.files()), done);
+            BOOST_TEST((!may_still_run || next.path() == trial.generation(1).path()), done);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(other_directories_of_a_generation_stay_when_its_files_are_unused) {
+    be_shared();
+    auto const first = run(0);
+    remove_unused_trial_files(trial, first);
+    BOOST_TEST(path_exists(trial.path() / "work" / "train.py"));
+    BOOST_TEST(!path_exists(root / "trial/files"));
+    auto const second = run(1);
+    BOOST_TEST(second.path() == first.path());
+    must(write_file(root / "trial/files/mine", "1"));
+    // A directory of the user in place of the link is not removed.
+    shell("rm trial/files; mkdir trial/files; rm trial/generations/0/files/mine");
+    remove_unused_trial_files(trial, first);
+    BOOST_TEST(fs::is_directory(root / "trial/files"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include <det/foundation/clock.hpp>
 #include <det/foundation/files.hpp>
 #include <det/foundation/process.hpp>
+#include <det/foundation/shared_directory.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/node/node_topology.hpp>
@@ -10,7 +11,9 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/rank_failure.hpp>
+#include <det/protocol/rendezvous_file.hpp>
 #include <det/telemetry/waits/run_waits.hpp>
+#include <det/transport/node_monitor.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -191,6 +194,41 @@ BOOST_AUTO_TEST_CASE(a_wrapper_whose_heartbeat_shows_activity_still_looks_for_a_
         mkdir runs/2
         wait $!)sh");
     BOOST_TEST(output.exit_code == 0, output.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_connected_wrapper_follows_the_requests_in_the_answers_to_its_beats) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "600");  // files are looked at each 100 s
+    auto const run = directory / "runs/0";
+    must(make_directories(run));
+    must(write_secret_file(run / "rendezvous", render_rendezvous_file({"a secret"})));
+    auto const monitor = must(transport::NodeMonitor::start("a secret", 1, std::nullopt));
+    environment.set("DET_NODE_MONITOR",
+                    transport::render_node_monitor_address({monitor->port(), 1, {"127.0.0.1"}}));
+    std::jthread const supervisor([&](std::stop_token const& stop) {
+        while (!stop.stop_requested()) {
+            if (path_exists(directory / "begun")) monitor->request(transport::node_requests::stop);
+            if (path_exists(run / "told")) {
+                (void)make_directory(directory / "runs/2");
+                monitor->request(transport::node_requests::superseded);
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    });
+    auto const output = shell(R"sh("$WRAP" --node bash -c 'touch "$0/begun"
+        until od -An -tx8 -j16 -N8 "$DET_RUN_DIR/preempt" | grep -q "[1-9a-f]"; do sleep 0.01; done
+        touch "$0/runs/0/told"; exec sleep 60' "$DIR" </dev/null)sh");
+    BOOST_TEST(output.exit_code == 0, output.err);
+    BOOST_TEST(path_exists(run / "told"));
+    BOOST_TEST(!path_exists(run / "node-0.pulse"));
+    BOOST_TEST(!path_exists(run / "node-0.ends"));
+    auto const has_left = [&] {
+        return monitor->nodes().at(0).presence == transport::NodeMonitor::Presence::left;
+    };
+    auto const give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!has_left() && std::chrono::steady_clock::now() < give_up_at)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    BOOST_TEST(has_left());
 }
 
 BOOST_AUTO_TEST_CASE(when_a_run_hangs_a_program_that_handles_the_signal_prints_its_stack_into_the_log) {

@@ -59,6 +59,67 @@ constexpr Row table[] = {
          f.damaged_checkpoint = "checkpoint 1 is damaged";
      },
      Cause::hung, NextAction::restart_in_place},
+    {"a run that saves because more nodes are idle is queued again",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::grow;
+         f.preemption_acknowledged = true;
+     },
+     Cause::preempted, NextAction::requeue},
+    {"a run that the user pauses while it saves to grow is paused",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::grow;
+         f.preemption_acknowledged = true;
+         f.desired = DesiredState::pause;
+     },
+     Cause::paused, NextAction::requeue_held},
+    {"a run that finishes while it is asked to grow is finished",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::grow;
+         f.says_done = true;
+     },
+     Cause::finished, NextAction::stop},
+    {"an idle run ends, and is not restarted",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.preemption_acknowledged = true;
+     },
+     Cause::idle, NextAction::stop},
+    {"an idle run that does not stop is no crash",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.step_exit_code = 137;
+         f.was_killed = true;
+     },
+     Cause::idle, NextAction::stop},
+    {"an idle run is not requeued because its job is preempted meanwhile",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.job->preempt_time = noon;
+         f.preemption_acknowledged = true;
+     },
+     Cause::idle, NextAction::stop},
+    {"an idle run that fails when it is asked to stop is no crash",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.step_exit_code = 1;
+     },
+     Cause::idle, NextAction::stop},
+    {"an idle run that finishes without having seen the request is finished",
+     [](RunFacts& f) { f.stop_reason = StopReason::idle; }, Cause::finished, NextAction::stop},
+    {"an idle run that the user pauses meanwhile is paused",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.desired = DesiredState::pause;
+         f.preemption_acknowledged = true;
+     },
+     Cause::paused, NextAction::requeue_held},
+    {"an idle run that the user cancels meanwhile is cancelled",
+     [](RunFacts& f) {
+         f.stop_reason = StopReason::idle;
+         f.desired = DesiredState::cancel;
+         f.preemption_acknowledged = true;
+     },
+     Cause::canceled, NextAction::stop},
     {"a trial that the search stopped never continues",
      [](RunFacts& f) {
          f.search.end = "2 of 7 trials are better";
@@ -408,6 +469,26 @@ constexpr Row table[] = {
          f.job->restarts = 1;
          f.notice_received = true;
          f.step_exit_code = 143;
+     },
+     Cause::preempted, NextAction::left_to_slurm},
+    {"Slurm has lost a node, and requeued the job: no preemption",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.notice_received = true;
+         f.step_exit_code = 1;
+         f.lost_hosts = {"n4"};
+     },
+     Cause::node_failed, NextAction::left_to_slurm},
+    {"the trainer saved its work before Slurm lost a node of the requeued job",
+     [](RunFacts& f) {
+         f.job->state = JobState::completing;
+         f.job->end_time = {};
+         f.job->restarts = 1;
+         f.notice_received = true;
+         f.preemption_acknowledged = true;
+         f.lost_hosts = {"n4"};
      },
      Cause::preempted, NextAction::left_to_slurm},
     {"grace 0 with CANCEL: preempted, requeued by us",

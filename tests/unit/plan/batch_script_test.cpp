@@ -119,6 +119,13 @@ BOOST_AUTO_TEST_CASE(a_script_of_the_configuration_gets_the_nodes_of_its_slots) 
         "resources: {slots_per_trial: 8}\nslurm: {launch: script, working_directory: node-local}\n");
     BOOST_TEST(explain(must(plan::plan_submission(local, site::make_site({cpu}))).warnings)
                    .find("slurm.working_directory is shared") != std::string::npos);
+    auto const warnings_of = [&](std::string const& slots) {
+        auto const timed = plan::config_of("resources: {slots_per_trial: " + slots +
+                                           "}\nslurm: {launch: script, idle_timeout: 30m}\n");
+        return explain(must(plan::plan_submission(timed, site::make_site({cpu}))).warnings);
+    };
+    BOOST_TEST(warnings_of("8").find("slurm.idle_timeout has no effect") != std::string::npos);
+    BOOST_TEST(warnings_of("4").find("slurm.idle_timeout") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

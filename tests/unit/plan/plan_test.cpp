@@ -22,9 +22,11 @@ site::Site small_site() {
     return site::make_site({gpus, cpus});
 }
 
-std::string refusal(int slots) {
-    return explain(must_fail(plan_submission(with_slots(slots), small_site())));
+std::string refusal(config::ExperimentConfig const& config) {
+    return explain(must_fail(plan_submission(config, small_site())));
 }
+
+std::string refusal(int slots) { return refusal(with_slots(slots)); }
 
 plan::ScriptInput input_named(std::string name) {
     return {{7}, std::move(name), "/shared/det/experiments/7", "/opt/det/bin/det-launch"};
@@ -52,6 +54,49 @@ BOOST_AUTO_TEST_CASE(slots_become_whole_nodes) {
     BOOST_TEST((none.shape.slot_type == SlotType::cpu));
 }
 
+BOOST_AUTO_TEST_CASE(an_elastic_trial_asks_for_a_range_of_nodes) {
+    auto const elastic = [](std::string const& slots) {
+        return config_of("resources: {slots_per_trial: " + slots + "}\n");
+    };
+    auto const plan = must(plan_submission(elastic("{min: 4, max: 16}"), small_site()));
+    BOOST_TEST(plan.is_elastic());
+    BOOST_TEST(plan.nodes_min == 1);
+    BOOST_TEST(plan.shape.nodes == 4);
+    BOOST_TEST(plan.shape.slots_per_node == 4);
+    auto const script = script_of(plan);
+    BOOST_TEST(script.find("#SBATCH --nodes=1-4\n") != std::string::npos, script);
+    // With a number of tasks Slurm would give the fewest nodes.
+    BOOST_TEST(script.find("--ntasks") == std::string::npos, script);
+    auto const spare = must(plan_submission(
+        config_of("resources: {slots_per_trial: {min: 8, max: 12}}\nslurm: {spare_nodes: 1}\n"),
+        small_site()));
+    BOOST_TEST(script_of(spare).find("#SBATCH --nodes=3-4\n") != std::string::npos);
+    // A range of one size is no range.
+    auto const one = must(plan_submission(elastic("{min: 8, max: 8}"), small_site()));
+    BOOST_TEST(!one.is_elastic());
+    BOOST_TEST(script_of(one).find("#SBATCH --nodes=2\n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(ranges_of_slots_that_do_not_fit_are_refused_with_what_fits) {
+    std::string text;
+    for (auto const* slots :
+         {"{min: 2, max: 8}", "{min: 4, max: 10}", "{min: 4, max: 64}", "{min: 1, max: 2}"})
+        text += refusal(config_of("resources: {slots_per_trial: " + std::string(slots) + "}\n"));
+    text += refusal(config_of(
+        "resources: {slots_per_trial: {min: 4, max: 8}}\nslurm: {launch: script}\nentrypoint: ./job.sh\n"));
+    text += refusal(config_of("resources: {slots_per_trial: {min: 4, max: 8}, is_single_node: true}\n"));
+    check_golden("plan/elastic_refusals.txt", text);
+}
+
+BOOST_AUTO_TEST_CASE(min_time_is_the_shortest_time_limit) {
+    auto const plan = must(plan_submission(
+        config_of("slurm: {min_time: '30:00', sbatch_args: ['--time=4:00:00']}\n"), small_site()));
+    auto const options = plan::sbatch_command_line_options(plan, {RootLayout("/det"), {7}}, "x");
+    BOOST_TEST((std::ranges::find(options, "--time-min=30:00") != options.end()));
+    check_golden("plan/min_time_too_long.txt",
+                 refusal(config_of("slurm: {min_time: '5:00:00', sbatch_args: ['--time=4:00:00']}\n")));
+}
+
 BOOST_AUTO_TEST_CASE(six_slots_on_nodes_of_four_are_refused_with_the_numbers) {
     check_golden("plan/six_slots.txt", refusal(6));
     BOOST_TEST(plan_submission(with_slots(12), small_site()).has_value());
@@ -67,6 +112,20 @@ BOOST_AUTO_TEST_CASE(a_pool_of_cpus_has_a_slot_per_cpu) {
         plan_submission(config_of("resources: {slots_per_trial: 32, resource_pool: cpu}"), small_site()));
     BOOST_TEST(plan.shape.nodes == 2);
     BOOST_TEST((plan.shape.slot_type == SlotType::cpu));
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_whose_gpus_slurm_hides_is_a_warning_with_what_to_state) {
+    auto site = small_site();
+    auto const config = config_of("resources: {slots_per_trial: 32, resource_pool: cpu}");
+    auto const is_warned = [&] {
+        auto const text = explain(must(plan_submission(config, site)).warnings);
+        return text.find("PrivateData=nodes") != std::string::npos &&
+               text.find("pools: [{name: cpu, slot_type: cuda, slots_per_node: GPUs of a node}]") !=
+                   std::string::npos;
+    };
+    BOOST_TEST(!is_warned());
+    for (auto& pool : site.pools) pool.may_have_hidden_gpus = pool.name == "cpu";
+    BOOST_TEST(is_warned());
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_does_not_exist_is_named_with_its_place) {

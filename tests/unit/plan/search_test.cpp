@@ -5,6 +5,7 @@
 #include <det/protocol/json.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
 #include "check_result.hpp"
 #include "golden.hpp"
@@ -83,6 +84,23 @@ BOOST_AUTO_TEST_CASE(small_trials_share_nodes_as_far_as_slots_and_searcher_allow
         BOOST_TEST(plan.lanes == row.lanes, row.text);
         BOOST_TEST(array_of(plan) == row.array, row.text);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_health_check_of_trials_that_share_a_job_takes_a_minute_at_most) {
+    slurm::Partition const compute{"compute", true, true, "OFF", {}, {{4, 8, "idle", "gpu:4"}}};
+    auto const plan = [&](int lanes, std::string const& check) {
+        return plan_submission(search_config(fmt::format("searcher: {{name: random, max_trials: 8}}\n"
+                                                         "slurm: {{trials_per_node: {}, health_check: {}}}",
+                                                         lanes, check)),
+                               site::make_site({compute}));
+    };
+    BOOST_TEST(must(plan(2, "{command: [a], timeout: 60}")).lanes == 2u);
+    BOOST_TEST(must(plan(2, "{command: [a]}")).lanes == 2u);
+    BOOST_TEST(must(plan(2, "true")).lanes == 2u);
+    BOOST_TEST(must(plan(1, "{command: [a], timeout: 3600}")).lanes == 1u);
+    auto const refusal = explain(must_fail(plan(2, "{command: [a], timeout: 61}")));
+    BOOST_TEST(refusal.find("2 trials share a job") != std::string::npos, refusal);
+    BOOST_TEST(refusal.find("use at most 60 s") != std::string::npos, refusal);
 }
 
 BOOST_AUTO_TEST_CASE(more_trials_to_a_node_than_fit_and_more_spare_nodes_than_there_are_are_refused) {

@@ -6,6 +6,7 @@
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/node_usage.hpp>
 #include <det/protocol/preflight_facts.hpp>
 #include <det/protocol/rank_failure.hpp>
 #include <det/protocol/rank_placement.hpp>
@@ -125,7 +126,8 @@ std::vector<Record> records() {
             SearchDecision{noon, 100, 1, 2, "12@0.25", "0-3,12", "0123abcd", 1, 2, "advance"},
             ReportsDropped{noon, 7, "the queue of reports was full"},
             JobAllocated{noon, UtcTime{1'000'000}, {}, {}, 2},
-            JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2}};
+            JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2},
+            ContinuedFromMemory{noon, 30, 1}};
 }
 
 /// One line per record: its type and its payload.
@@ -188,6 +190,7 @@ std::string other_texts() {
     text += render_preflight_facts(full_facts()) + render_preflight_facts({});
     text += render_rank_failure(failure) + render_rank_failure(setup);
     text += render_rank_placement(full_placement()) + render_rank_placement({});
+    text += render_node_usage({3, 20'000, 1.5}) + render_node_usage({});
     text += render_rendezvous_file({"secret"}) +
             render_rendezvous_file({"secret", Endpoint{"10.0.0.1", 2900}, 8});
     text += to_line(jobs_body({{5, 0, 4, 2, 1}, {6, 4, 4, 1, 0, {3}, 9}})) + "\n";
@@ -218,6 +221,11 @@ BOOST_AUTO_TEST_CASE(every_structure_is_read_as_it_was_written) {
     BOOST_TEST((parse_rank_placements(placement + "{torn") == std::vector{full_placement()}));
     BOOST_TEST(parse_rank_placements(R"({"rank_placement":2,"rank":1})").empty());
     BOOST_TEST(parse_rank_placements(R"({"rank_placement":1,"rank":-1,"host":1,"cpus":0})").empty());
+    BOOST_TEST((must(parse_node_usage(render_node_usage({3, 20'000, 1.5}))) == NodeUsage{3, 20'000, 1.5}));
+    BOOST_TEST((must(parse_node_usage(render_node_usage({}))) == NodeUsage{}));
+    for (auto const* text : {"", "{torn", R"({"node_usage":2,"windows":1,"idle_ms":1,"percent":1})",
+                             R"({"node_usage":1,"windows":-1,"idle_ms":1,"percent":1})"})
+        BOOST_TEST((must_fail(parse_node_usage(text)).code == codes::damaged), text);
     auto const facts = render_preflight_facts(full_facts());
     BOOST_TEST(render_preflight_facts(must(parse_preflight_facts(facts))) == facts);
 }

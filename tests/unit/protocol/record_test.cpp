@@ -37,7 +37,8 @@ std::vector<Record> one_of_each() {
         CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}, 0.5},
         CheckpointCommitted{noon, "uuid", 10, Json{{"a", 1}}, Json{{"steps_completed", 10}}, 0.5, "5e1f"},
         JobAllocated{noon, UtcTime{1'000'000}, {}, {}, 2},
-        JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2}};
+        JobAllocated{noon, UtcTime{1'000'000}, UtcTime{0}, UtcTime{3'000'000}, 2},
+        ContinuedFromMemory{noon, 30, 1}};
 }
 
 }  // namespace record_test

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(constants_are_given_as_they_are_nested_ones_too) {
 }
 
 BOOST_AUTO_TEST_CASE(all_invalid_hyperparameters_are_refused_at_once_with_their_paths) {
-    auto const refusals = refusals_of(R"({"name": "custom"})", R"({"a": {"type": "int"},
+    auto const refusals = refusals_of(R"({"name": "adaptive"})", R"({"a": {"type": "int"},
         "b": {"c": {"type": "categorical", "vals": []}}, "good": {"type": "const", "val": 1}})");
     BOOST_REQUIRE(refusals.size() == 3u);
     BOOST_TEST(refusals[0].path == "searcher.name");
@@ -67,6 +67,7 @@ BOOST_AUTO_TEST_CASE(hostile_ranges_are_refused_and_crash_nothing) {
                                     R"({"type": "log", "minval": 0, "maxval": 1, "base": -2})",
                                     R"({"type": "log", "minval": 0, "maxval": 400, "base": 10})",
                                     R"({"type": "log", "minval": -400, "maxval": 0, "base": 0.1})",
+                                    R"({"type": "log", "minval": -400, "maxval": 0, "base": 10})",
                                     R"({"type": "categorical"})",
                                     R"({"type": "categorical", "vals": {"a": 1}})"}) {
         auto const refusals = refusals_of(single, R"({"x": )" + range + "}");
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_specification_gives_each_of_its_trials_a_draw) {
     // Draws beyond the planned trials replace trials with invalid hyperparameters.
     must(draw_trial(spec, 999'999));
     BOOST_TEST((must_fail(draw_trial(spec, 1'000'000)).code == codes::no_such_trial));
-    spec.searcher.name = "custom";
+    spec.searcher.name = "adaptive";
     BOOST_TEST((must_fail(draw_trial(spec, 0)).code == codes::not_supported));
 }
 

@@ -151,6 +151,30 @@ BOOST_AUTO_TEST_CASE(a_plugin_that_could_stop_all_jobs_is_told) {
     BOOST_TEST(has(text, "names no wrapper"), text);
 }
 
+BOOST_AUTO_TEST_CASE(slots_of_hidden_nodes_are_findings_until_the_site_file_states_them) {
+    auto partitions = two_partitions();
+    partitions.resize(1);
+    partitions[0].has_node_facts = false;
+    partitions[0].nodes = {{4, 64, "idle", "(null)", "(null)", "n[0-3]"}};
+    auto settings = good_settings();
+    settings["GresTypes"] = "gpu";
+    auto const name = partitions[0].name;
+    auto const text = check("", partitions, settings);
+    BOOST_TEST(
+        has(text, fmt::format("change pool '{}': PrivateData=nodes hides its nodes, and the partition does "
+                              "not count their GPUs",
+                              name)),
+        text);
+    auto const stated = fmt::format("pools: [{{name: {}, slot_type: cuda, slots_per_node: 4}}]\n", name);
+    auto const quiet = check(stated, partitions, settings);
+    BOOST_TEST(!has(quiet, "hides its nodes"), quiet);
+    partitions[0].nodes[0].gres = "gpu:a100:4";
+    settings["AccountingStorageTRES"] = "cpu,gres/gpu";
+    auto const average = check("", partitions, settings);
+    BOOST_TEST(has(average, "hides its nodes: 4 GPUs a node is their average"), average);
+    BOOST_TEST(!has(check(stated, partitions, settings), "hides its nodes"));
+}
+
 BOOST_AUTO_TEST_CASE(plugstack_lines_are_read_as_slurm_reads_them) {
     auto const lines = parse_plugstack(
         "# comment\n\n  optional\t/a/spank_det.so wrapper=/w x=1 # here\nrequired\n"

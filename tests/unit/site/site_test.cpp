@@ -142,6 +142,36 @@ BOOST_AUTO_TEST_CASE(where_slurm_hides_its_nodes_the_site_file_is_enough) {
     BOOST_TEST((make_site({hidden}).pools.at(0).slot_type == SlotType::cpu));
 }
 
+BOOST_AUTO_TEST_CASE(hidden_nodes_may_have_gpus_that_nothing_tells) {
+    slurm::Partition hidden{"gpu", true, true, "OFF", {}, {{4, 64, "idle", "(null)", "(null)", "n[0-3]"}}};
+    hidden.has_node_facts = false;
+    auto const may_have = [&](slurm::Partition const& partition, std::string const& gres_types,
+                              std::string const& tres, std::string const& file) {
+        auto site = make_site({partition}, file_of(file));
+        apply_cluster_settings(
+            site, slurm::ClusterConfig({{"GresTypes", gres_types}, {"AccountingStorageTRES", tres}}),
+            std::nullopt);
+        return site.pools.at(0).may_have_hidden_gpus;
+    };
+    BOOST_TEST(may_have(hidden, "gpu", "cpu,mem,node", ""));
+    BOOST_TEST(may_have(hidden, "craynetwork,gpu", "", ""));
+    BOOST_TEST(!may_have(hidden, "(null)", "cpu,mem,node", ""));
+    BOOST_TEST(!may_have(hidden, "gpu", "cpu,mem,node,gres/gpu", ""));  // it would tell them
+    BOOST_TEST(!may_have(hidden, "gpu", "cpu,gres/gpu:a100", ""));
+    BOOST_TEST(!may_have(hidden, "gpu", "", "pools: [{name: gpu, slot_type: cpu}]\n"));
+    BOOST_TEST(!may_have(hidden, "gpu", "", "pools: [{name: gpu, slot_type: cuda, slots_per_node: 4}]\n"));
+    BOOST_TEST(may_have(hidden, "gpu", "", "pools: [{name: gpu, description: GPUs}]\n"));
+    auto shown = hidden;
+    shown.has_node_facts = true;
+    BOOST_TEST(!may_have(shown, "gpu", "", ""));
+    hidden.nodes[0].gres = "gpu:a100:4";
+    auto const pool = make_site({hidden}).pools.at(0);
+    BOOST_TEST(!may_have(hidden, "gpu", "gres/gpu", ""));
+    BOOST_TEST((pool.slot_type == SlotType::cuda));
+    BOOST_TEST(pool.slots_per_node == 4);
+    BOOST_TEST(pool.kinds.at(0).gpu_type == "a100");
+}
+
 BOOST_AUTO_TEST_CASE(gpus_are_counted_by_type) {
     auto const groups =
         parse_gpu_groups("gres:gpu:a100:4(S:0-1),craynetwork:1,gpu:2,gres/gpu:v100,gpu:a100:1");

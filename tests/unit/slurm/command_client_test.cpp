@@ -159,15 +159,28 @@ BOOST_AUTO_TEST_CASE(sbatch_gets_the_time_that_it_needs_to_repeat_its_request) {
 }
 
 BOOST_AUTO_TEST_CASE(hidden_nodes_are_those_that_the_partitions_tell) {
-    runner.answer(0,
-                  "PartitionName=a TotalCPUs=16 TotalNodes=2 Nodes=n[0-1] State=UP\n"
-                  "PartitionName=empty TotalCPUs=0 TotalNodes=0 Nodes= State=UP\n");
+    runner.answer(
+        0,
+        "PartitionName=a TotalCPUs=16 TotalNodes=2 Nodes=n[0-1] State=UP TRES=cpu=16,mem=8G,node=2\n"
+        "PartitionName=empty TotalCPUs=0 TotalNodes=0 Nodes= State=UP\n"
+        "PartitionName=typed TotalCPUs=16 TotalNodes=2 Nodes=n[0-1] "
+        "TRES=cpu=16,node=2,gres/gpu=8,gres/gpu:a100=8,gres/gpumem=1G\n"
+        "PartitionName=mixed TotalCPUs=16 TotalNodes=2 TRES=gres/gpu=9,gres/gpu:a100=4,gres/gpu:t4=5\n"
+        "PartitionName=few TotalCPUs=16 TotalNodes=4 TRES=gres/gpu:a100=2\n"
+        "PartitionName=half TotalCPUs=16 TotalNodes=2 TRES=gres/gpu=8,gres/gpu:a100=4\n"
+        "PartitionName=wrong TotalCPUs=16 TotalNodes=2 TRES=gres/gpu=x,gres/gpu,gres/gpu:=-1\n");
     runner.answer(1, "", "slurm_load_node: Access/permission denied\n");
     auto const partitions = must(client.query_partitions());
-    BOOST_REQUIRE(partitions.size() == 2u);
+    BOOST_REQUIRE(partitions.size() == 7u);
     BOOST_TEST(!partitions[0].has_node_facts);
     BOOST_TEST((partitions[0].nodes == std::vector<NodeGroup>{{2, 8, "idle", "(null)", "(null)", "n[0-1]"}}));
     BOOST_TEST(partitions[1].nodes.empty());
+    auto const gres_of = [&](std::size_t i) { return partitions[i].nodes.at(0).gres; };
+    BOOST_TEST(gres_of(2) == "gpu:a100:4");
+    BOOST_TEST(gres_of(3) == "gpu:4");       // of several types
+    BOOST_TEST(gres_of(4) == "gpu:a100:1");  // some of its nodes have one
+    BOOST_TEST(gres_of(5) == "gpu:4");       // the other 4 have no type
+    BOOST_TEST(gres_of(6) == "(null)");
     runner.answer(1, "", "slurm_load_node: Access/permission denied\n");
     BOOST_TEST(must(client.query_nodes()).empty());
 }

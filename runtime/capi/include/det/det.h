@@ -96,7 +96,10 @@ enum {
     DET_DEVICES_NONE = 0, /**< in memory of this process */
     /** also in memory of its CUDA device, which needs libcuda.so.1; collectives on it need libnccl.so.2 too
      */
-    DET_DEVICES_NCCL = 1
+    DET_DEVICES_NCCL = 1,
+    /** also in memory of its AMD GPU, which needs HIP's library (libamdhip64.so); collectives on it need
+     * librccl.so.1 too. Streams and events are those of HIP. */
+    DET_DEVICES_RCCL = 2
 };
 
 typedef struct det_context_options {
@@ -110,8 +113,8 @@ typedef struct det_context_options {
     void (*on_warning)(const char* warning, void* user);
     void* user;                    /**< passed to on_warning; must outlive the context */
     det_preempt_mode preempt_mode; /**< must be the same on all ranks */
-    /** Must be the same on all ranks. With DET_DEVICES_NCCL each rank makes its own device the current one
-     * before it opens the context, and in every call with device memory. */
+    /** Must be the same on all ranks. With other devices than none each rank makes its own device the
+     * current one before it opens the context, and in every call with device memory. */
     det_devices devices;
     /** A section checkpoint_storage as in an experiment's configuration, as JSON. It replaces that of the
      * experiment: {"type": "directory", "container_path": PATH}, {"type": "shared_fs", "host_path": PATH} or
@@ -297,7 +300,7 @@ DET_API det_status det_distributed_broadcast(det_context* context, void* data, s
 /** Chooses the stream for all later work in device memory, copies for checkpoints included. Not collective;
  * ranks may use different streams. While the stream is captured into a graph, calls that would put work on it
  * are "misuse".
- * \param stream a cudaStream_t; NULL, as at the beginning, is the default stream
+ * \param stream a cudaStream_t, or a hipStream_t; NULL, as at the beginning, is the default stream
  * \return "misuse" if the context has no devices */
 DET_API det_status det_distributed_use_stream(det_context* context, void* stream);
 /** Returns when all ranks have entered. Collective. */
@@ -346,8 +349,8 @@ DET_API det_status det_operation_test(det_operation* operation, int32_t* is_over
  * \return the result of the operation */
 DET_API det_status det_operation_wait(det_operation* operation);
 /** Finds the event that other streams may wait for instead of det_operation_wait().
- * \param event set to a cudaEvent_t that belongs to the operation; NULL for an operation in host memory,
- * after det_operation_wait(), and if the operation failed when it was started */
+ * \param event set to a cudaEvent_t, or a hipEvent_t, that belongs to the operation; NULL for an operation in
+ * host memory, after det_operation_wait(), and if the operation failed when it was started */
 DET_API det_status det_operation_event(det_operation* operation, void** event);
 /** Waits for the operation, then frees it. */
 DET_API void det_operation_destroy(det_operation* operation);
@@ -836,6 +839,33 @@ DET_API det_status det_checkpoint_save_before_preemption(det_context* context, u
                                                          const char* metadata, const det_state* state,
                                                          det_outcomes** outcomes);
 
+/** With slurm.memory_checkpoints: whether det_checkpoint_keep_in_memory() would copy the state of this step.
+ * Cheap: a program can ask in every step, before it collects its state. Not collective; the same on all ranks
+ * that pass the same steps.
+ * \param is_kept set to 1 or 0; always 0 without that setting and outside of a run */
+DET_API det_status det_checkpoint_is_kept_in_memory(det_context* context, uint64_t steps_completed,
+                                                    int32_t* is_kept);
+/** Copies the state into the memory of the nodes (/dev/shm) if det_checkpoint_is_kept_in_memory(), else does
+ * nothing. Collective. Blocks until the state is copied, after which it may change; det_tensor.copy_later is
+ * ignored. The newest two are kept, with several nodes also in the memory of one other node each: while they
+ * are copied there, no further state is kept. A run that follows in the same job loads the newest one that
+ * all ranks have on their nodes or other ones, by det_checkpoint_load(). It takes the place of no
+ * det_checkpoint_save(): the job's end removes it. If a rank can't keep its state, all ranks keep none from
+ * then on; that is a warning.
+ *
+ *     det_checkpoint_keep_in_memory(context, steps, NULL, state, NULL);  // in every step
+ * \param metadata a JSON object, or NULL
+ * \param state without a directory: files are not kept in memory
+ * \param is_kept set to 1 if the state was copied, else to 0; may be NULL */
+DET_API det_status det_checkpoint_keep_in_memory(det_context* context, uint64_t steps_completed,
+                                                 const char* metadata, const det_state* state,
+                                                 int32_t* is_kept);
+
+/** With several nodes, before det_checkpoint_list() and det_checkpoint_load_from() of a state that was kept
+ * in memory: gets what this node lacks of the newest one from other nodes. det_checkpoint_load() does not
+ * need it. Collective. */
+DET_API det_status det_checkpoint_fetch_kept(det_context* context);
+
 /** What det_checkpoint_load() does if the newest checkpoint is damaged or absent. */
 typedef int32_t det_on_damage;
 enum {
@@ -852,19 +882,24 @@ typedef struct det_loaded {
      * checkpoint, by the owners of its files or by the SHA-256 in a journal. 0: that is not known, for
      * example in a bucket outside of an experiment. Only det_checkpoint_load_from() sets it. */
     int32_t is_own;
+    /** 1: a snapshot that the run before in this job had kept in memory (slurm.memory_checkpoints). The uuid
+     * begins with "memory-", and no checkpoint has it. */
+    int32_t is_from_memory;
 } det_loaded;
 #define DET_LOADED_INIT \
-    { sizeof(det_loaded), "", 0, 0, 0 }
+    { sizeof(det_loaded), "", 0, 0, 0, 0 }
 
 /** Fills the parts of all ranks from the checkpoint of det_checkpoint_latest(); if there is none, from the
  * newest one that a run of this trial has committed. Outside of an experiment fills them from the newest
  * checkpoint that a program outside of an experiment has committed to the same storage. With
  * DET_ON_DAMAGE_TAKE_OLDER, if need be, from an older one of these. Collective. Blocks until they are filled.
- * The number of ranks, and how tensors are cut, may differ from the save. After an error the data of the
- * state is undefined.
+ * The number of ranks, and how tensors are cut, may differ from the save. If the run before has kept a state
+ * of more steps in memory (det_checkpoint_keep_in_memory()), since Slurm has started this job last, it is
+ * loaded instead, also if there is no checkpoint yet, until this run saves or keeps a state itself. After an
+ * error the data of the state is undefined.
  * \param loaded initialised by the caller with DET_LOADED_INIT
  * \return DET_CHECKPOINT_DAMAGED; DET_ABSENT; "misuse" if the checkpoint has no such tensor, or another type
- * or shape of it */
+ *     or shape of it */
 DET_API det_status det_checkpoint_load(det_context* context, const det_state* state, det_on_damage on_damage,
                                        det_loaded* loaded);
 /** Fills the parts of all ranks from a checkpoint that is named. Collective. Otherwise as

@@ -147,7 +147,12 @@ private:
             return fail(std::move(taken).error(), reported);
         // enqueue() may still be in progress. An event that is recorded before it is done would precede the
         // work.
-        DET_TRY(wait_until_ready(reported));
+        if (auto ready = wait_until_ready(reported); !ready) {
+            // A blocked call of the library may still put work on the stream that uses the memory: it is
+            // never released. The group can't be used any more.
+            static_cast<void>(scratch->release());
+            return std::move(ready).error();
+        }
         auto event = devices_->record(stream_);
         if (!event) return fail(std::move(event).error(), reported);
         return event;

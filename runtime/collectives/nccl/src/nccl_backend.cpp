@@ -1,30 +1,29 @@
-#include <det/collectives/nccl/nccl_backend.hpp>
-
 #include <cstring>
 #include <fmt/format.h>
 
-#include "cuda_device.hpp"
+#include "gpu_device.hpp"
 #include "nccl_communicator.hpp"
 
-namespace det::collectives::nccl {
+namespace det::collectives::nccl::DET_GPU_API {
 namespace {
+
+namespace own = DET_GPU_API;  // its functions have the names of the members below
 
 using collectives::device::DeviceBackend;
 using collectives::device::DeviceCommunicator;
 using collectives::device::DeviceEvent;
 using collectives::device::DeviceScratch;
 using collectives::device::DeviceStream;
+using collectives::device::Stream;
 
 class NcclBackend final : public DeviceBackend {
 public:
-    NcclBackend(CudaFunctions const& cuda, std::filesystem::path nccl)
-        : cuda_(std::make_shared<CudaFunctions const>(cuda)), nccl_path_(std::move(nccl)) {}
+    NcclBackend(GpuFunctions const& gpu, std::filesystem::path nccl)
+        : gpu_(std::make_shared<GpuFunctions const>(gpu)), nccl_path_(std::move(nccl)) {}
 
-    bool is_device_memory(void const* memory) const override {
-        return nccl::is_device_memory(*cuda_, memory);
-    }
+    bool is_device_memory(void const* memory) const override { return own::is_device_memory(*gpu_, memory); }
     Result<bool> is_capturing(Stream stream) const override {
-        return nccl::is_capturing(*cuda_, static_cast<CUstream>(stream));
+        return own::is_capturing(*gpu_, static_cast<GpuStream>(stream));
     }
 
     Status load_communication_library() override {
@@ -40,7 +39,7 @@ public:
         auto const made = nccl_->get_unique_id(&id);
         if (made != ncclSuccess) {
             return Error{codes::transport,
-                         fmt::format("NCCL cannot begin: {}", nccl_->get_error_string(made))};
+                         fmt::format("{} cannot begin: {}", nccl_name, nccl_->get_error_string(made))};
         }
         return std::string(id.internal, sizeof id.internal);
     }
@@ -50,36 +49,40 @@ public:
         DET_TRY(load_communication_library());
         ncclUniqueId id{};
         if (text.size() != sizeof id.internal) {
-            return Error{codes::transport, "what the chief says of NCCL is no id of it",
+            return Error{codes::transport, fmt::format("what the chief says of {} is no id of it", nccl_name),
                          "start all ranks from the same version of the program"};
         }
         std::memcpy(id.internal, text.data(), text.size());
-        return NcclCommunicator::begin({nccl_, cuda_}, id, rank, ranks);
+        return own::begin_connect({nccl_, gpu_}, id, rank, ranks);
     }
 
     Result<std::unique_ptr<DeviceScratch>> allocate(std::size_t size_bytes, Stream stream) override {
-        return nccl::allocate(cuda_, size_bytes, static_cast<CUstream>(stream));
+        return own::allocate(gpu_, size_bytes, static_cast<GpuStream>(stream));
     }
-    Result<tensor::PinGuard> pin(std::span<std::byte> host) override { return nccl::pin(cuda_, host); }
+    Result<tensor::PinGuard> pin(std::span<std::byte> host) override { return own::pin(gpu_, host); }
     Status copy(tensor::CopyDirection to, tensor::DeviceCopy const& copy, Stream stream) override {
-        return nccl::copy(*cuda_, to, copy, static_cast<CUstream>(stream));
+        return own::copy(*gpu_, to, copy, static_cast<GpuStream>(stream));
     }
-    Result<std::unique_ptr<DeviceStream>> make_stream() override { return nccl::make_stream(cuda_); }
+    Result<std::unique_ptr<DeviceStream>> make_stream() override { return own::make_stream(gpu_); }
     Result<std::unique_ptr<DeviceEvent>> record(Stream stream) override {
-        return record_event(cuda_, static_cast<CUstream>(stream));
+        return record_event(gpu_, static_cast<GpuStream>(stream));
     }
 
 private:
-    Cuda cuda_;
+    Gpu gpu_;
     std::filesystem::path nccl_path_;
     std::shared_ptr<NcclFunctions const> nccl_;  // null until the devices are connected
 };
 
 }  // namespace
 
-Result<std::shared_ptr<DeviceBackend>> open_nccl(Libraries const& libraries) {
-    DET_TRY_ASSIGN(auto const cuda, load_cuda(libraries.cuda_driver));
-    return Result<std::shared_ptr<DeviceBackend>>(std::make_shared<NcclBackend>(cuda, libraries.nccl));
+Result<std::shared_ptr<DeviceBackend>> open_backend(Libraries const& libraries) {
+    auto const path_or = [](std::filesystem::path const& given, char const* usual) {
+        return given.empty() ? std::filesystem::path(usual) : given;
+    };
+    DET_TRY_ASSIGN(auto const gpu, load_driver(path_or(libraries.driver, driver_library)));
+    return Result<std::shared_ptr<DeviceBackend>>(
+        std::make_shared<NcclBackend>(gpu, path_or(libraries.nccl, nccl_library)));
 }
 
-}  // namespace det::collectives::nccl
+}  // namespace det::collectives::nccl::DET_GPU_API

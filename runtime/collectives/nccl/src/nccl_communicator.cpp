@@ -1,136 +1,62 @@
 #include "nccl_communicator.hpp"
 
-#include <fmt/format.h>
+#include "blocking_communicator.hpp"
 
-namespace det::collectives::nccl {
+namespace det::collectives::nccl::DET_GPU_API {
+
+using collectives::device::DeviceCommunicator;
+using collectives::device::Stream;
+
+#ifdef DET_NCCL_HAS_CONFIG
 namespace {
 
-constexpr ncclDataType_t types[collectives::reducible_types.size()] = {
-    ncclUint8, ncclInt32, ncclInt64, ncclFloat32, ncclFloat64, ncclFloat16, ncclBfloat16,
-};
-constexpr ncclRedOp_t ops[collectives::reduce_ops] = {ncclSum, ncclAvg, ncclMin, ncclMax, ncclProd};
+/// Requests may continue in NCCL's own thread until is_ready().
+class NcclCommunicator final : public DeviceCommunicator {
+public:
+    NcclCommunicator(Functions functions, int ranks) : handle_(std::move(functions), ranks) {}
+    ~NcclCommunicator() override {
+        if (is_finished_) static_cast<void>(handle_.destroy());
+    }
 
-/// The hint for what NCCL says; empty if it needs none.
-std::string hint_for(std::string_view said) {
-    if (said.find("Duplicate GPU") == said.npos) return {};
-    return "each rank of a node needs a device of its own: call cudaSetDevice(LOCAL_RANK), in Python "
-           "torch.cuda.set_device(LOCAL_RANK), before the first call on device memory, and ask for as many "
-           "GPUs as the node has ranks";
-}
+    Status begin(ncclUniqueId const& id, Rank rank) { return handle_.begin_connect(id, rank); }
+    Result<bool> is_ready() override {
+        if (is_aborted_) return Error{codes::misuse, "the devices' communicator was aborted"};
+        DET_TRY_ASSIGN(bool const is_done, handle_.is_ready());
+        is_finished_ = is_done && is_finishing_;
+        return is_done;
+    }
+    Status enqueue(std::span<DeviceStep const> steps, Stream stream) override {
+        return handle_.enqueue(steps, static_cast<GpuStream>(stream));
+    }
+    Status begin_finish() override {
+        is_finishing_ = true;
+        return handle_.finalize();
+    }
+    void abort() noexcept override {
+        is_aborted_ = true;
+        handle_.abort();
+    }
+
+private:
+    NcclHandle handle_;
+    bool is_aborted_ = false;
+    bool is_finishing_ = false;
+    bool is_finished_ = false;
+};
 
 }  // namespace
+#endif
 
-ncclDataType_t type_of(collectives::DataType type) { return types[collectives::reducible_index(type)]; }
-ncclRedOp_t op_of(collectives::ReduceOp op, int ranks) {
-    if (ranks == 1 && op == collectives::ReduceOp::mean) return ncclSum;
-    return ops[static_cast<std::size_t>(op)];
-}
-
-using collectives::device::DeviceAction;
-
-Result<std::unique_ptr<collectives::device::DeviceCommunicator>> NcclCommunicator::begin(
-    Functions functions, ncclUniqueId const& id, Rank rank, int ranks) {
-    std::unique_ptr<NcclCommunicator> made(new NcclCommunicator(std::move(functions), ranks));
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;
-    auto const begun = made->functions_.nccl->init_rank(&made->communicator_, ranks, id, rank.value, &config);
-    DET_TRY(made->to_status("connect the devices", begun));
-    return Result<std::unique_ptr<DeviceCommunicator>>(std::move(made));
-}
-
-NcclCommunicator::~NcclCommunicator() {
-    if (is_finished_) {
-        static_cast<void>(functions_.nccl->destroy(communicator_));
-    } else {
-        abort();
+Result<std::unique_ptr<DeviceCommunicator>> begin_connect(Functions functions, ncclUniqueId const& id,
+                                                          Rank rank, int ranks) {
+#ifdef DET_NCCL_HAS_CONFIG
+    if (can_connect_without_blocking(*functions.nccl)) {
+        auto made = std::make_unique<NcclCommunicator>(std::move(functions), ranks);
+        DET_TRY(made->begin(id, rank));
+        return Result<std::unique_ptr<DeviceCommunicator>>(std::move(made));
     }
+#endif
+    return BlockingCommunicator::begin(std::move(functions), id, rank, ranks);
 }
 
-void NcclCommunicator::abort() noexcept {
-    if (communicator_ != nullptr) static_cast<void>(functions_.nccl->abort(communicator_));
-    communicator_ = nullptr;
-}
-
-Error NcclCommunicator::cannot(char const* what, ncclResult_t result) const {
-    auto const& nccl = *functions_.nccl;
-    auto error = Error{codes::transport, fmt::format("cannot {}: {}", what, nccl.get_error_string(result))};
-    auto const* const last = nccl.get_last_error(communicator_);
-    if (last == nullptr || *last == '\0') return error;
-    error.notes.push_back(fmt::format("NCCL says: {}", last));
-    error.hint = hint_for(last);
-    return error;
-}
-
-Status NcclCommunicator::to_status(char const* what, ncclResult_t result) const {
-    if (result == ncclSuccess || result == ncclInProgress) return Ok{};
-    return cannot(what, result);
-}
-
-Result<bool> NcclCommunicator::is_ready() {
-    if (communicator_ == nullptr) return Error{codes::misuse, "the devices' communicator was aborted"};
-    ncclResult_t state = ncclSuccess;
-    if (auto const asked = functions_.nccl->get_async_error(communicator_, &state); asked != ncclSuccess)
-        return cannot("ask how the devices do", asked);
-    if (state == ncclInProgress) return false;
-    if (state != ncclSuccess) return cannot("use the devices", state);
-    is_finished_ = is_finishing_;
-    return true;
-}
-
-Status NcclCommunicator::enqueue(std::span<DeviceStep const> steps, Stream stream) {
-    auto const& nccl = *functions_.nccl;
-    for (; !steps.empty() && steps.front().action == DeviceAction::copy; steps = steps.subspan(1))
-        DET_TRY(copy(steps.front(), static_cast<CUstream>(stream)));
-    DET_TRY(to_status("begin a group of device operations", nccl.group_start()));
-    auto first_failure = ncclSuccess;
-    for (auto const& step : steps) {
-        auto const result = enqueue_step(step, static_cast<CUstream>(stream));
-        if (result != ncclSuccess && result != ncclInProgress && first_failure == ncclSuccess)
-            first_failure = result;
-    }
-    auto const ended = nccl.group_end();  // also after an error, because groups nest
-    DET_TRY(to_status("put an operation on a stream", first_failure));
-    return to_status("put an operation on a stream", ended);
-}
-
-Status NcclCommunicator::copy(DeviceStep const& step, CUstream stream) const {
-    auto const copied =
-        functions_.cuda->copy(reinterpret_cast<CUdeviceptr>(step.out), reinterpret_cast<CUdeviceptr>(step.in),
-                              step.count * size_of(step.type), stream);
-    if (copied == CUDA_SUCCESS) return Ok{};
-    return Error{codes::transport,
-                 fmt::format("cannot copy memory of the device: CUDA error {}", static_cast<int>(copied))};
-}
-
-ncclResult_t NcclCommunicator::enqueue_step(DeviceStep const& step, CUstream stream) const {
-    auto const& nccl = *functions_.nccl;
-    auto const type = type_of(step.type);
-    auto const op = op_of(step.op, ranks_);
-    auto const peer = step.peer.value;
-    switch (step.action) {
-        case DeviceAction::allreduce:
-            return nccl.all_reduce(step.in, step.out, step.count, type, op, communicator_, stream);
-        case DeviceAction::reduce:
-            return nccl.reduce(step.in, step.out, step.count, type, op, peer, communicator_, stream);
-        case DeviceAction::reduce_scatter:
-            return nccl.reduce_scatter(step.in, step.out, step.count, type, op, communicator_, stream);
-        case DeviceAction::allgather:
-            return nccl.all_gather(step.in, step.out, step.count, type, communicator_, stream);
-        case DeviceAction::broadcast:
-            return nccl.broadcast(step.in, step.out, step.count, type, peer, communicator_, stream);
-        case DeviceAction::send:
-            return nccl.send(step.in, step.count, type, peer, communicator_, stream);
-        case DeviceAction::receive:
-            return nccl.receive(step.out, step.count, type, peer, communicator_, stream);
-        case DeviceAction::copy:
-            break;  // enqueue() makes copies before ncclGroupStart()
-    }
-    return ncclInvalidArgument;
-}
-
-Status NcclCommunicator::begin_finish() {
-    is_finishing_ = true;
-    return to_status("close the devices' communicator", functions_.nccl->finalize(communicator_));
-}
-
-}  // namespace det::collectives::nccl
+}  // namespace det::collectives::nccl::DET_GPU_API

@@ -25,6 +25,7 @@ constexpr Launcher launchers[] = {
     {"horovod", "start the ranks by horovodrun", plan_horovod},
     {"deepspeed", "start the ranks by DeepSpeed's launcher", plan_deepspeed},
     {"tensorflow", "start a process per node, connected by TF_CONFIG", plan_tensorflow},
+    {"jax", "start a process per slot for jax.distributed", plan_jax},
     {"mpi", "start the ranks by Open MPI's mpirun", plan_mpi},
 };
 

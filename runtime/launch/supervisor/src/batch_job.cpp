@@ -2,6 +2,7 @@
 #include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
 #include <det/protocol/host_list.hpp>
@@ -111,6 +112,8 @@ Result<BatchJob> load_batch_job(std::filesystem::path const& experiment, std::ui
     ExperimentLayout const layout(experiment);
     auto const rules = trust_rules(environment);
     DET_TRY(check_trusted_directory(experiment, rules));
+    // A job that was requeued by hand: what its trial has done is in the pack.
+    DET_TRY(journal::require_not_packed(layout));
     DET_TRY_ASSIGN(auto spec, journal::load_spec(layout));
     DET_TRY(check_sources(spec, rules));
     DET_TRY_ASSIGN(auto const first_trial, trial_of_task(spec, task));

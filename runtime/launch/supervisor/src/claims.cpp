@@ -109,6 +109,53 @@ Result<std::optional<std::uint32_t>> Claims::claim_free() {
     return std::optional<std::uint32_t>();
 }
 
+// The caller may repeat a call that has failed.
+Result<Claims::Found> Claims::claim_first_of(std::vector<std::uint32_t> const& trials) {
+    DET_TRY_ASSIGN(auto const desired, journal::load_desired(batch_job_.experiment.desired()));
+    if (desired != DesiredState::run) return Found{};
+    if (may_have_earlier_claims_) {
+        DET_TRY_ASSIGN(auto const own, find_own_claims());
+        std::vector<std::uint32_t> kept;
+        for (auto const trial : own) {
+            // What this task had claimed before it was requeued, and has not finished, comes first.
+            if (std::ranges::find(trials, trial) != trials.end())
+                kept.push_back(trial);
+            else
+                DET_TRY(release(trial));
+        }
+        pending_ = std::move(kept);
+        may_have_earlier_claims_ = false;
+    }
+    Found found;
+    while (!pending_.empty()) {
+        auto const trial = pending_.back();
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(batch_job_.experiment.trial(trial)));
+        if (!wanted) DET_TRY(release(trial));
+        pending_.pop_back();
+        if (wanted) return Found{trial, {}};
+    }
+    for (auto const trial : trials) {
+        if (ended_.contains(trial)) continue;
+        auto const layout = batch_job_.experiment.trial(trial);
+        DET_TRY_ASSIGN(bool const wanted, is_wanted(layout));
+        if (!wanted) continue;
+        DET_TRY(make_directories(layout.path()));
+        DET_TRY_ASSIGN(bool const is_claimed_here, write_new_file(layout.claimed(), own_claim()));
+        if (is_claimed_here) {
+            found.trial = trial;
+            return found;
+        }
+        // Trials that the sampler did not need have ended without its decision, and stay claimed.
+        DET_TRY_ASSIGN(bool const ended, batch_job_.has_ended(trial));
+        DET_TRY_ASSIGN(auto const claimant, load_claimant(layout));
+        if (ended)
+            ended_.insert(trial);
+        else  // a claim that was given up meanwhile is free at the next look
+            found.claimants.push_back(claimant.value_or(batch_job_.job));
+    }
+    return found;
+}
+
 /// Returns the trials in descending order, because claim_next() takes them from the end.
 Result<std::vector<std::uint32_t>> Claims::find_own_claims() {
     DET_TRY_ASSIGN(auto trials, list_trials());
@@ -165,7 +212,9 @@ std::string Claims::own_claim() const { return slurm::to_string(batch_job_.job) 
 Result<std::optional<std::uint32_t>> Claims::claim_replacement(std::uint32_t trial) {
     auto const& spec = batch_job_.spec;
     auto const search = search::Search::parse(spec.searcher, spec.hyperparameters, spec.experiment_seed);
-    if (!search || !search->replaces_invalid_trials()) return std::optional<std::uint32_t>();
+    // Such a sampler decides by itself what follows.
+    bool const asks = search::sampler_sets_lengths(spec.searcher);
+    if (!search || asks || !search->replaces_invalid_trials()) return std::optional<std::uint32_t>();
     DET_TRY_ASSIGN(auto const replacements, load_replacements());
     if (count_replaced(replacements, trial) >= replacements_in_a_row_max)
         return std::optional<std::uint32_t>();

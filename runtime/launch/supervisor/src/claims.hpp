@@ -22,6 +22,15 @@ public:
     /// come replacements of this task's trials and the trials that this task had claimed before it was
     /// requeued, then free trials, beginning with that of its array task. nullopt if none is left.
     Result<std::optional<std::uint32_t>> claim_next();
+    /// What claim_first_of() has found.
+    struct Found {
+        std::optional<std::uint32_t> trial = {};    // claimed
+        std::vector<slurm::JobRef> claimants = {};  // tasks that have claimed others of the trials
+    };
+    /// Claims the first of these trials that no other task has claimed and that the user has not paused or
+    /// cancelled. Gives up earlier claims of this task on trials that are none of them. Used if the sampler
+    /// sets lengths: a trial is claimed for each of its runs.
+    Result<Found> claim_first_of(std::vector<std::uint32_t> const& trials);
     /// The trials of this job that may have a run: those that it has claimed and that have not ended, or the
     /// trial of its array task, and those that replace it. Claims nothing.
     Result<std::vector<std::uint32_t>> list_own() const;
@@ -49,6 +58,7 @@ private:
     BatchJob const& batch_job_;
     bool may_have_earlier_claims_;
     std::vector<std::uint32_t> pending_;   // claimed and not run yet: before a requeue, or as replacements
+    std::set<std::uint32_t> ended_;        // found by claim_first_of()
     std::set<std::uint32_t> unavailable_;  // claimed by this task or another one, or ended
 };
 

@@ -28,19 +28,6 @@ Hosts bad_hosts_of(BatchJob const& batch_job) {
     return hosts;
 }
 
-Result<std::string> choose_hosts(BatchJob const& batch_job, Hosts const& bad) {
-    if (batch_job.spec.spare_nodes == 0) return batch_job.hosts;
-    DET_TRY_ASSIGN(auto hosts, expand_host_list(batch_job.hosts));
-    auto const needed = static_cast<std::size_t>(batch_job.spec.shape.nodes);
-    auto good = hosts;
-    std::erase_if(good,
-                  [&](auto const& host) { return std::find(bad.begin(), bad.end(), host) != bad.end(); });
-    // If there are too few good nodes, the run uses the first nodes of the job.
-    auto& chosen = good.size() >= needed ? good : hosts;
-    chosen.resize(std::min(chosen.size(), needed));
-    return compress_host_list(chosen);
-}
-
 void remember_bad_nodes(BatchJob const& batch_job, SupervisorContext const& context,
                         lifecycle::RunOutcome const& outcome) {
     auto const& spec = batch_job.spec;

@@ -6,6 +6,7 @@
 #include <det/journal/event_log.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/trial_replacements.hpp>
+#include <det/launch/supervisor/job_output.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/retention/collect_garbage.hpp>
 #include <det/retention/expired_logs.hpp>
@@ -98,7 +99,7 @@ private:
 
     /// Lets the job end, because none of its runs asks for a requeue.
     void finish() {
-        if (!end_.has_begun) context_.log("nothing is left to run here");
+        if (!end_.has_begun) context_.log(std::string(nothing_left_line));
         if (end_.was_completing && was_requeued_by_others()) advance_start();
         if (!end_.notice_received) {
             collect_garbage_if_done(batch_job_, context_);
@@ -119,12 +120,13 @@ private:
         });
     }
 
-    /// Whether Slurm has requeued the job, for a preemption without a grace period or because the program
-    /// asked for it.
+    /// Whether Slurm has requeued the job: for a preemption without a grace period, because it has lost a
+    /// node, or because the program asked for it.
     bool was_requeued_by_others() const {
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) {
-            return lane.has_outcome() && lane.outcome()->next_action == NextAction::left_to_slurm &&
-                   (lane.outcome()->cause == Cause::preempted || lane.outcome()->cause == Cause::time_limit);
+            if (!lane.has_outcome() || lane.outcome()->next_action != NextAction::left_to_slurm) return false;
+            auto const cause = lane.outcome()->cause;
+            return cause == Cause::preempted || cause == Cause::time_limit || cause == Cause::node_failed;
         });
     }
 

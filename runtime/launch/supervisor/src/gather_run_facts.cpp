@@ -23,28 +23,43 @@ bool contains(std::vector<std::string> const& hosts, std::string const& host) {
     return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
 
-/// Whether Slurm has lost the node: "down+drain", "idle+fail", "mixed+not_responding".
-bool has_failed(slurm::Node const& node) {
-    return node.state.starts_with("down") || node.state.find("fail") != std::string::npos ||
-           node.is_unresponsive();
-}
+constexpr std::uint64_t output_part_bytes = std::uint64_t{64} << 10;
 
-/// The first error that srun wrote to the file after `begin_bytes`, without its "srun: error: "; empty if
-/// there is none.
-std::string find_srun_error(std::filesystem::path const& output, std::uint64_t begin_bytes) {
+/// srun's errors in a part of the file, at most output_part_bytes long, without their "srun: error: ".
+std::vector<std::string> find_srun_errors(std::filesystem::path const& output, std::uint64_t begin_bytes,
+                                          std::uint64_t end_bytes) {
     constexpr std::string_view mark = "srun: error: ";
-    constexpr std::uint64_t limit_bytes = std::uint64_t{64} << 10;
-    auto const size = output_size_bytes(output);
-    if (size <= begin_bytes) return "";
-    std::string text(std::min(size - begin_bytes, limit_bytes), '\0');
+    std::vector<std::string> errors;
+    if (end_bytes <= begin_bytes) return errors;
+    std::string text(std::min(end_bytes - begin_bytes, output_part_bytes), '\0');
     std::ifstream file(output, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(begin_bytes));
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     for (auto const line : split_lines(text)) {
-        if (line.starts_with(mark)) return std::string(trim(line.substr(mark.size())));
+        if (line.starts_with(mark)) errors.emplace_back(trim(line.substr(mark.size())));
     }
-    return "";
+    return errors;
+}
+
+/// The nodes that srun's error calls lost: "Node failure on n[1-2]" names them, "Cannot communicate with node
+/// 1.  Aborting job." has an index of the nodes of its step. Any program may write such a line: what is not a
+/// node of the run is left out.
+/// \param is_script whether srun may be that of a script, whose step may have fewer nodes
+std::vector<std::string> find_lost_hosts(std::string_view error, std::vector<std::string> const& hosts,
+                                         bool is_script) {
+    constexpr std::string_view names_begin = "Node failure on ",
+                               index_begin = "Cannot communicate with node ";
+    if (error.starts_with(names_begin)) {
+        auto lost = expand_host_list(error.substr(names_begin.size())).value_or(std::vector<std::string>());
+        std::erase_if(lost, [&](auto const& host) { return !contains(hosts, host); });
+        return lost;
+    }
+    if (is_script || !error.starts_with(index_begin)) return {};
+    auto const rest = error.substr(index_begin.size());
+    auto const index = parse_integer<std::size_t>(rest.substr(0, rest.find('.')));
+    if (!index || *index >= hosts.size()) return {};
+    return {hosts[*index]};
 }
 
 /// The last line of the output that is not det-submit's own.
@@ -90,7 +105,8 @@ public:
         facts.shares_node = batch_job_.spec.lanes > 1;
         facts.notice_received = run_.machine.notice_received();
         facts.preemption_acknowledged = run_.record.was_preemption_acknowledged();
-        facts.higher_run_exists = run_.record.has_newer_run();
+        if (run_.exit_code != 0) DET_TRY(find_hosts_lost_by_srun());
+        facts.higher_run_exists = run_.record.has_newer_run().value_or(false);
         facts.desired = batch_job_.desired(run_.plan.id.trial.index);
         facts.restarts = resume.restarts;
         // Slurm itself does not restart a script that has failed.
@@ -110,6 +126,19 @@ public:
     }
 
 private:
+    /// Finds the nodes that srun has lost, which it says at its end.
+    Status find_hosts_lost_by_srun() {
+        DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
+        auto const end = output_size_bytes(context_.output);
+        auto const tail = end - std::min(end, output_part_bytes);
+        for (auto const& error :
+             find_srun_errors(context_.output, std::max(tail, run_.output_begin_bytes), end)) {
+            for (auto const& host : find_lost_hosts(error, hosts, batch_job_.is_script()))
+                if (!contains(facts_.lost_hosts, host)) facts_.lost_hosts.push_back(host);
+        }
+        return Ok{};
+    }
+
     bool has_newer_files() const {
         auto const trial = batch_job_.experiment.trial(run_.plan.id.trial.index);
         return is_newer(newest_change(batch_job_.spec.progress_globs, trial), run_.plan.resume.progress);
@@ -129,7 +158,7 @@ private:
     void add_hang() {
         facts_.hung_for = std::chrono::seconds(*batch_job_.spec.hang_timeout_s);
         telemetry::WaitPeriod const period;
-        auto const waits = telemetry::load_waits(run_.record.layout(), batch_job_.task_nodes(), period);
+        auto const waits = telemetry::load_waits(run_.record.layout(), run_.plan.shape.task_nodes, period);
         if (!waits) {
             context_.log(fmt::format("who waits for whom is not known: {}", waits.error().message));
             return;
@@ -173,9 +202,11 @@ private:
 
     /// Finds what made a run fail that was not asked to stop.
     Status find_causes() {
-        if (!run_.unhealthy.empty()) return add_unhealthy_nodes();
+        if (!run_.health.unhealthy.empty()) return add_unhealthy_nodes();
         DET_TRY(add_log_policies());
         DET_TRY(add_failed_nodes());
+        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_lost_nodes());
+        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_hosts_lost_by_srun());
         if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
         facts_.srun_refusal = find_srun_refusal();
         facts_.has_default_max_restarts = batch_job_.spec.has_default_max_restarts;
@@ -211,12 +242,13 @@ private:
 
     Status add_unhealthy_nodes() {
         lifecycle::BadNodes bad;
-        for (auto const& node : run_.unhealthy) {
+        for (auto const& node : run_.health.unhealthy) {
             bad.hosts.push_back(node.host);
             facts_.health_failure +=
                 fmt::format("{}node {}: {}", facts_.health_failure.empty() ? "" : "; ", node.host, node.why);
         }
         bad.why = "the health check excludes";
+        bad.is_bad_for_trial_only = run_.health.fails_by_command_only;
         bad.is_failure_of_trial = false;
         bad.may_come_back = true;
         return set_bad_nodes(std::move(bad));
@@ -225,7 +257,7 @@ private:
     Status add_log_policies() {
         auto const& spec = batch_job_.spec;
         auto const found =
-            match_log_policies(spec.log_policies, run_.record.layout(), batch_job_.task_nodes());
+            match_log_policies(spec.log_policies, run_.record.layout(), run_.plan.shape.task_nodes);
         if (!found) {
             context_.log(fmt::format("the log policies are ignored: {}", found.error().message));
             return Ok{};
@@ -250,12 +282,35 @@ private:
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
         lifecycle::BadNodes bad;
         for (auto const& node : *nodes) {
-            if (contains(hosts, node.name) && has_failed(node) && !contains(bad.hosts, node.name))
+            if (contains(hosts, node.name) && has_slurm_lost(node) && !contains(bad.hosts, node.name))
                 bad.hosts.push_back(node.name);
         }
         if (bad.hosts.empty()) return Ok{};
         bad.why = "Slurm has lost";
         bad.is_failure_of_trial = false;
+        return set_bad_nodes(std::move(bad));
+    }
+
+    /// Adds the nodes that were found lost on the network. Slurm may notice that minutes later.
+    Status add_lost_nodes() {
+        if (!run_.machine.is_node_lost()) return Ok{};
+        lifecycle::BadNodes bad;
+        bad.hosts = run_.lost_hosts;
+        bad.why = "the network does not reach";
+        bad.is_failure_of_trial = false;
+        bad.may_come_back = true;
+        return set_bad_nodes(std::move(bad));
+    }
+
+    /// Adds the nodes that srun has lost, before Slurm or the supervisor has noticed. srun has killed the
+    /// other ranks.
+    Status add_hosts_lost_by_srun() {
+        if (facts_.lost_hosts.empty() || batch_job_.is_script()) return Ok{};
+        lifecycle::BadNodes bad;
+        bad.hosts = facts_.lost_hosts;
+        bad.why = "srun has lost";
+        bad.is_failure_of_trial = false;
+        bad.may_come_back = true;
         return set_bad_nodes(std::move(bad));
     }
 
@@ -282,18 +337,19 @@ private:
         all_bad.insert(all_bad.end(), bad.hosts.begin(), bad.hosts.end());
         DET_TRY_ASSIGN(auto const excluded, expand_host_list(batch_job_.spec.excluded_nodes));
         all_bad.insert(all_bad.end(), excluded.begin(), excluded.end());
-        auto const needed = batch_job_.spec.shape.nodes;
+        auto const& spec = batch_job_.spec;
+        auto const needed = spec.is_elastic() ? spec.nodes_min : spec.shape.nodes;
         DET_TRY_ASSIGN(auto const here, expand_host_list(batch_job_.hosts));
         auto const good_here = std::count_if(here.begin(), here.end(),
                                              [&](auto const& host) { return !contains(all_bad, host); });
-        bad.is_enough_here = batch_job_.spec.spare_nodes > 0 && good_here >= needed;
+        bad.is_enough_here = (spec.spare_nodes > 0 || spec.is_elastic()) && good_here >= needed;
         auto const nodes = context_.slurm.query_nodes();
         if (nodes) {
             auto const good = std::count_if(nodes->begin(), nodes->end(), [&](auto const& node) {
                 return node.partition == batch_job_.partition && !node.is_unavailable() &&
                        !contains(all_bad, node.name);
             });
-            bad.is_enough_elsewhere = good >= needed + static_cast<int>(batch_job_.spec.spare_nodes);
+            bad.is_enough_elsewhere = good >= needed + static_cast<int>(spec.spare_nodes);
         }
         facts_.bad_nodes = std::move(bad);
         return Ok{};
@@ -303,7 +359,9 @@ private:
     std::string find_srun_refusal() const {
         constexpr int refused = 1;
         if (run_.exit_code != refused || has_begun(run_.record.layout())) return "";
-        return find_srun_error(context_.output, run_.output_begin_bytes);
+        auto const errors =
+            find_srun_errors(context_.output, run_.output_begin_bytes, output_size_bytes(context_.output));
+        return errors.empty() ? "" : errors.front();
     }
 
     BatchJob const& batch_job_;
@@ -317,6 +375,11 @@ private:
 Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run) {
     return FactCollector(batch_job, context, run).gather();
+}
+
+bool has_slurm_lost(slurm::Node const& node) {
+    return node.state.starts_with("down") || node.state.find("fail") != std::string::npos ||
+           node.is_unresponsive();
 }
 
 bool signals_reach_all(slurm::SlurmClient& slurm) {

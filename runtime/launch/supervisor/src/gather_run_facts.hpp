@@ -14,7 +14,8 @@ struct EndedRun {
     RunPlan const& plan;
     RunRecord const& record;
     RunStateMachine const& machine;
-    std::vector<UnhealthyNode> const& unhealthy;  // its nodes that failed the health check
+    HealthVerdict const& health;                 // which of its nodes failed the health check
+    std::vector<std::string> const& lost_hosts;  // its nodes that the network did not reach
     int exit_code;                     // of the first rank that failed, if it is known, else of the step
     std::uint64_t output_begin_bytes;  // srun's messages about this run begin here
 };
@@ -24,6 +25,9 @@ struct EndedRun {
 /// caller.
 Result<lifecycle::RunFacts> gather_facts(BatchJob const& batch_job, SupervisorContext const& context,
                                          EndedRun const& run);
+
+/// Whether Slurm has lost the node: "down+drain", "idle+fail", "mixed+not_responding". Pure.
+bool has_slurm_lost(slurm::Node const& node);
 
 /// Whether Slurm's signals reach every process of a step, so that a program gets them without the wrapper.
 bool signals_reach_all(slurm::SlurmClient& slurm);

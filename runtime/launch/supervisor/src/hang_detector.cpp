@@ -18,22 +18,23 @@ std::uint64_t size_bytes_of(std::filesystem::path const& file) {
     return fd && ::fstat(fd.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-/// The numbers in the heartbeat files, one for each node. A number changes when ranks of the node begin or
-/// end collective operations of libdet; it is empty while they use none.
-std::vector<std::string> read_activity(RunLayout const& run, int nodes) {
+/// The number in the heartbeat file of a node that is not connected. It changes when ranks of the node begin
+/// or end collective operations of libdet; it is empty while they use none.
+std::string read_activity(RunLayout const& run, int node) {
     constexpr std::size_t size_limit_bytes = 64;
-    std::vector<std::string> activity;
-    for (int node = 0; node < nodes; ++node)
-        activity.push_back(read_file(run.heartbeat(node), size_limit_bytes).value_or(""));
-    return activity;
+    return read_file(run.heartbeat(node), size_limit_bytes).value_or("");
 }
 
 }  // namespace
 
-ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
+ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run,
+                               std::vector<std::optional<std::string>> activity,
                                std::vector<std::string> const& progress_globs) {
-    return {size_bytes_of(run.chief_journal()), newest_change(progress_globs, trial),
-            read_activity(run, nodes)};
+    ReportedProgress progress{size_bytes_of(run.chief_journal()), newest_change(progress_globs, trial)};
+    for (std::size_t node = 0; node < activity.size(); ++node)
+        progress.activity.push_back(activity[node] ? *std::move(activity[node])
+                                                   : read_activity(run, static_cast<int>(node)));
+    return progress;
 }
 
 HangDetector::HangDetector(std::optional<std::chrono::seconds> timeout, Time begin)

@@ -14,13 +14,14 @@ namespace det::launch::supervisor {
 struct ReportedProgress {
     std::uint64_t journal_bytes = 0;         // size of the chief's journal
     std::optional<UtcTime> files = {};       // newest change of the files of slurm.progress_glob
-    std::vector<std::string> activity = {};  // the number in the heartbeat file of each node
+    std::vector<std::string> activity = {};  // of each node: the number in its beats, or in its file
     friend bool operator==(ReportedProgress const&, ReportedProgress const&) = default;
 };
 
 /// Reads the progress of a run from the shared file system.
-/// \param nodes number of the run's nodes
-ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run, int nodes,
+/// \param activity of each node, as it came over the network; nullopt: its file is read
+ReportedProgress read_progress(TrialLayout const& trial, RunLayout const& run,
+                               std::vector<std::optional<std::string>> activity,
                                std::vector<std::string> const& progress_globs);
 
 /// Decides whether a run hangs: its progress has not changed for slurm.hang_timeout. The timeout begins with

@@ -25,7 +25,35 @@ namespace {
 namespace fs = std::filesystem;
 using Reports = std::vector<std::optional<HealthReport>>;
 
-constexpr std::chrono::seconds check_limit{60};
+using namespace std::chrono_literals;
+
+constexpr auto own_check_limit = 60s;
+constexpr auto default_command_timeout = 60s;
+/// Of a run on one node: the program of the command is missing everywhere, if it was on none of so many.
+constexpr std::uint32_t nodes_without_command_max = 3;
+
+/// What slurm.health_check adds to our own check.
+struct HealthCommand {
+    std::vector<std::string> argv = {};  // empty: nothing
+    std::chrono::seconds timeout = default_command_timeout;
+
+    std::chrono::seconds limit_of_check() const { return own_check_limit + (argv.empty() ? 0s : timeout); }
+};
+
+Json const* find_health_check(ExperimentSpec const& spec) {
+    Json::json_pointer const wanted("/slurm/health_check");
+    return spec.config->contains(wanted) ? &spec.config->at(wanted) : nullptr;
+}
+
+HealthCommand read_command(ExperimentSpec const& spec) {
+    auto const* const wanted = find_health_check(spec);
+    HealthCommand command;
+    if (wanted == nullptr || !wanted->is_object()) return command;
+    command.argv = wanted->at("command").get<std::vector<std::string>>();
+    command.timeout =
+        std::chrono::seconds(wanted->value("timeout", std::int64_t{default_command_timeout.count()}));
+    return command;
+}
 
 /// The failed connections between the nodes of a run.
 class FailedLinks {
@@ -105,17 +133,15 @@ private:
 
 std::vector<std::string> render_step(BatchJob const& batch_job, RunPlan const& run,
                                      SupervisorContext const& context, fs::path const& directory,
-                                     std::string const& token) {
+                                     std::string const& token, HealthCommand const& command) {
     auto const& spec = batch_job.spec;
-    int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : spec.shape.slots_per_node;
+    int const gpus = spec.shape.slot_type == SlotType::cpu ? 0 : run.shape.shape.slots_per_node;
     slurm::StepRequest request;
-    request.shape = spec.shape;
-    // A batch script may have got another number of nodes than the experiment asked for.
-    if (auto const hosts = expand_host_list(run.hosts); batch_job.is_script() && hosts)
-        request.shape.nodes = static_cast<int>(hosts->size());
+    request.shape = run.shape.shape;
+    request.shape.nodes = static_cast<int>(run.shape.hosts.size());
     request.has_gres = spec.has_gres;
     request.name = to_string(run.id) + ".health";
-    if (spec.spare_nodes > 0) request.hosts = run.hosts;
+    if (run.shape.is_part_of_job) request.hosts = run.hosts;
     // A node on which the program fails must not end the check of the others.
     request.options = {"--kill-on-bad-exit=0"};
     request.command = {context.wrap_rank.parent_path() / "det-launch",
@@ -131,14 +157,20 @@ std::vector<std::string> render_step(BatchJob const& batch_job, RunPlan const& r
                        "--port",
                        std::to_string(find_free_port()),
                        "--gpus",
-                       std::to_string(gpus)};
+                       std::to_string(gpus),
+                       "--command-timeout-s",
+                       std::to_string(command.timeout.count())};
+    if (!command.argv.empty()) {
+        request.command.push_back("--");
+        request.command.insert(request.command.end(), command.argv.begin(), command.argv.end());
+    }
     return slurm::render_srun(request);
 }
 
 /// \return whether the step has ended by itself; nullopt if Slurm has signalled this job.
 std::optional<bool> run_step(BatchJob const& batch_job, RunPlan const& run, SupervisorContext const& context,
-                             slurm::StepProcess& step) {
-    auto const until = context.clock.steady_now() + check_limit;
+                             std::chrono::seconds limit, slurm::StepProcess& step) {
+    auto const until = context.clock.steady_now() + limit;
     if (wait_for_step(step, until, context.clock)) return true;
     bool const is_late = context.clock.steady_now() >= until;
     step.signal(SIGKILL);
@@ -159,21 +191,30 @@ Result<HealthVerdict> make_check(BatchJob const& batch_job, RunPlan const& run,
     auto environment = make_run_environment(batch_job, run, context.environment);
     environment.unset(variables::spank);
     unset_batch_step(environment);
+    auto const command = read_command(batch_job.spec);
     DET_TRY_ASSIGN(auto step,
-                   slurm::StepProcess::start(render_step(batch_job, run, context, directory.path(), token),
-                                             environment));
-    auto const has_ended = run_step(batch_job, run, context, step);
+                   slurm::StepProcess::start(
+                       render_step(batch_job, run, context, directory.path(), token, command), environment));
+    auto const limit = command.limit_of_check();
+    auto const has_ended = run_step(batch_job, run, context, limit, step);
     if (!has_ended) return HealthVerdict();
     auto const reports = directory.load(hosts.size());
     if (std::ranges::none_of(reports, [](auto const& report) { return report.has_value(); }))
         return Error{codes::process, "no node has reported"};
-    return judge_health(hosts, reports, !*has_ended);
+    return judge_health(hosts, reports, *has_ended ? std::nullopt : std::optional(limit));
 }
 
 }  // namespace
 
-HealthVerdict judge_health(std::vector<std::string> const& hosts, Reports const& reports, bool was_cut_off) {
+HealthVerdict judge_health(std::vector<std::string> const& hosts, Reports const& reports,
+                           std::optional<std::chrono::seconds> limit) {
     HealthVerdict verdict;
+    verdict.lacks_command =
+        std::ranges::all_of(reports, [](auto const& report) { return report && report->lacks_command; });
+    verdict.fails_by_command_only =
+        reports.size() > 1 && std::ranges::all_of(reports, [](auto const& report) {
+            return report && report->fails_by_command_only;
+        });
     verdict.is_complete =
         std::ranges::all_of(reports, [](auto const& report) { return report && report->is_complete; });
     std::set<std::uint32_t> bad;
@@ -187,8 +228,8 @@ HealthVerdict judge_health(std::vector<std::string> const& hosts, Reports const&
             fail(i, "it did not begin the check");
         } else if (!report->faults.empty()) {
             fail(i, fmt::format("{}", fmt::join(report->faults, "; ")));
-        } else if (!report->is_complete && was_cut_off) {
-            fail(i, fmt::format("it did not end the check within {} s", check_limit.count()));
+        } else if (!report->is_complete && limit) {
+            fail(i, fmt::format("it did not end the check within {} s", limit->count()));
         }
         if (!report) continue;
         for (auto const& note : report->notes)
@@ -200,19 +241,32 @@ HealthVerdict judge_health(std::vector<std::string> const& hosts, Reports const&
 }
 
 bool wants_health_check(ExperimentSpec const& spec) {
-    Json::json_pointer const wanted("/slurm/health_check");
-    return spec.config->contains(wanted) && spec.config->at(wanted) == Json(true);
+    auto const* const wanted = find_health_check(spec);
+    return wanted != nullptr && (wanted->is_object() || *wanted == Json(true));
 }
 
-std::vector<UnhealthyNode> check_health(BatchJob const& batch_job, RunPlan const& run,
-                                        SupervisorContext const& context) {
-    if (!wants_health_check(batch_job.spec)) return {};
+/// Whether the program of the command is missing everywhere, and not on one sick node only.
+bool is_command_missing(HealthVerdict const& verdict, RunPlan const& run) {
+    bool const is_of_several = run.shape.task_nodes > 1;
+    return verdict.lacks_command &&
+           (is_of_several || run.resume.slurm_failures_in_a_row + 1 >= nodes_without_command_max);
+}
+
+Result<HealthVerdict> check_health(BatchJob const& batch_job, RunPlan const& run,
+                                   SupervisorContext const& context) {
+    if (!wants_health_check(batch_job.spec)) return HealthVerdict();
     auto const begin = context.clock.steady_now();
     auto verdict = make_check(batch_job, run, context);
     if (!verdict) {
         context.log(fmt::format("run {}: the health check could not be made: {}", to_string(run.id),
                                 verdict.error().message));
-        return {};
+        return HealthVerdict();
+    }
+    if (is_command_missing(*verdict, run)) {
+        return Error{codes::no_such_file,
+                     fmt::format("no node of {} has the program '{}' of slurm.health_check.command",
+                                 run.hosts, read_command(batch_job.spec).argv.front()),
+                     "write its absolute path, or leave the command out"};
     }
     if (verdict->is_complete && verdict->unhealthy.empty()) {
         auto const took_ms =
@@ -225,7 +279,7 @@ std::vector<UnhealthyNode> check_health(BatchJob const& batch_job, RunPlan const
     for (auto const& node : verdict->unhealthy)
         context.log(fmt::format("run {}: node {} fails the health check: {}", to_string(run.id), node.host,
                                 node.why));
-    return std::move(verdict->unhealthy);
+    return *std::move(verdict);
 }
 
 }  // namespace det::launch::supervisor

@@ -2,6 +2,7 @@
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,23 +22,30 @@ struct HealthVerdict {
     bool is_complete = false;  // all nodes have ended the check
     std::vector<UnhealthyNode> unhealthy = {};
     std::vector<std::string> notes = {};  // for the log
+    bool lacks_command = false;           // no node has the program of the command
+    /// All of several nodes fail by nothing but the command: it may be wrong, and not the nodes.
+    bool fails_by_command_only = false;
 };
 
 /// Decides which nodes have failed: those with a fault; those that did not report; and of two nodes that
 /// can't connect, the one with more failed connections, or both.
 /// \param reports  of each host; empty if a node has not begun the check
-/// \param was_cut_off the check took too long and was ended: nodes that did not complete it have failed
+/// \param limit how long the check took if it was ended, because that was too long: nodes that did not
+///              complete it have failed
 /// Pure.
 HealthVerdict judge_health(std::vector<std::string> const& hosts,
-                           std::vector<std::optional<HealthReport>> const& reports, bool was_cut_off);
+                           std::vector<std::optional<HealthReport>> const& reports,
+                           std::optional<std::chrono::seconds> limit);
 
-/// Whether `slurm: {health_check: true}` is set.
+/// Whether `slurm.health_check` is true or a map.
 bool wants_health_check(ExperimentSpec const& spec);
 
 /// Checks the nodes of a run by a step of this job, before the run's own step. Does nothing unless
-/// slurm.health_check is set. Blocks for some seconds, at most for a minute, or until Slurm signals this
-/// process. If the check can't be made, it logs that and no node has failed.
-std::vector<UnhealthyNode> check_health(BatchJob const& batch_job, RunPlan const& run,
-                                        SupervisorContext const& context);
+/// slurm.health_check is set. Blocks for some seconds, at most for a minute and the timeout of the command,
+/// or until Slurm signals this process. If the check can't be made, it logs that and no node has failed.
+/// \return the nodes that fail; codes::no_such_file if no node has the program of slurm.health_check.command,
+///     also on others of several nodes or runs
+Result<HealthVerdict> check_health(BatchJob const& batch_job, RunPlan const& run,
+                                   SupervisorContext const& context);
 
 }  // namespace det::launch::supervisor

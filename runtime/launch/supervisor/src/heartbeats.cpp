@@ -11,22 +11,27 @@ namespace {
 
 constexpr int checks_until_all_ended = 2;  // normally srun ends as soon as the last task has ended
 
+}  // namespace
+
 /// Opens the file: an NFS client asks the server on open(2), but may answer stat(2) from its cache.
-std::optional<std::int64_t> last_heartbeat_ns(std::filesystem::path const& file) {
+std::optional<std::int64_t> read_heartbeat_ns(std::filesystem::path const& file) {
     UniqueFd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat info {};
     if (!fd || ::fstat(fd.get(), &info) != 0) return std::nullopt;
     return info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
 }
 
-}  // namespace
-
-std::optional<int> HeartbeatMonitor::check_for_silent_node() {
+std::optional<int> HeartbeatMonitor::check_for_silent_node(std::function<bool(int node)> const& is_heard) {
     std::optional<int> silent;
     bool all_ended = true;
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
         auto& seen = nodes_[node];
-        auto const heartbeat = last_heartbeat_ns(run_.heartbeat(static_cast<int>(node)));
+        if (is_heard && is_heard(static_cast<int>(node))) {
+            seen = {.has_begun = true};
+            all_ended = false;
+            continue;
+        }
+        auto const heartbeat = read_heartbeat_ns(run_.heartbeat(static_cast<int>(node)));
         bool const unchanged = heartbeat && *heartbeat == seen.heartbeat_ns;
         // A node that ended before the first check has left its log, or the record of its failure.
         auto const log = run_.node_log(static_cast<int>(node));

@@ -2,15 +2,20 @@
 #include <det/protocol/directory_layout.hpp>
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
 namespace det::launch::supervisor {
 
-/// Detects nodes of a run that are silent, from the files that their wrappers touch periodically. A node is
-/// silent if its file exists and has not changed for several checks; a node without a file has not started,
-/// or has ended. If all nodes have ended but the step has not, no process is left that could report that to
-/// srun, and the first node is reported as silent.
+/// When the heartbeat file of a node was changed; nullopt: there is none.
+std::optional<std::int64_t> read_heartbeat_ns(std::filesystem::path const& file);
+
+/// Detects nodes of a run that are silent, from the files that their wrappers touch periodically while they
+/// are not connected to the supervisor. A node is silent if its file exists and has not changed for several
+/// checks; a node without a file has not started, or has ended. If all nodes have ended but the step has not,
+/// no process is left that could report that to srun, and the first node is reported as silent.
 class HeartbeatMonitor {
 public:
     /// Number of consecutive checks without a change after which a node is silent.
@@ -20,7 +25,10 @@ public:
         : run_(std::move(run)), nodes_(static_cast<std::size_t>(nodes)) {}
 
     /// The index of a silent node. Call it at intervals longer than that of the heartbeats.
-    std::optional<int> check_for_silent_node();
+    /// \param is_heard returns whether the beats of a node come over the network: its file is not read then
+    std::optional<int> check_for_silent_node(std::function<bool(int node)> const& is_heard = {});
+    /// Whether the last check has found the file of a node.
+    bool has_file(int node) const { return nodes_[static_cast<std::size_t>(node)].heartbeat_ns != 0; }
     /// Whether the last check has found a node whose file has not changed for some checks, or no file of any
     /// node.
     bool is_any_overdue() const;

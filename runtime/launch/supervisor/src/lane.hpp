@@ -3,17 +3,24 @@
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/slurm/step_process.hpp>
 
+#include <memory>
 #include <optional>
 
+#include "ask_sampler.hpp"
 #include "claims.hpp"
+#include "gone_nodes.hpp"
+#include "grow_detector.hpp"
 #include "hang_detector.hpp"
 #include "health_check.hpp"
 #include "heartbeats.hpp"
+#include "idle_detector.hpp"
+#include "node_watch.hpp"
 #include "ports.hpp"
 #include "run_file_watch.hpp"
 #include "run_plan.hpp"
 #include "run_record.hpp"
 #include "run_state_machine.hpp"
+#include "sampler_follower.hpp"
 #include "search_follower.hpp"
 #include "storage_probe.hpp"
 
@@ -29,17 +36,28 @@ public:
 
     /// Starts the next run of the trial. If its step can't be started the run has ended already: see
     /// outcome(). If its nodes have failed the health check, it has no step: see has_unhealthy_nodes().
+    /// If the job ends while the sampler of the experiment is asked, the run has no step: has_no_answer().
     /// \param refusal why no step may start; the run then ends as not launched. Empty: it may
-    Status begin(std::uint32_t trial, std::string const& refusal = {});
+    /// \param meanwhile see choose_beginning()
+    /// \param known what choose_beginning() has returned for the trial; nullopt: it is called
+    Status begin(std::uint32_t trial, std::string const& refusal, Meanwhile const& meanwhile,
+                 std::optional<TrialBeginning> known = {});
 
     bool is_idle() const { return !run_; }
     /// The outcome of the run is known; its step may still run.
     bool has_outcome() const { return run_ && run_->outcome; }
     bool is_running() const { return run_ && !run_->outcome; }
     /// No step was started, because nodes have failed the health check. The caller must end the run.
-    bool has_unhealthy_nodes() const { return is_running() && !run_->unhealthy.empty(); }
+    bool has_unhealthy_nodes() const { return is_running() && !run_->health.unhealthy.empty(); }
+    /// No step was started, because the job ends and the sampler had not answered. The caller must end the
+    /// run.
+    bool has_no_answer() const { return is_running() && run_->has_no_answer; }
     int pidfd() const { return run_ && run_->step ? run_->step->pidfd() : -1; }
     int notice_fd() const { return run_ ? run_->notice.fd() : -1; }
+    /// Readable when look_at_nodes() has something to do; -1: never.
+    int nodes_fd() const { return run_ && run_->nodes ? run_->nodes->fd() : -1; }
+    /// Looks at the nodes that have been silent on the network.
+    RunAction look_at_nodes(RunStateMachine::Time now);
     /// Returns true once, after Slurm's notice has reached the run's first task.
     bool take_task_notice(RunFileWatch::Check check) { return run_->notice.take(check); }
     /// Returns true once, after the program has asked to be queued again.
@@ -47,7 +65,7 @@ public:
     RunStateMachine& machine() { return run_->machine; }
     /// The run was not started because its nodes failed the health check, and too few others are left.
     bool waits_for_healthy_nodes() const {
-        return has_outcome() && !run_->unhealthy.empty() && run_->outcome->bad_hosts.empty();
+        return has_outcome() && !run_->health.unhealthy.empty() && run_->outcome->bad_hosts.empty();
     }
     RunId id() const { return run_->record.id(); }
     DesiredState desired() const;
@@ -62,6 +80,13 @@ public:
     std::optional<RunStateMachine::Time> next_hang_check() const { return run_->hang.next_check(); }
     /// Compares the progress of the run with that at the last check, if a check is due.
     RunAction check_hang(RunStateMachine::Time now);
+    std::optional<RunStateMachine::Time> next_idle_check() const { return run_->idle.next_check(); }
+    std::optional<RunStateMachine::Time> next_grow_check() const { return run_->grow.next_check(); }
+    /// Looks whether more nodes are idle, if that is due, and asks the run to stop if it would get some of
+    /// them.
+    RunAction check_grow(RunStateMachine::Time now);
+    /// Looks whether the run is idle, if that is due: warns of it, or asks it to stop.
+    RunAction check_idle(RunStateMachine::Time now);
     /// The exit code of the run, once it has ended.
     int exit_code() const { return run_->exit_code; }
     std::optional<lifecycle::RunOutcome> const& outcome() const { return run_->outcome; }
@@ -106,41 +131,63 @@ public:
     /// Ends the step by scancel.
     void cancel_step();
 
+    /// Removes what the ranks of the trial have kept in the memory of the job's nodes, after its last run
+    /// here. Does nothing without slurm.memory_checkpoints, and if a newer run exists elsewhere.
+    void remove_snapshots();
+
 private:
     struct Run {
         RunPlan plan;
         RunRecord record;
         RunStateMachine machine;
         HeartbeatMonitor heartbeats;
+        GoneNodes gone;
         HangDetector hang;
+        IdleDetector idle;
+        GrowDetector grow;
+        RunUseReader use;
         RunFileWatch notice;
         RunFileWatch requeue_request;
         StorageProbe reading, writing;
         std::optional<SearchFollower> search;
         std::optional<slurm::StepProcess> step;
         std::optional<lifecycle::RunOutcome> outcome;
-        std::vector<UnhealthyNode> unhealthy;
+        HealthVerdict health;
         int exit_code = 0;
         std::uint64_t output_begin_bytes = 0;  // srun's messages about this run begin here
         UtcTime began = {};
-        std::string search_error = {};    // the last one that was logged
-        bool has_allocation = false;      // the job's times are recorded
-        bool has_storage_failed = false;  // the last probe has failed
-        bool was_notified = false;        // by notify_script()
-        bool was_signalled = false;       // a batch script, by another signal than TERM
+        std::string search_error = {};                // the last one that was logged
+        std::vector<std::string> lost_hosts = {};     // that the network did not reach
+        bool has_allocation = false;                  // the job's times are recorded
+        bool has_storage_failed = false;              // the last probe has failed
+        bool was_notified = false;                    // by notify_script()
+        std::string idle_use = {};                    // why the run was asked to stop as idle
+        bool is_use_unknown = false;                  // logged: a node can't measure its GPUs
+        bool has_no_answer = false;                   // of the sampler, when the job ended
+        bool was_signalled = false;                   // a batch script, by another signal than TERM
+        std::unique_ptr<NodeWatch> nodes = {};        // nullptr: only their files show that nodes live
+        std::optional<SamplerFollower> sampler = {};  // while its step runs, if a sampler may prune it
     };
 
     Result<RunPlan> plan_run(RunId id, search::TrialDraw const& draw) const;
     Result<slurm::StepProcess> start_step(Environment const& environment) const;
     Ports reserve_ports();
     lifecycle::SearchFacts gather_search_facts();
+    RunAction follow_sampler();
+    void log_search_error(Error const& error);
     void add_successor(lifecycle::RunFacts& facts);
+    bool may_train_on() const;
     bool was_warned_of_time_limit(lifecycle::RunFacts const& facts) const;
     Status apply_to_search(lifecycle::RunOutcome& outcome);
     Status end_before_start();
+    Status end_without_hyperparameters(std::string const& why);
+    Result<std::optional<TrialBeginning>> find_beginning(std::uint32_t trial, std::string const& refusal,
+                                                         Meanwhile const& meanwhile) const;
     void send_request(std::string_view request);
     template <class Write>
     void write_request(Write const& write);
+    bool remove_files_of_tasks(NextAction next_action);
+    void remove_files_of_trial();
     Status record_outcome(lifecycle::RunOutcome outcome);
     Status record_end(lifecycle::RunOutcome outcome);
     void notify(std::string_view event, std::string const& message, std::string_view next) const;
@@ -148,6 +195,14 @@ private:
     bool has_new_allocation(std::optional<slurm::JobStatus> const& job) const;
     void record_allocation(slurm::JobStatus const& job);
     bool can_write_storage();
+    void end_if_superseded();
+    std::chrono::milliseconds newest_run_limit() const;
+    /// The number of nodes that the run would have if its job were requeued now; its own if that is not
+    /// known.
+    int find_nodes_after_requeue() const;
+    std::vector<std::optional<std::string>> find_activity() const;
+    void warn_of_idle_run(std::string const& use);
+    void log_unknown_use(RunUse const& use);
 
     BatchJob const& batch_job_;
     SupervisorContext const& context_;

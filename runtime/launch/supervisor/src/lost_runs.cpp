@@ -4,6 +4,7 @@
 #include <det/foundation/list_numeric_names.hpp>
 #include <det/journal/reader.hpp>
 #include <det/journal/writer.hpp>
+#include <det/protocol/run_shape.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -18,6 +19,7 @@ using namespace std::chrono_literals;
 struct LostRun {
     RunId id;
     RunLayout layout;
+    int task_nodes = 1;  // number of nodes with tasks of det-submit
 };
 
 /// The newest run of the trial, if this incarnation of the job has started it and its end is not recorded.
@@ -28,21 +30,23 @@ Result<std::optional<LostRun>> find_lost_run(BatchJob const& batch_job, std::uin
     auto const layout = directory.run(runs.back());
     DET_TRY_ASSIGN(auto const life, journal::salvage_journal(layout.supervisor_journal()));
     bool is_own = false, has_ended = false;
+    int task_nodes = batch_job.is_script() ? 1 : batch_job.spec.shape.nodes;
     for (auto const& record : life.records) {
         if (auto const* started = std::get_if<RunStarted>(&record)) {
             is_own = started->job == slurm::to_string(batch_job.job) &&
                      started->restart_count == batch_job.incarnation.restart_count &&
                      started->batch_host == batch_job.incarnation.batch_host;
+            if (!batch_job.is_script()) task_nodes = shape_of_run(batch_job.spec, *started).nodes;
         }
         has_ended = has_ended || std::holds_alternative<RunEnded>(record);
     }
     if (!is_own || has_ended) return std::optional<LostRun>();
-    return std::optional(LostRun{{{batch_job.spec.id, trial}, runs.back()}, layout});
+    return std::optional(LostRun{{{batch_job.spec.id, trial}, runs.back()}, layout, task_nodes});
 }
 
 /// Whether a wrapper of the run has not ended, or was killed.
-bool has_heartbeats(LostRun const& run, BatchJob const& batch_job) {
-    for (int node = 0; node < batch_job.task_nodes(); ++node) {
+bool has_heartbeats(LostRun const& run) {
+    for (int node = 0; node < run.task_nodes; ++node) {
         if (path_exists(run.layout.heartbeat(node))) return true;
     }
     return false;
@@ -58,8 +62,7 @@ Status end_lost_run(LostRun const& run, BatchJob const& batch_job, SupervisorCon
         // Slurm starts the next step when it has the resources of this one back. Wrappers that still end by
         // themselves get a moment.
         auto const give_up_at = context.clock.steady_now() + 5s;
-        while (has_heartbeats(run, batch_job) && context.clock.steady_now() < give_up_at)
-            context.clock.sleep_for(200ms);
+        while (has_heartbeats(run) && context.clock.steady_now() < give_up_at) context.clock.sleep_for(200ms);
     } else {
         // The next run then uses other files: tasks of this one may still write.
         DET_TRY(write_file(run.layout.abandoned(), ""));

@@ -65,14 +65,14 @@ slurm::StepRequest make_step_request(BatchJob const& batch_job, RunPlan const& r
                                      std::filesystem::path const& wrap_rank) {
     auto const& spec = batch_job.spec;
     slurm::StepRequest request;
-    request.shape = spec.shape;
+    request.shape = run.shape.shape;
     request.has_gres = spec.has_gres;
     request.name = to_string(run.id);
     request.launch = spec.launch;
     request.mpi = spec.mpi;
     request.cpus_per_node = std::max(1, batch_job.cpus_per_node / batch_job.lanes());
     if (spec.lanes > 1) request.share = slurm::StepShare{batch_job.memory_per_node_mib / spec.lanes};
-    if (spec.spare_nodes > 0) request.hosts = run.hosts;
+    if (run.shape.is_part_of_job) request.hosts = run.hosts;
     request.command = {wrap_rank};
     request.command.push_back(spec.launch == Launch::rank ? "SLURM_PROCID" : "--node");
     bool const has_template = spec.container && spec.container->custom.has_value();

@@ -1,5 +1,6 @@
 #include <det/foundation/count_text.hpp>
 #include <det/foundation/files.hpp>
+#include <det/foundation/process.hpp>
 #include <det/foundation/start_thread.hpp>
 #include <det/foundation/text.hpp>
 #include <det/launch/node/run_directory.hpp>
@@ -29,6 +30,7 @@ constexpr std::uint32_t peers_of_each = 2;
 constexpr std::size_t written_bytes = std::size_t{1} << 20;
 // More than one packet, because a network may lose only large packets.
 constexpr std::size_t exchanged_bytes = std::size_t{256} << 10;
+constexpr std::size_t last_words_max = 500;
 
 // ---- connections ----
 
@@ -119,6 +121,39 @@ void check_gpus(HealthCheck const& check, HealthReport& report) {
         fmt::format("the run needs {}, and {} can be opened", count_text(check.gpus, "GPU"), found));
 }
 
+// ---- the command ----
+
+/// The end of what a command has printed to standard error or, if that is nothing, to standard output, in one
+/// line.
+std::string last_words(ProcessOutput const& ended) {
+    auto const errors = trim(ended.err);
+    auto text = errors.empty() ? trim(ended.out) : errors;
+    if (text.size() > last_words_max) text.remove_prefix(text.size() - last_words_max);
+    std::string line;
+    for (auto const part : split_lines(text)) {
+        if (!trim(part).empty()) line += (line.empty() ? "" : " / ") + escape_control(trim(part));
+    }
+    return line;
+}
+
+void run_command(HealthCheck const& check, Environment const& environment, HealthReport& report) {
+    if (check.command.empty()) return;
+    auto const& program = check.command.front();
+    auto const ended = SystemProcessRunner().run({check.command, environment, check.command_timeout});
+    if (!ended && ended.error().code == codes::timed_out) {
+        report.faults.push_back(
+            fmt::format("'{}' did not end within {} s", program, check.command_timeout.count()));
+    } else if (!ended) {
+        report.lacks_command = ended.error().code == codes::no_such_file;
+        report.faults.push_back(
+            fmt::format("the command of the check can't be run: {}", ended.error().message));
+    } else if (ended->exit_code != 0) {
+        auto const words = last_words(*ended);
+        report.faults.push_back(fmt::format("'{}' ended with exit code {}{}{}", program, ended->exit_code,
+                                            words.empty() ? "" : ": ", words));
+    }
+}
+
 Status write_report(HealthCheck const& check, HealthReport const& report) {
     return write_file(health_report_path(check.directory, report.index), render_health_report(report));
 }
@@ -126,9 +161,14 @@ Status write_report(HealthCheck const& check, HealthReport const& report) {
 }  // namespace
 
 std::string render_health_report(HealthReport const& report) {
-    Json const json{{"index", report.index},     {"is_complete", report.is_complete},
-                    {"listens", report.listens}, {"faults", report.faults},
-                    {"notes", report.notes},     {"unreached", report.unreached}};
+    Json const json{{"index", report.index},
+                    {"is_complete", report.is_complete},
+                    {"listens", report.listens},
+                    {"faults", report.faults},
+                    {"notes", report.notes},
+                    {"unreached", report.unreached},
+                    {"lacks_command", report.lacks_command},
+                    {"fails_by_command_only", report.fails_by_command_only}};
     return to_line(json) + "\n";
 }
 
@@ -142,6 +182,8 @@ Result<HealthReport> parse_health_report(std::string_view text) {
         report.faults = json.at("faults").get<std::vector<std::string>>();
         report.notes = json.at("notes").get<std::vector<std::string>>();
         report.unreached = json.at("unreached").get<std::vector<std::uint32_t>>();
+        report.lacks_command = json.at("lacks_command");
+        report.fails_by_command_only = json.at("fails_by_command_only");
         return report;
     });
 }
@@ -169,6 +211,10 @@ Status check_node_health(HealthCheck const& check, Environment const& environmen
     check_disks(check, environment, report);
     auto const secret = read_file(check.directory / health_secret_file);
     if (secret) check_network({*secret, "health", hosts, report.index, check.port}, report);
+    // Last: the peers of a node wait for its connections, and not for its command.
+    bool const is_well = report.faults.empty();
+    run_command(check, environment, report);
+    report.fails_by_command_only = is_well && !report.faults.empty();
     report.is_complete = true;
     return write_report(check, report);
 }

@@ -5,6 +5,7 @@
 #include <det/launch/node/job_command.hpp>
 #include <det/launch/node/srun_shim.hpp>
 #include <det/launch/supervisor/batch_job.hpp>
+#include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/cluster_info.hpp>
@@ -13,7 +14,9 @@
 #include <det/protocol/json.hpp>
 #include <det/protocol/setup_lines.hpp>
 #include <det/protocol/task_identity.hpp>
-#include <det/search/search.hpp>
+#include <det/sampler/decision_log.hpp>
+#include <det/sampler/load_draw.hpp>
+#include <det/slurm/command_client.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,11 +50,39 @@ private:
     Environment const& environment_;
 };
 
+/// The hyperparameters that a sampler has chosen come with the run's variables, unless they are too long:
+/// this node may see an older directory of the recorded ones.
+Result<search::TrialDraw> load_draw_of(std::uint32_t trial, RunVariables const& run,
+                                       ExperimentSpec const& spec) {
+    auto const passed = run.optional(variables::hparams);
+    ExperimentLayout const experiment(run.text(variables::experiment_path));
+    if (!sampler::is_custom(spec)) return sampler::load_draw(experiment, spec, trial);
+    if (!passed) {
+        DET_TRY_ASSIGN(auto const begin, sampler::find_begin(experiment, trial));
+        if (begin && begin->answer.hyperparameters) return sampler::load_draw(experiment, spec, trial);
+        return Error{
+            codes::no_such_file,
+            fmt::format("what the sampler has chosen for trial {} can't be seen on this node", trial)};
+    }
+    DET_TRY_ASSIGN(auto draw, search::draw_trial(spec, trial));
+    auto hyperparameters = try_parse_json(*passed);
+    if (!hyperparameters.is_object())
+        return Error{codes::bad_value, fmt::format("{} has no hyperparameters", variables::hparams)};
+    draw.hyperparameters = std::move(hyperparameters);
+    return draw;
+}
+
+/// The specification as the ranks see it.
+ExperimentSpec spec_of_run(RunVariables const& run, ExperimentSpec const& spec) {
+    auto const length = parse_integer<std::uint64_t>(run.text(variables::training_length));
+    return length ? with_training_length(spec, *length) : spec;
+}
+
 Status write_trial_info(fs::path const& info, RunVariables const& run, ExperimentSpec const& spec,
                         std::string const& spec_text) {
     auto const trial = parse_trial_id(run.text(variables::trial_id));
     if (!trial) return Error{codes::bad_value, fmt::format("{} is not set", variables::trial_id)};
-    DET_TRY_ASSIGN(auto const draw, search::draw_trial(spec, trial->index));
+    DET_TRY_ASSIGN(auto const draw, load_draw_of(trial->index, run, spec));
     TrialInfo const trial_info{*trial,
                                run.number<std::uint32_t>(variables::trial_run_id),
                                draw.seed,
@@ -140,10 +171,24 @@ std::optional<node::JobCommand> command_asked_for(ExperimentSpec const& spec,
                             join({own + 1, spec.entrypoint.end()}, " ")};
 }
 
+/// What the last run has kept in this job stays.
+void remove_snapshots_of_older_runs(RunVariables const& run) {
+    auto const number = parse_integer<std::uint32_t>(run.text(variables::trial_run_id));
+    if (!number) return;
+    checkpoint::remove_older_snapshots(
+        {checkpoint::shared_memory, run.text(variables::run_job), run.text(variables::task_id), "",
+         checkpoint::restart_count_of(run.text(variables::run_key))},
+        *number);
+}
+
 }  // namespace
 
 Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     RunVariables const run(environment);
+    SystemProcessRunner runner;
+    slurm::CommandClient slurm(runner, environment);
+    remove_leftover_snapshots(checkpoint::shared_memory, run.text(variables::run_job), slurm);
+    remove_snapshots_of_older_runs(run);
     auto const experiment = run.text(variables::experiment_path);
     // The directories are checked on each node: a node can have mounts of its own.
     auto const rules = trust_rules(environment);
@@ -151,7 +196,9 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
     DET_TRY_ASSIGN(auto const spec_text, read_trusted_file(ExperimentLayout(experiment).spec()));
     DET_TRY_ASSIGN(auto const spec, parse_spec(spec_text));
     if (spec.context) DET_TRY(check_trusted_directory(RootLayout(spec.root).contexts(), rules));
-    DET_TRY(write_trial_info(run_dir / info_files::directory, run, spec, spec_text));
+    auto const seen = spec_of_run(run, spec);
+    DET_TRY(write_trial_info(run_dir / info_files::directory, run, seen,
+                             seen == spec ? spec_text : render_spec(seen)));
     DET_TRY(write_setup(run_dir, spec));
     // There is no srun in a container, and a batch script starts its steps once, as without us.
     bool const has_shim = spec.shape.nodes > 1 && !spec.container && spec.launch != Launch::script;

@@ -8,6 +8,7 @@
 #include <det/foundation/reversed.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/reader.hpp>
+#include <det/lifecycle/run_end.hpp>
 #include <det/protocol/host_list.hpp>
 
 #include <algorithm>
@@ -28,6 +29,8 @@ struct PastRun {
     std::optional<RunStarted> started;
     std::optional<RunEnded> ended;
     std::vector<CheckpointCommitted> checkpoints;
+    std::optional<std::uint64_t> continued_steps;  // of the state in memory from which it went on
+    bool has_kept_progress = false;                // see note_kept_progress()
 
     std::vector<std::string> damage;               // which of its journals lack records
     std::vector<std::string> damaged_checkpoints;  // those that its ranks have reported
@@ -56,7 +59,7 @@ struct PastRun {
     std::optional<UtcTime> progress_before() const { return started ? started->progress : std::nullopt; }
     /// \param progress_after the newest change of the files of slurm.progress_glob after this run.
     bool has_progressed(std::optional<UtcTime> const& progress_after) const {
-        if (is_newer(progress_after, progress_before())) return true;
+        if (has_kept_progress || is_newer(progress_after, progress_before())) return true;
         auto const before = started ? started->steps_completed : 0;
         return std::ranges::any_of(checkpoints, [&](auto const& c) { return c.steps_completed > before; });
     }
@@ -83,6 +86,10 @@ Result<PastRun> load_run(RunLayout const& layout, RunId const& id, checkpoint::S
     run.was_preemption_acknowledged = std::ranges::any_of(reports.records, [](auto const& record) {
         return std::holds_alternative<PreemptionAcknowledged>(record);
     });
+    for (auto const& record : reports.records) {
+        if (auto const* continued = std::get_if<ContinuedFromMemory>(&record))
+            run.continued_steps = continued->steps_completed;
+    }
     if (reports.damage.empty()) {
         DET_TRY_ASSIGN(run.checkpoints, checkpoint::checkpoints_of_run(reports.records, store));
     } else {
@@ -103,6 +110,17 @@ RunSlurmSteps steps_of(RunStarted const& started, bool is_lost) {
     auto const hosts = expand_host_list(started.hosts);
     auto const nodes = hosts ? static_cast<std::uint32_t>(hosts->size()) : 1;
     return {started.job, started.restart_count, nodes, is_lost};
+}
+
+/// A run has progressed without a checkpoint if the next one went on from what it had kept in memory, and
+/// that has more steps than any state from which a run has begun.
+void note_kept_progress(std::vector<PastRun>& runs) {
+    std::uint64_t highest = 0;
+    for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+        auto const begun = runs[i].started ? runs[i].started->steps_completed : 0;
+        highest = std::max({highest, begun, runs[i].continued_steps.value_or(0)});
+        runs[i].has_kept_progress = runs[i + 1].continued_steps.value_or(0) > highest;
+    }
 }
 
 /// Chooses the newest checkpoint that can be used.
@@ -186,6 +204,13 @@ Status add_bad_hosts(PastRun const& run, ResumePoint& point) {
     return Ok{};
 }
 
+/// The number of nodes of a run; nullopt if it has not started.
+std::optional<int> nodes_of(PastRun const& run) {
+    auto const hosts = run.started ? expand_host_list(run.started->hosts) : std::vector<std::string>();
+    if (!hosts || hosts->empty()) return std::nullopt;
+    return static_cast<int>(hosts->size());
+}
+
 }  // namespace
 
 Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunRange range,
@@ -200,12 +225,14 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
     bool has_checkpoint = false, has_progress = false, has_good_end = false, was_run_by_slurm = false;
     std::deque<RunSlurmSteps> steps;
     std::vector<PastRun> past;
+    std::optional<int> nodes_after;
     CheckpointChoice choice(store);
     for (auto const number : runs) {
         DET_TRY_ASSIGN(auto run, load_run(trial.run(number), {id, number}, store));
         choice.add_reports(run);
         past.push_back(std::move(run));
     }
+    note_kept_progress(past);
     for (auto const number : reversed(runs)) {
         auto const run = std::move(past.back());
         past.pop_back();
@@ -215,6 +242,10 @@ Result<ResumePoint> find_resume_point(TrialLayout const& trial, TrialId id, RunR
         }
         point.is_progress_visible = point.is_progress_visible || !run.checkpoints.empty();
         if (number == runs.back()) point.is_previous_run_lost = run.started && !run.ended;
+        auto const nodes = nodes_of(run);
+        if (nodes && run.ended && lifecycle::was_requeued_to_grow(*run.ended))
+            point.growths.push_back({run.ended->time, *nodes, nodes_after});
+        if (nodes) nodes_after = nodes;
         if (run.started) steps.push_front(steps_of(*run.started, !run.ended));
         if (!point.may_still_run && run.may_still_run()) point.may_still_run = number;
         if (number < range.first_that_counts) continue;

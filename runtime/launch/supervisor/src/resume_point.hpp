@@ -10,6 +10,13 @@
 
 namespace det::launch::supervisor {
 
+/// A run that was requeued for more nodes.
+struct PastGrowth {
+    UtcTime ended;
+    int nodes = 0;                        // of that run
+    std::optional<int> nodes_after = {};  // of the run after it; nullopt: this run begins now
+};
+
 /// The state from which a run of a trial starts, taken from the records of the trial's earlier runs.
 struct ResumePoint {
     std::uint32_t restarts = 0;  // number of runs that failed
@@ -34,6 +41,7 @@ struct ResumePoint {
     /// The highest run whose tasks may still be running somewhere. Slurm or srun has confirmed the end of all
     /// later runs.
     std::optional<std::uint32_t> may_still_run = {};
+    std::vector<PastGrowth> growths = {};  // the runs that were requeued for more nodes, newest first
     std::vector<std::string> damage = {};  // which journals of earlier runs lack records
     std::string checkpoint_path = {};  // the checkpoint's directory, if the store has one that all nodes see
     std::string manifest_sha256 = {};  // of the checkpoint's manifest

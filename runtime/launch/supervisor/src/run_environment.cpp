@@ -13,6 +13,7 @@
 #include <numeric>
 #include <set>
 
+#include "idle_detector.hpp"
 #include "ports.hpp"
 
 namespace det::launch::supervisor {
@@ -54,6 +55,16 @@ void set_python(Environment& environment, ExperimentSpec const& spec) {
     if (!is_script && !environment.find("PYTHONUNBUFFERED")) environment.set("PYTHONUNBUFFERED", "1");
 }
 
+/// Sets the variables of environment.environment_variables.
+void set_configured(Environment& environment, ExperimentSpec const& spec) {
+    for (auto const& variable : spec.environment_variables) {
+        auto const equals = variable.find('=');
+        bool const has_value = equals != std::string::npos && equals + 1 < variable.size();
+        // As in Determined, "NAME=" takes the value that the job has, also into containers.
+        if (has_value) environment.set(variable.substr(0, equals), variable.substr(equals + 1));
+    }
+}
+
 /// With slurm.log_mlflow the MLflow client uses the store of the package `determined`, and asks no server.
 void set_mlflow(Environment& environment, ExperimentSpec const& spec) {
     if (!is_true(spec, "/slurm/log_mlflow")) return;
@@ -81,15 +92,6 @@ void set_ports(Environment& environment, Ports const& ports) {
     if (ports.empty()) return;
     set_json(environment, variables::ports, Json(ports));
     for (auto const& [name, port] : ports) environment.set(port_variable(name), std::to_string(port));
-}
-
-/// The number of slots of the batch script's node: its GPUs, if Slurm has allocated some.
-TrialShape shape_of(BatchJob const& batch_job, Environment const& job) {
-    auto shape = batch_job.spec.shape;
-    auto const gpus = job.find("SLURM_GPUS_ON_NODE");
-    auto const count = gpus ? parse_integer<int>(*gpus).value_or(0) : 0;
-    if (batch_job.is_script() && count > 0) shape.slots_per_node = count;
-    return shape;
 }
 
 /// The distance of array tasks that are equally far from each other, otherwise 1, as Slurm shows it.
@@ -134,12 +136,7 @@ void adapt_to_script(Environment& environment, BatchJob const& batch_job) {
 Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, Environment const& job) {
     auto const& spec = batch_job.spec;
     auto environment = job;
-    for (auto const& variable : spec.environment_variables) {
-        auto const equals = variable.find('=');
-        bool const has_value = equals != std::string::npos && equals + 1 < variable.size();
-        // As in Determined, "NAME=" takes the value that the job has, also into containers.
-        if (has_value) environment.set(variable.substr(0, equals), variable.substr(equals + 1));
-    }
+    set_configured(environment, spec);
     auto const run_path = batch_job.experiment.trial(run.id.trial.index).run(run.id.number).path();
     auto const chief = first_host(run.hosts).value_or("localhost");
     Variables const ours{
@@ -164,7 +161,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
         {variables::task_id, to_string(run.id.trial)},
         {variables::allocation_id, to_string(run.id)},
         {variables::task_type, "TRIAL"},
-        {variables::slot_ids, all_slots(shape_of(batch_job, job))},
+        {variables::slot_ids, all_slots(run.shape.shape)},
         {variables::slot_type, std::string(to_string(spec.shape.slot_type))},
         {variables::chief_ip, chief},
         {variables::step_requests, "1"},
@@ -186,12 +183,15 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
                              variables::latest_checkpoint_sha256,
                              variables::slot_counts,
                              variables::hparams,
+                             variables::training_length,
                              variables::read_ahead,
                              variables::forward_signals,
                              variables::signals_reach_all,
                              variables::setup,
                              variables::profiling,
                              variables::shows_activity,
+                             variables::usage_window,
+                             variables::node_monitor,
                              variables::compile_cache,
                              variables::local_suffix,
                              variables::log_wandb,
@@ -203,10 +203,15 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     set_python(environment, spec);
     set_mlflow(environment, spec);
     if (!run.local_suffix.empty()) environment.set(variables::local_suffix, run.local_suffix);
-    set_json(environment, variables::experiment_config, spec.config);
-    if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
+    set_json(environment, variables::experiment_config,
+             run.training_length ? with_training_length(spec, *run.training_length).config : spec.config);
+    if (run.chosen_hyperparameters) {
+        set_json(environment, variables::hparams, *run.chosen_hyperparameters);
+    } else if (auto const draw = search::draw_trial(spec, run.id.trial.index)) {
         set_json(environment, variables::hparams, draw->hyperparameters);
     }
+    if (run.training_length)
+        environment.set(variables::training_length, std::to_string(*run.training_length));
     set_ports(environment, run.ports);
     if (!run.resume.checkpoint.empty()) environment.set(variables::latest_checkpoint, run.resume.checkpoint);
     if (!run.resume.manifest_sha256.empty())
@@ -222,11 +227,31 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
     if (!batch_job.is_script()) record_collectives(environment, run_path);
     if (is_true(spec, "/profiling/enabled")) environment.set(variables::profiling, "1");
     if (spec.hang_timeout_s) environment.set(variables::shows_activity, "1");
+    if (auto const idle = find_idle_policy(spec))
+        environment.set(variables::usage_window, std::to_string(usage_window(idle->after).count()));
     if (run.signals_reach_all) environment.set(variables::signals_reach_all, "1");
     if (batch_job.is_script())
         adapt_to_script(environment, batch_job);
     else
         unset_batch_step(environment);
+    return environment;
+}
+
+ExperimentSpec with_training_length(ExperimentSpec spec, std::uint64_t length) {
+    auto const unit = spec.searcher.options->find("unit");
+    bool const has_unit = unit != spec.searcher.options->end() && unit->is_string();
+    auto const value = has_unit ? Json{{unit->get<std::string>(), length}} : Json(length);
+    (*spec.searcher.options)["max_length"] = value;
+    if (spec.config->contains("searcher")) (*spec.config)["searcher"]["max_length"] = value;
+    return spec;
+}
+
+Environment make_sampler_environment(ExperimentSpec const& spec, Environment const& job) {
+    auto environment = job;
+    // Of the run that has created this experiment, if one has.
+    for (auto const* name : inherited_variables) environment.unset(name);
+    set_configured(environment, spec);
+    set_python(environment, spec);
     return environment;
 }
 

@@ -13,9 +13,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace det::launch::supervisor {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Whether the chief's journal has a record that fulfils the predicate; false also if the journal can't be
 /// read.
@@ -38,8 +41,9 @@ Result<RunId> RunRecord::create_next(BatchJob const& batch_job, TrialId trial) {
                                                 to_string(trial))};
 }
 
-Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumePoint const& resume,
-                                   std::string const& hosts, UtcTime now) {
+Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunPlan const& plan, UtcTime now) {
+    auto const& run = plan.id;
+    auto const& resume = plan.resume;
     auto const directory = batch_job.experiment.trial(run.trial.index);
     auto const layout = directory.run(run.number);
     DET_TRY(write_secret_file(layout.rendezvous(), render_rendezvous_file({make_uuid() + make_uuid()})));
@@ -51,11 +55,12 @@ Result<RunRecord> RunRecord::begin(BatchJob const& batch_job, RunId run, ResumeP
                              slurm::to_string(batch_job.job),
                              batch_job.incarnation.restart_count,
                              batch_job.incarnation.batch_host,
-                             hosts,
+                             plan.hosts,
                              resume.restarts,
                              resume.checkpoint,
                              resume.steps_completed,
-                             resume.progress};
+                             resume.progress,
+                             static_cast<std::uint32_t>(plan.shape.shape.slots_per_node)};
     DET_TRY(life.append(started, Durability::power_loss));
     return RunRecord(run, directory, layout, std::move(life));
 }
@@ -64,6 +69,10 @@ Status RunRecord::end(UtcTime now, lifecycle::RunOutcome const& outcome, int exi
     return life_.append(RunEnded{now, outcome.cause, outcome.next_action, exit_code, outcome.message,
                                  compress_host_list(outcome.bad_hosts)},
                         Durability::power_loss);
+}
+
+Status RunRecord::record_alert(AlertRaised const& alert) {
+    return life_.append(alert, Durability::power_loss);
 }
 
 Status RunRecord::record_decision(SearchDecision const& decision) {
@@ -88,6 +97,26 @@ Status RunRecord::write_stacks_request() { return write_file(layout_.hung(), "")
 
 Status RunRecord::mark_abandoned() { return write_file(layout_.abandoned(), ""); }
 
+bool RunRecord::remove_files_of_tasks() const {
+    auto const names = list_directory(layout_.path());
+    if (!names) return false;
+    auto const has = [&](fs::path const& path) {
+        return std::ranges::find(*names, path.filename().string()) != names->end();
+    };
+    bool const has_heartbeats =
+        std::ranges::any_of(*names, [](auto const& name) { return name.ends_with(".pulse"); });
+    if (has_heartbeats || has(layout_.abandoned())) return false;
+    for (auto const& path :
+         {layout_.rendezvous(), layout_.stop_request(), layout_.hung(), layout_.preempt_notice(),
+          layout_.requeue_request(), layout_.chief_host(), layout_.done()}) {
+        if (has(path)) ::unlink(path.c_str());
+    }
+    for (auto const& name : *names) {
+        if (name.ends_with(".usage")) ::unlink((layout_.path() / name).c_str());
+    }
+    return true;
+}
+
 bool RunRecord::was_preemption_acknowledged() const {
     return any_report(
         layout_, [](Record const& record) { return std::holds_alternative<PreemptionAcknowledged>(record); });
@@ -100,14 +129,23 @@ bool RunRecord::has_invalid_hyperparameters() const {
     });
 }
 
+std::size_t RunRecord::count_checkpoints() const {
+    auto const journal = journal::load_journal(layout_.chief_journal());
+    if (!journal) return 0;
+    return static_cast<std::size_t>(std::ranges::count_if(journal->records, [](auto const& record) {
+        return std::holds_alternative<CheckpointCommitted>(record);
+    }));
+}
+
 std::optional<int> RunRecord::first_failure() const {
     auto const text = read_trusted_file(layout_.first_failure());
     return text ? parse_integer<int>(trim(*text)) : std::nullopt;
 }
 
-bool RunRecord::has_newer_run() const {
+std::optional<bool> RunRecord::has_newer_run() const {
     auto const runs = list_numeric_names(trial_.runs());
-    return runs && !runs->empty() && runs->back() > id_.number;
+    if (!runs) return std::nullopt;
+    return !runs->empty() && runs->back() > id_.number;
 }
 
 std::vector<int> RunRecord::nodes_not_reached(int nodes) const {

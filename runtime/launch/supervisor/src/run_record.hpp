@@ -4,7 +4,7 @@
 #include <det/launch/supervisor/batch_job.hpp>
 #include <det/lifecycle/run_end.hpp>
 
-#include "resume_point.hpp"
+#include "run_plan.hpp"
 
 namespace det::launch::supervisor {
 
@@ -16,9 +16,8 @@ public:
     /// still run on a node that was cut off, commits nothing more. codes::superseded if another process
     /// creates the same run at the same time.
     static Result<RunId> create_next(BatchJob const& batch_job, TrialId trial);
-    /// Records that a run that create_next() returned starts, and on which hosts.
-    static Result<RunRecord> begin(BatchJob const& batch_job, RunId run, ResumePoint const& resume,
-                                   std::string const& hosts, UtcTime now);
+    /// Records that a run that create_next() returned starts, and its shape.
+    static Result<RunRecord> begin(BatchJob const& batch_job, RunPlan const& plan, UtcTime now);
 
     RunId id() const { return id_; }
     RunLayout const& layout() const { return layout_; }
@@ -28,6 +27,8 @@ public:
     Status record_allocation(UtcTime now, slurm::JobStatus const& job);
     /// Records that Slurm has requeued the job.
     Status record_requeued(UtcTime now);
+    /// Records a message to the user.
+    Status record_alert(AlertRaised const& alert);
     /// Records a decision of the search about the trial.
     Status record_decision(SearchDecision const& decision);
     /// Creates the file by which wrappers see that this run must stop, if they have not received the request.
@@ -37,6 +38,12 @@ public:
 
     /// Records that tasks of the run may still live on a node that did not answer.
     Status mark_abandoned();
+    /// Removes the files by which this supervisor and the tasks of the run find and ask each other. Does
+    /// nothing if a task may live: a node was given up, or a heartbeat file is left. Must be called after the
+    /// facts about the end are gathered. What can't be removed stays: no later run reads these files.
+    ///
+    /// \return whether no task lives
+    bool remove_files_of_tasks() const;
 
     /// Whether the program has reported that it has seen the request to stop; false also if the journal can't
     /// be read.
@@ -46,10 +53,13 @@ public:
     bool has_invalid_hyperparameters() const;
     /// The exit code of the first failure, if the wrapper of a rank or det-launch recorded one.
     std::optional<int> first_failure() const;
-    bool has_newer_run() const;
+    /// Whether a newer run of the trial exists; nullopt if the storage does not tell.
+    std::optional<bool> has_newer_run() const;
     /// Indices of nodes on which no task started although tasks started on other nodes and no rank failed:
     /// srun could not reach them.
     std::vector<int> nodes_not_reached(int nodes) const;
+    /// The number of checkpoints that the chief has recorded; 0 if the journal can't be read.
+    std::size_t count_checkpoints() const;
     /// Whether the run committed a checkpoint of a higher step than the step it started from.
     bool has_progressed(std::uint64_t steps_before, checkpoint::Store const& store) const;
 

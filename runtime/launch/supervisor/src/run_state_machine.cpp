@@ -18,6 +18,7 @@ constexpr auto wait_after_notice = 3s;
 constexpr auto time_until_scancel = 5s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
+constexpr auto wait_for_lost_node = 15s;  // instead of wait_after_kill
 // The wrappers give a debugger 10 s for the stacks.
 constexpr auto time_for_stacks = 15s;
 constexpr auto between_grace_queries = 2s;
@@ -66,10 +67,30 @@ RunAction RunStateMachine::on_silence(std::string const& host, Time now) {
     return kill(now);
 }
 
+RunAction RunStateMachine::on_lost_node(std::string const& host, Time now) {
+    if (was_killed_) return RunAction::wait;
+    is_node_lost_ = true;
+    auto const action = on_silence(host, now);
+    abandon_at_ = now + wait_for_lost_node;
+    return action;
+}
+
 RunAction RunStateMachine::on_hang(Time now) {
-    if (was_killed_ || kill_hung_at_ || stop_reason_ != StopReason::none) return RunAction::wait;
+    if (is_ending()) return RunAction::wait;
     kill_hung_at_ = now + time_for_stacks;
     return RunAction::show_stacks;
+}
+
+RunAction RunStateMachine::on_idle(Time now) {
+    if (is_ending()) return RunAction::wait;
+    if (!kill_at_) kill_at_ = now + preemption_timeout_;
+    return ask(StopReason::idle);
+}
+
+RunAction RunStateMachine::on_grow(Time now) {
+    if (is_ending()) return RunAction::wait;
+    if (!kill_at_) kill_at_ = now + preemption_timeout_;
+    return ask(StopReason::grow);
 }
 
 RunAction RunStateMachine::on_other_trial(Time now) {

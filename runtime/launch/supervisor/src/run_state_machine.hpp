@@ -43,9 +43,22 @@ public:
     RunAction on_task_notice();
     /// The heartbeat of a node is overdue.
     RunAction on_silence(std::string const& host, Time now);
+    /// The node is down, or cut off from the others: it can't end its part of the step, which is given up
+    /// soon.
+    RunAction on_lost_node(std::string const& host, Time now);
     /// The run has made no progress for too long. The stacks of the ranks are written before the step is
     /// killed. Has no effect on a run that was asked to stop or killed.
     RunAction on_hang(Time now);
+    /// The run is idle and must end: its ranks are asked to stop. Has no effect on a run that was asked to
+    /// stop or killed.
+    RunAction on_idle(Time now);
+    /// More nodes are idle: the ranks are asked to stop, and the job is requeued. Has no effect on a run that
+    /// was asked to stop or killed.
+    RunAction on_grow(Time now);
+    /// Whether the run was asked to stop, or killed, or is about to be.
+    bool is_ending() const {
+        return was_killed_ || kill_hung_at_ || stop_reason_ != lifecycle::StopReason::none;
+    }
     /// The job will be requeued because of another trial in it.
     RunAction on_other_trial(Time now);
     /// The search has ended the trial. Replaces the reason of an earlier request to stop.
@@ -63,6 +76,8 @@ public:
     lifecycle::StopReason stop_reason() const { return stop_reason_; }
     bool was_killed() const { return was_killed_; }
     std::string const& silent_host() const { return silent_host_; }
+    /// Whether the silent host is a lost node, which the next run must not use.
+    bool is_node_lost() const { return is_node_lost_; }
     /// Whether the step was killed because the run hung, and not before for another reason.
     bool was_hung() const { return was_hung_; }
     bool notice_received() const { return notice_received_; }
@@ -81,6 +96,7 @@ private:
     bool was_hung_ = false;
     bool ignores_time_limit_ = false;
     std::string silent_host_;
+    bool is_node_lost_ = false;
     bool notice_received_ = false;
     int grace_queries_left_ = 0;
     std::optional<Time> kill_at_, kill_hung_at_, cancel_at_, abandon_at_, judge_at_, limit_near_at_,

@@ -97,7 +97,7 @@ std::optional<search::SearchReport> SearchFollower::read(Record const& record) {
 }
 
 Status SearchFollower::decide(search::SearchReport const& report, RunRecord& record, Clock const& clock) {
-    while (search_.reaches_rung(report) && !record.has_newer_run()) {
+    while (search_.reaches_rung(report) && !record.has_newer_run().value_or(false)) {
         DET_TRY_ASSIGN(auto decision, search_.decide(report, rungs_));
         decision->time = clock.now();
         DET_TRY(record.record_decision(*decision));

@@ -23,6 +23,7 @@
 #include <det/foundation/polling.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/protocol/task_identity.hpp>
+#include <det/sampler/load_draw.hpp>
 #include <det/search/asha.hpp>
 
 #include <algorithm>
@@ -44,6 +45,7 @@
 #include "retry_until.hpp"
 #include "script_signals.hpp"
 #include "storage_watch.hpp"
+#include "wanted_trials.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -74,6 +76,8 @@ public:
           signals_(std::move(signals)),
           claims_(batch_job),
           hook_(batch_job.spec, context.environment, context.log) {
+        if (search::sampler_sets_lengths(batch_job.spec.searcher))
+            wanted_.emplace(batch_job, context, claims_);
         for (int i = 0; i < batch_job.lanes(); ++i)
             lanes_.emplace_back(batch_job, context, claims_, ports_, hook_);
     }
@@ -94,20 +98,22 @@ public:
         follow_searches(context_.clock.steady_now());
         assign_trials();
         if (any_running()) query_job();
-        while (any_running()) {
+        while (any_running() || waits_for_trials()) {
             wait();
             handle_events();
-            for (auto& lane : lanes_) {
-                if (!lane.is_running()) continue;
-                if (auto const exit_code = lane.poll_exit()) end_run(lane, *exit_code);
-            }
+            end_ended_runs();
             assign_trials();
+        }
+        if (goes_back_to_queue_) {
+            hook_.wait();
+            return wait_in_queue("what other tasks train");
         }
         if (!is_superseded_)
             watched("the job was not ended or queued again", nullptr, [&] { finish_this_job(); });
         // Waits for steps that still run: after a requeue Slurm ends them, and later this process.
         for (auto& lane : lanes_) lane.wait_and_clear();
         hook_.wait();
+        if (is_superseded_) wait_for_end_by_slurm();
         return exit_code_;
     }
 
@@ -123,6 +129,7 @@ private:
             lifecycle::is_same_incarnation(batch_job_.incarnation, *job))
             return std::nullopt;
         context_.log("the job has ended, or has been queued again: the supervisor ends");
+        wait_for_end_by_slurm();
         return 1;
     }
 
@@ -177,7 +184,15 @@ private:
         return std::any_of(lanes_.begin(), lanes_.end(), [](auto const& lane) { return lane.is_running(); });
     }
 
+    void end_ended_runs() {
+        for (auto& lane : lanes_) {
+            if (!lane.is_running()) continue;
+            if (auto const exit_code = lane.poll_exit()) end_run(lane, *exit_code);
+        }
+    }
+
     void assign_trials() {
+        if (wanted_) return assign_wanted_trials();
         for (auto& lane : lanes_) {
             while (lane.is_idle() && !is_draining_) {
                 auto const trial = watched("no further trial begins", nullptr, [&] {
@@ -190,13 +205,64 @@ private:
         }
     }
 
-    void begin(Lane& lane, std::uint32_t trial) {
+    /// The same if the sampler says which trials train, and how far.
+    void assign_wanted_trials() {
+        for (auto& lane : lanes_) {
+            while (lane.is_idle() && !is_draining_ && !notice_received_ && wanted_->is_time()) {
+                auto const meanwhile = [this, before = notices_] { return look_meanwhile(before); };
+                auto next = watched("no further trial begins", nullptr,
+                                    [&] { return wanted_->claim_next(refusal_, meanwhile); });
+                if (!next) return stop_on_error(next.error());
+                if (!*next) break;
+                begin(lane, (*next)->trial, std::move((*next)->beginning));
+                reads_late_ = true;  // the desired state may have changed since the trial was claimed
+            }
+        }
+    }
+
+    /// Whether this job has no trial to train now, and waits for what other tasks train.
+    bool waits_for_trials() {
+        if (!wanted_ || is_draining_ || is_superseded_) return false;
+        auto const idle = wanted_->judge_idle(notice_received_);
+        goes_back_to_queue_ = idle == WantedTrials::Idle::goes_back_to_queue;
+        return idle == WantedTrials::Idle::waits;
+    }
+
+    /// Handles events while a sampler is asked. Returns whether the question goes on.
+    bool look_meanwhile(int notices_before) {
+        handle_events();
+        end_ended_runs();
+        return notices_ == notices_before && !is_draining_;
+    }
+
+    void begin(Lane& lane, std::uint32_t trial, std::optional<TrialBeginning> known = {}) {
         has_begun_ = true;
+        auto const notices_before = notices_;
+        bool has_waited = false;  // for the sampler
+        auto const meanwhile = [&] {
+            has_waited = true;
+            return look_meanwhile(notices_before);
+        };
         auto const begun = watched(fmt::format("no run of trial {} has begun", trial), &lane,
-                                   [&] { return lane.begin(trial, refusal_); });
+                                   [&] { return lane.begin(trial, refusal_, meanwhile, std::move(known)); });
+        // A desired state that has changed meanwhile may be that of this trial.
+        reads_late_ = reads_late_ || has_waited;
         if (!begun) return stop_on_error(begun.error());
-        if (lane.has_outcome()) apply_outcome(lane);  // the run has ended without a step
+        if (lane.has_no_answer()) return end_unanswered(lane, notices_ != notices_before);
+        if (lane.has_outcome()) {  // the run has ended without a step
+            if (lane.outcome()->cause == Cause::interrupted) exit_code_ = 1;  // the sampler has failed
+            apply_outcome(lane);
+        }
         if (lane.has_unhealthy_nodes()) end_run(lane, 1);
+    }
+
+    /// Ends a run that has no step because the job ends.
+    void end_unanswered(Lane& lane, bool has_notice) {
+        if (has_notice)
+            lane.machine().on_notice();
+        else
+            lane.machine().on_other_trial(context_.clock.steady_now());
+        end_run(lane, 128 + SIGTERM);
     }
 
     /// Called if a file of the experiment can't be read or written. No new run starts; running ones continue.
@@ -213,8 +279,11 @@ private:
             if (!lane.is_running()) continue;
             polled.push_back({lane.pidfd(), POLLIN, 0});
             polled.push_back({lane.notice_fd(), POLLIN, 0});
+            polled.push_back({lane.nodes_fd(), POLLIN, 0});
             wake = std::min(wake, lane.machine().wakes_at().value_or(wake));
             wake = std::min(wake, lane.next_hang_check().value_or(wake));
+            wake = std::min(wake, lane.next_idle_check().value_or(wake));
+            wake = std::min(wake, lane.next_grow_check().value_or(wake));
         }
         ::poll(polled.data(), polled.size(), poll_timeout_ms(wake, context_.clock.steady_now()));
     }
@@ -228,11 +297,13 @@ private:
         }
         auto const now = context_.clock.steady_now();
         notice_received_ = notice_received_ || has_notice;
+        if (has_notice) ++notices_;
         if (has_notice) for_running_lanes([](Lane& lane) { return lane.machine().on_notice(); });
         if (storage_answers())
             read_files(is_woken, now);
         else
             reads_late_ = reads_late_ || is_woken;
+        for_running_lanes([&](Lane& lane) { return lane.look_at_nodes(now); });
         for_running_lanes([&](Lane& lane) { return lane.machine().on_time(now); });
         watch_for_preemption(now);
     }
@@ -298,6 +369,8 @@ private:
         }
         if (is_woken || now >= next_search_at_) follow_searches(now);
         for_running_lanes([&](Lane& lane) { return lane.check_hang(now); });
+        for_running_lanes([&](Lane& lane) { return lane.check_idle(now); });
+        for_running_lanes([&](Lane& lane) { return lane.check_grow(now); });
     }
 
     void follow_searches(Time now) {
@@ -378,6 +451,7 @@ private:
         is_in_grace_ = is_in_grace_ || (snapshot.job && snapshot.job->preempt_time);
         // A job that Slurm has requeued is COMPLETING without an end.
         is_preempted_ = is_in_grace_ || (was_completing_ && !snapshot.job->end_time);
+        if (wanted_) wanted_->look_at_once();
         apply_outcome(lane);
     }
 
@@ -385,6 +459,9 @@ private:
     void apply_outcome(Lane& lane) {
         auto const& outcome = *lane.outcome();
         auto const trial = lane.id().trial.index;
+        // While Slurm ends the job there is no time for it; the next job of the user removes what is left.
+        bool const leaves = outcome.next_action != NextAction::restart_in_place || is_draining_;
+        if (leaves && !is_preempted_ && !was_completing_) lane.remove_snapshots();
         switch (outcome.next_action) {
             case NextAction::restart_in_place:
                 lane.cancel_step();
@@ -439,6 +516,55 @@ private:
         }
     }
 
+    /// The end of this batch script would end the next execution of the job, which waits or has begun on this
+    /// node: slurmctld takes it for the end of that one, and calls the job cancelled (measured with 22.05
+    /// and 24.11). Slurm ends this execution when its node registers again, as an orphan. There are two
+    /// cases: this node was cut off, and slurmctld has requeued the job; or slurmctld has crashed within
+    /// seconds after the start of the job, and has forgotten the start. Then it may also have forgotten that
+    /// the job, which is submitted with --hold, was released.
+    ///
+    /// A slurmctld that does not answer learns of the end later: that ends nothing here. The limit is long,
+    /// because a node whose slurmd is dead does not register, and the job may wait for hours. Slurm
+    /// counts this node as free meanwhile, and no rank runs here.
+    void wait_for_end_by_slurm() {
+        constexpr auto limit = 24h;
+        constexpr std::chrono::seconds longest_interval = 30s;
+        auto const give_up_at = context_.clock.steady_now() + limit;
+        std::chrono::seconds interval = 2s;
+        bool has_waited = false;  // the job, in the queue
+        while (context_.clock.steady_now() < give_up_at) {
+            auto const job = context_.slurm.query_job(batch_job_.job);
+            if (job && (!*job || !would_end(**job, has_waited))) return;
+            if (job && !std::exchange(has_waited, true)) {
+                context_.log("the job will run again: this execution stays until Slurm ends it");
+                if ((*job)->restarts == batch_job_.incarnation.restart_count) repeat_start(**job);
+            }
+            context_.clock.sleep_for(interval);
+            interval = std::min(interval * 2, longest_interval);
+        }
+    }
+
+    /// Lets a job start again whose start Slurm has forgotten. A start on the same node fails for good while
+    /// slurmd ends this execution ("Job credential revoked").
+    void repeat_start(slurm::JobStatus const& job) {
+        constexpr auto until_ended = 15s;
+        auto done = context_.slurm.start_not_before(batch_job_.job, until_ended);
+        if (done && job.reason == "JobHeldUser" && batch_job_.desired() == DesiredState::run)
+            done = context_.slurm.release(batch_job_.job);
+        if (!done) context_.log(fmt::format("the job may not start again: {}", done.error().message));
+    }
+
+    /// Whether the end of this execution would end the next one.
+    /// \param has_waited whether the job was in the queue since. A start after a forgotten one has the same
+    ///     restart count
+    bool would_end(slurm::JobStatus const& next, bool has_waited) const {
+        auto const& own = batch_job_.incarnation;
+        bool const runs_here = next.state == slurm::JobState::running && next.batch_host == own.batch_host &&
+                               (has_waited || next.restarts != own.restart_count);
+        return next.state == slurm::JobState::pending || next.state == slurm::JobState::configuring ||
+               runs_here;
+    }
+
     void stop_other_lanes(Lane const& but) {
         auto const now = context_.clock.steady_now();
         for (auto& lane : lanes_) {
@@ -466,14 +592,16 @@ private:
     BatchJob const& batch_job_;
     SupervisorContext const& context_;
     // The desired state is in files, and det-submit sends URG when it changes one. The periodic check is for
-    // lost signals and for overdue heartbeats.
+    // lost signals, and for overdue heartbeats of nodes that are not heard over the network.
     std::chrono::milliseconds const check_interval_ =
         silence_limit([this](auto name) { return context_.environment.find(name); }) /
         HeartbeatMonitor::checks_until_silent;
-    bool const has_search_ = search::is_asha(batch_job_.spec.searcher.name);
+    bool const has_search_ =
+        search::is_asha(batch_job_.spec.searcher.name) || sampler::is_custom(batch_job_.spec);
     pid_t const slurmstepd_ = find_batch_parent(batch_job_.batch_process);
     SignalReader signals_;
     Claims claims_;
+    std::optional<WantedTrials> wanted_;  // if the sampler sets lengths
     PortReservations ports_;
     events::EventHook hook_;
     std::list<Lane> lanes_;
@@ -484,12 +612,14 @@ private:
     bool has_answered_ = true;                     // the shared file system, when it was last asked
     bool reads_late_ = false;                      // a desired state has changed while it did not answer
     bool has_begun_ = false;
-    bool is_draining_ = false;      // no new run starts in this job
-    bool is_superseded_ = false;    // a newer run exists elsewhere: this process must not change the job
-    bool notice_received_ = false;  // Slurm has sent SIGTERM
-    bool is_in_grace_ = false;      // Slurm preempts the job
-    bool is_preempted_ = false;     // Slurm preempts the job, or has requeued it
-    bool was_completing_ = false;   // the job was COMPLETING at the last query
+    bool goes_back_to_queue_ = false;  // this job waits there for what other tasks train
+    bool is_draining_ = false;         // no new run starts in this job
+    bool is_superseded_ = false;       // a newer run exists elsewhere: this process must not change the job
+    bool notice_received_ = false;     // Slurm has sent SIGTERM
+    int notices_ = 0;                  // how many SIGTERMs were taken
+    bool is_in_grace_ = false;         // Slurm preempts the job
+    bool is_preempted_ = false;        // Slurm preempts the job, or has requeued it
+    bool was_completing_ = false;      // the job was COMPLETING at the last query
     std::optional<slurm::JobStatus> ending_job_;  // the answer that showed that Slurm is ending the job
     int exit_code_ = 0;
 };

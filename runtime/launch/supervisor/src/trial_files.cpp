@@ -157,4 +157,15 @@ Result<GenerationLayout> prepare_trial_files(ExperimentSpec const& spec, TrialLa
     return generation;
 }
 
+void remove_unused_trial_files(TrialLayout const& trial, GenerationLayout const& generation) {
+    auto const files = generation.files();
+    if (::rmdir(files.c_str()) != 0) return;
+    std::error_code error;
+    auto const link = trial.path() / files.filename();
+    if (fs::read_symlink(link, error) == files.lexically_relative(trial.path()) && !error)
+        ::unlink(link.c_str());
+    // These fail if the generation has other directories, or an earlier one could not be removed.
+    if (::rmdir(generation.path().c_str()) == 0) ::rmdir(trial.generations().c_str());
+}
+
 }  // namespace det::launch::supervisor

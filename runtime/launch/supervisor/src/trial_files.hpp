@@ -22,4 +22,12 @@ Result<GenerationLayout> prepare_trial_files(ExperimentSpec const& spec, TrialLa
                                              std::uint32_t run, ResumePoint const& resume,
                                              std::function<void(std::string const&)> const& log);
 
+/// Removes the DET_TRIAL_DIR of a trial that has ended if programs have left nothing in it, the link to it,
+/// and the generation if it has nothing else. Removes directories by rmdir(2) only, so that a file that
+/// appears meanwhile stays. A later run makes them anew.
+///
+/// \param generation the one in which the ended run worked: a run that does not know that this one has ended
+/// works in a newer one, which stays.
+void remove_unused_trial_files(TrialLayout const& trial, GenerationLayout const& generation);
+
 }  // namespace det::launch::supervisor

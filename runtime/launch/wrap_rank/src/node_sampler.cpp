@@ -18,16 +18,25 @@ constexpr std::chrono::milliseconds last_write_max = std::chrono::seconds(2);
 
 }  // namespace
 
-NodeSampler::NodeSampler(std::filesystem::path const& helper, std::filesystem::path const& journal,
-                         Environment const& environment) {
+std::vector<std::string> NodeSampler::sample_node(std::string const& helper, std::string const& journal) {
+    return {helper,          "sample-node", "--journal", journal,
+            "--interval-ms", interval_ms,   "--samples", samples_per_report};
+}
+
+std::vector<std::string> NodeSampler::measure_usage(std::string const& helper, std::string const& file,
+                                                    std::string const& window_ms, std::string const& run_key,
+                                                    bool has_gpus) {
+    return {helper,    "measure-usage", "--file", file,     "--window-ms",
+            window_ms, "--run-key",     run_key,  "--gpus", has_gpus ? "yes" : "no"};
+}
+
+NodeSampler::NodeSampler(std::vector<std::string> const& command, Environment const& environment) {
     auto pipe = make_pipe();
     if (!pipe) return;
     SpawnSettings settings;
     settings.in_own_group();  // Ctrl-C in a terminal is for the command
     settings.connect(pipe->read_end, STDIN_FILENO);
-    auto const pid = spawn({helper, "sample-node", "--journal", journal, "--interval-ms", interval_ms,
-                            "--samples", samples_per_report},
-                           environment, settings);
+    auto const pid = spawn(command, environment, settings);
     if (!pid) return;
     pid_ = *pid;
     input_ = std::move(pipe->write_end);

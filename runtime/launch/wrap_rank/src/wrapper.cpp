@@ -26,6 +26,7 @@
 #include "failure_record.hpp"
 #include "node_sampler.hpp"
 #include "placement.hpp"
+#include "supervisor_link.hpp"
 #include "wait_sampler.hpp"
 
 namespace det::launch::wrap_rank {
@@ -48,22 +49,90 @@ bool is_superseded(fs::path const& run) {
     return number && runs && !runs->empty() && runs->back() > *number;
 }
 
-/// The file runs/N/node-K.pulse. Wrappers touch it periodically while tasks of the run live on the node. Each
-/// wrapper removes it at its end; a wrapper that still runs creates it again. srun does not notice that the
-/// slurmstepd of a step is gone; the supervisor detects that from this file.
+bool can_be_opened(fs::path const& file) {
+    return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
+}
+
+/// Shows the supervisor that tasks of the run live on this node: over the network, and while the node is not
+/// connected by the file runs/N/node-K.pulse, which wrappers then touch periodically. The file exists in both
+/// cases: each wrapper removes it at its end, and one that still runs creates it again. srun does not notice
+/// that the slurmstepd of a step is gone; the supervisor detects that in this way.
 class Heartbeat {
 public:
-    Heartbeat(fs::path file, fs::path run, std::chrono::seconds interval)
-        : file_(std::move(file)), run_(std::move(run)), interval_(interval) {}
-    ~Heartbeat() { ::unlink(file_.c_str()); }
+    /// \param link may be nullptr; must outlive this object
+    Heartbeat(fs::path file, fs::path run, std::chrono::seconds interval, SupervisorLink* link,
+              Clock const& clock)
+        : file_(std::move(file)), run_(std::move(run)), interval_(interval), link_(link), clock_(clock) {}
+    ~Heartbeat() {
+        ::unlink(file_.c_str());
+        if (link_ != nullptr) link_->note_removed_file();
+    }
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
+
+    /// How often beat() must be called.
+    std::chrono::milliseconds beat_interval() const {
+        return link_ != nullptr ? transport::NodeBeats::interval : file_interval();
+    }
+
+    /// \return false if a newer run of the trial is known: this run must end
+    bool beat() {
+        if (link_ != nullptr) link_->advance();
+        is_connected_ = link_ != nullptr && link_->is_connected();
+        if (is_connected_ && !beat_over_network()) return false;
+        if (is_connected_ && !must_look_for_newer_run()) return true;
+        auto const now = clock_.steady_now();
+        uses_file_ = link_ == nullptr || now >= next_file_beat_;
+        if (!uses_file_) return true;
+        next_file_beat_ = now + file_interval();
+        return beat_by_file();
+    }
+
+    /// The requests of the supervisor that the last beat() has found.
+    std::vector<std::string_view> find_requests() const {
+        std::vector<std::string_view> found;
+        if (is_connected_) {
+            auto const requests = link_->requests();
+            if ((requests & transport::node_requests::stop) != 0) found.push_back(step_requests::stop);
+            if ((requests & transport::node_requests::stacks) != 0) found.push_back(step_requests::stacks);
+        } else if (uses_file_) {
+            // An NFS client asks the server when a file is opened.
+            RunLayout const run(run_);
+            if (can_be_opened(run.stop_request())) found.push_back(step_requests::stop);
+            if (can_be_opened(run.hung())) found.push_back(step_requests::stacks);
+        }
+        return found;
+    }
+
+    /// Shows the supervisor a number that changes while the ranks of this node go on.
+    void show_activity(std::uint64_t activity) {
+        if (link_ != nullptr) link_->show_activity(activity);
+        if (link_ == nullptr || !link_->is_connected()) write_activity(activity);
+    }
+
+private:
+    std::chrono::milliseconds file_interval() const {
+        return std::max(std::chrono::milliseconds(interval_), beat_interval_min);
+    }
+
+    /// Whether the supervisor has not looked for a newer run lately, because its storage does not answer.
+    bool must_look_for_newer_run() const {
+        return (link_->requests() & transport::node_requests::look_for_newer_run) != 0;
+    }
+
+    /// The supervisor looks for a newer run, and touching the file is not needed.
+    bool beat_over_network() {
+        if ((link_->requests() & transport::node_requests::superseded) != 0) return false;
+        auto const removals = link_->removed_files();
+        if (std::exchange(known_removals_, removals) != removals)
+            UniqueFd(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        return true;
+    }
 
     /// Looks for a newer run of the trial and touches the file. Does neither if another task of the node has
     /// just touched the file. A wrapper that writes activity always does both: its own writes keep the file
     /// new, so a new file does not show that another task has looked. Errors are ignored.
-    /// \return false if this call has found a newer run of the trial: this run must end
-    bool beat() const {
+    bool beat_by_file() {
         struct stat info {};
         bool const is_fresh =
             ::stat(file_.c_str(), &info) == 0 && ::time(nullptr) - info.st_mtime < interval_.count() / 2;
@@ -74,8 +143,7 @@ public:
         return true;
     }
 
-    /// Writes a number by which the supervisor sees that the ranks of this node go on. The number of digits
-    /// is fixed, so that it replaces an earlier one. Errors are ignored.
+    /// The number of digits is fixed, so that it replaces an earlier one. Errors are ignored.
     void write_activity(std::uint64_t activity) {
         writes_activity_ = true;
         UniqueFd const file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -83,9 +151,14 @@ public:
         if (file) (void)!::pwrite(file.get(), line.data(), line.size(), 0);
     }
 
-private:
     fs::path file_, run_;
     std::chrono::seconds interval_;
+    SupervisorLink* link_;
+    Clock const& clock_;
+    std::chrono::steady_clock::time_point next_file_beat_ = {};
+    std::uint32_t known_removals_ = 0;
+    bool is_connected_ = false;  // at the last beat()
+    bool uses_file_ = false;     // at the last beat()
     bool writes_activity_ = false;
 };
 
@@ -96,16 +169,10 @@ bool is_same_file(int one, int other) {
            first.st_ino == second.st_ino;
 }
 
-bool can_be_opened(fs::path const& file) {
-    return static_cast<bool>(UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)));
-}
-
-/// The requests whose files the supervisor has created. An NFS client asks the server when a file is opened.
-std::vector<std::string_view> find_requests(RunLayout const& run) {
-    std::vector<std::string_view> found;
-    if (can_be_opened(run.stop_request())) found.push_back(step_requests::stop);
-    if (can_be_opened(run.hung())) found.push_back(step_requests::stacks);
-    return found;
+/// The number of this node in the run, by the name of its log: node-K.log.
+int node_of_log(fs::path const& log) {
+    auto const name = log.stem().string();
+    return parse_integer<int>(name.substr(std::min(name.size(), name.find('-') + 1))).value_or(-1);
 }
 
 /// Handles Slurm's SIGTERM and the requests of the supervisor to a task of a run: writes a notice to the page
@@ -189,6 +256,7 @@ public:
         if (is_outermost()) start_heartbeat();
         start_read_ahead(is_outermost());
         if (is_outermost()) start_sampler(helper);
+        if (is_outermost()) start_usage_meter(helper);
         if (is_outermost()) watch_waits();
         if (in_run_) share_log();
         if (is_supervised_) failure_record_.emplace(request_.rank, environment_);
@@ -289,7 +357,7 @@ private:
         if (!environment_.find(variables::step_requests)) return;
         environment_.unset(variables::step_requests);
         command_.stack_helper = {own_executable(), "--stacks"};
-        command_.find_requests = [run = RunLayout(run_path_)] { return find_requests(run); };
+        command_.find_requests = [this] { return heartbeat_->find_requests(); };
         command_.write_waits = [this] {
             if (waits_) waits_->write_all();
         };
@@ -368,17 +436,32 @@ private:
 
     void start_heartbeat() {
         if (!command_.labels.log) return;
-        auto const interval = silence_limit(lookup_) / beats_until_silent;
-        heartbeat_.emplace(RunLayout::heartbeat_beside(*command_.labels.log), run_path_, interval);
+        auto const& log = *command_.labels.log;
+        link_ = SupervisorLink::open(environment_, node_of_log(log));
+        heartbeat_.emplace(RunLayout::heartbeat_beside(log), run_path_,
+                           silence_limit(lookup_) / beats_until_silent, link_.get(), clock_);
         command_.beat = [this] { return heartbeat_->beat(); };
-        command_.beat_interval = std::max(std::chrono::milliseconds(interval), beat_interval_min);
+        command_.beat_interval = heartbeat_->beat_interval();
     }
 
     /// The first task of a node samples its system metrics.
     void start_sampler(fs::path const& helper) {
         bool const is_wanted = environment_.find_non_empty(variables::profiling).has_value();
         if (!is_wanted || task_->local_rank != 0 || !command_.labels.log) return;
-        sampler_.emplace(helper, RunLayout::metrics_beside(*command_.labels.log), environment_);
+        sampler_.emplace(NodeSampler::sample_node(helper, RunLayout::metrics_beside(*command_.labels.log)),
+                         environment_);
+    }
+
+    /// With slurm.idle_timeout the first task of a node measures how much the run uses the node.
+    void start_usage_meter(fs::path const& helper) {
+        auto const window_ms = environment_.find_non_empty(variables::usage_window);
+        environment_.unset(variables::usage_window);
+        if (!window_ms || task_->local_rank != 0 || !command_.labels.log) return;
+        usage_meter_.emplace(
+            NodeSampler::measure_usage(helper, RunLayout::usage_beside(*command_.labels.log), *window_ms,
+                                       environment_.find(variables::run_key).value_or(""),
+                                       environment_.find(variables::slot_type).value_or("") != "cpu"),
+            environment_);
     }
 
     /// The first task of a node writes how long the node's ranks wait for others. With slurm.hang_timeout, it
@@ -387,7 +470,7 @@ private:
         if (task_->local_rank != 0 || !command_.labels.log) return;
         WaitSampler::ShowActivity show_activity;
         if (environment_.find_non_empty(variables::shows_activity) && heartbeat_)
-            show_activity = [this](std::uint64_t activity) { heartbeat_->write_activity(activity); };
+            show_activity = [this](std::uint64_t activity) { heartbeat_->show_activity(activity); };
         fs::path const run_dir = environment_.find(variables::run_dir).value_or("");
         waits_.emplace(run_dir / liveness::wait_page_file, RunLayout::waits_beside(*command_.labels.log),
                        std::move(show_activity), clock_);
@@ -431,9 +514,11 @@ private:
     RelayedCommand command_{};
     std::optional<node::NodeDirectory> directory_;  // held until the command has ended
     std::optional<RunNotices> notices_;
+    std::unique_ptr<SupervisorLink> link_;
     std::optional<Heartbeat> heartbeat_;
     std::optional<ReadAhead> ahead_;
     std::optional<NodeSampler> sampler_;
+    std::optional<NodeSampler> usage_meter_;
     std::optional<WaitSampler> waits_;
     std::optional<FailureRecord> failure_record_;
 };

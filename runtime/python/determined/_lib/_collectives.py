@@ -39,7 +39,7 @@ SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
 }
 
 LOCAL, CROSS = 0, 1  # det_subset
-DEVICES_NCCL = 1
+DEVICES_NCCL, DEVICES_RCCL = 1, 2  # det_devices
 
 # det_reduce_op; "avg" and "product" are the names of torch.distributed.
 REDUCE_OPS: Dict[str, int] = {"sum": 0, "mean": 1, "avg": 1, "min": 2, "max": 3, "prod": 4, "product": 4}

@@ -161,9 +161,10 @@ class Handle:
         self._library.check(self._library.det_context_split(self._pointer, subset, byref(pointer)))
         return _collectives.Group(self._library, pointer, owns=True)
 
-    def add_devices(self) -> None:
-        """Makes the groups that are made afterwards accept memory of the current CUDA device. Collective."""
-        self._library.check(self._library.det_context_add_devices(self._pointer, _collectives.DEVICES_NCCL))
+    def add_devices(self, is_amd: bool) -> None:
+        """Makes the groups that are made afterwards accept memory of the current device. Collective."""
+        devices = _collectives.DEVICES_RCCL if is_amd else _collectives.DEVICES_NCCL
+        self._library.check(self._library.det_context_add_devices(self._pointer, devices))
 
     # Collectives on bytes. The output arguments are kept between calls, because making them takes as long as a
     # small exchange.

@@ -55,6 +55,7 @@ class Loaded(Structure):
         ("steps_completed", c_uint64),
         ("passed_over", c_uint64),
         ("is_own", c_int32),
+        ("is_from_memory", c_int32),
     ]
 
 
@@ -65,6 +66,8 @@ CALLS: Dict[str, Tuple[Any, ...]] = {
     "det_checkpoint_prepare": (c_void_p, c_void_p),
     "det_checkpoint_save": (c_void_p, c_uint64, c_char_p, c_void_p, POINTER(SaveStarted)),
     "det_checkpoint_save_before_preemption": (c_void_p, c_uint64, c_char_p, c_void_p, _HANDLE_OUT),
+    "det_checkpoint_keep_in_memory": (c_void_p, c_uint64, c_char_p, c_void_p, POINTER(c_int32)),
+    "det_checkpoint_fetch_kept": (c_void_p,),
     "det_checkpoint_wait_snapshot": (c_void_p,),
     "det_checkpoint_poll": (c_void_p, _HANDLE_OUT),
     "det_checkpoint_finish": (c_void_p, _HANDLE_OUT),
@@ -74,6 +77,7 @@ CALLS: Dict[str, Tuple[Any, ...]] = {
 
 # Short calls that return a status.
 SHORT_CALLS: Dict[str, Tuple[Any, ...]] = {
+    "det_checkpoint_is_kept_in_memory": (c_int32, c_void_p, c_uint64, POINTER(c_int32)),
     "det_state_create": (c_int32, _HANDLE_OUT),
     "det_state_add": (c_int32, c_void_p, POINTER(TensorArguments)),
     "det_state_add_directory": (c_int32, c_void_p, c_char_p),

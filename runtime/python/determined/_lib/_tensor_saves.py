@@ -3,7 +3,7 @@
 import contextlib
 import ctypes
 import os
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_int32, c_uint64, c_void_p
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from determined._lib._dtypes import ELEMENT_TYPES
@@ -96,6 +96,31 @@ class TensorSaves:
                 )
             )
         return self._take(outcomes)
+
+    def is_kept_in_memory(self, steps_completed: int) -> bool:
+        """Whether keep_in_memory() would copy the state of this step. Not collective."""
+        is_kept = c_int32()
+        self._library.check(
+            self._library.det_checkpoint_is_kept_in_memory(
+                self._handle._pointer, check_steps(steps_completed), byref(is_kept)
+            )
+        )
+        return is_kept.value != 0
+
+    def keep_in_memory(self, steps_completed: int, metadata: str, tensors: Sequence[Memory]) -> bool:
+        """Copies the tensors into the memory of the nodes. Returns False if a rank can't."""
+        is_kept = c_int32()
+        with self._state(tensors, None) as state:
+            self._library.check(
+                self._library.det_checkpoint_keep_in_memory(
+                    self._handle._pointer, check_steps(steps_completed), metadata.encode(), state, byref(is_kept)
+                )
+            )
+        return is_kept.value != 0
+
+    def fetch_kept(self) -> None:
+        """Gets what this node lacks of the newest state that was kept in memory from other nodes."""
+        self._library.check(self._library.det_checkpoint_fetch_kept(self._handle._pointer))
 
     def wait_snapshot(self) -> None:
         """Waits until all tensors of the last save are copied. Not collective."""

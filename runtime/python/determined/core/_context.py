@@ -10,6 +10,7 @@ import sys
 from types import TracebackType
 from typing import Any, Dict, List, NoReturn, Optional, Type, Union
 
+from determined import _sampler
 from determined._absent import AbsentNames
 from determined.core._checkpoint import CheckpointContext
 from determined.core._data_loader_workers import keep_workers
@@ -180,7 +181,7 @@ def init(
     """
     import determined
 
-    info = determined.get_cluster_info()
+    info = None if _sampler.is_asked() else determined.get_cluster_info()
     if distributed is None:
         slots = 1 if info is None else max(len(info.container_addrs), len(info.slot_ids))
         if slots > 1:

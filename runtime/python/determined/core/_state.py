@@ -5,7 +5,7 @@ import logging
 import shutil
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from determined import _lib
+from determined import _lib, errors
 from determined.core._device_memory import DeviceMemory
 from determined.core._distributed import DistributedContext
 from determined.core._overlap import StepHooks, as_list, find_step_memory
@@ -16,6 +16,11 @@ logger = logging.getLogger("determined.core")
 
 
 OnEnd = Callable[[Optional[_lib.LibraryError]], None]
+
+
+def _is_in_memory(name: str) -> bool:
+    """Whether list_loadable() names a state that was kept in memory, and not a checkpoint."""
+    return name.startswith("memory-")
 
 
 class LoadedState(NamedTuple):
@@ -98,6 +103,25 @@ class StateCheckpoints:
         """
         return self._save_before_preemption(state, steps_completed, metadata, None)
 
+    def keep_state(self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]] = None) -> bool:
+        """Keeps the state in the memory of the node, if `slurm.memory_checkpoints` is set and its number of steps has
+        passed. A program calls it in every step. Returns when the state has been copied; it may change then.
+
+            core_context.checkpoint.keep_state(state, steps)
+
+        If a rank is killed and the next run begins in the same job, load_state() loads the newest state that was kept. It
+        is no checkpoint: the end of the job removes it. With several nodes the state is also copied, in the background, to
+        the memory of one other node each, so that it outlives the loss of a node (`slurm.spare_nodes`).
+
+        Returns:
+            whether the state was kept. False too while the last one is still being copied to other nodes; a step
+            soon after keeps one then. False too if there is too little memory, after a warning
+
+        Raises:
+            TypeError, RuntimeError, ValueError: as save_state()
+        """
+        return self._is_kept(steps_completed) and self._keep(state, steps_completed, metadata)
+
     def load_state(self, state: Any, uuid: Optional[str] = None) -> Optional[LoadedState]:
         """Fills a state in place: tensors and arrays get the elements that were saved, dicts and lists their other
         values, and objects with load_state_dict() are called with what their state_dict() had returned. What a dict
@@ -112,8 +136,9 @@ class StateCheckpoints:
 
         Args:
             state: a dict, a list, or an object with load_state_dict()
-            uuid: the checkpoint; None: the one from which this run continues. Off the cluster: the newest that a program
-                off the cluster has saved in the same storage
+            uuid: the checkpoint; None: the newest state that keep_state() of an earlier run has kept, if it has more
+                steps than the checkpoint from which this run continues, else this checkpoint. Off the cluster: the newest
+                that a program off the cluster has saved in the same storage
 
         Returns:
             the checkpoint; None if uuid is None and there is none
@@ -160,6 +185,27 @@ class StateCheckpoints:
         self._saves().prepare(self._pack(state).tensors)
 
     # For PyTorchTrial too.
+
+    def _is_kept(self, steps_completed: int) -> bool:
+        """Whether keep_state() would copy the state of this step. The same on all ranks."""
+        return self._saves().is_kept_in_memory(steps_completed)
+
+    def _keep(self, state: Any, steps_completed: int, metadata: Optional[Dict[str, Any]]) -> bool:
+        self.wait_snapshot()
+        packed = self._pack(state)  # owns memory that the call copies
+        return self._saves().keep_in_memory(steps_completed, json.dumps(metadata or {}), packed.tensors)
+
+    def _list_kept(self) -> List[str]:
+        """The states that earlier runs have kept in memory and this run may load, newest first. Collective."""
+        import determined
+
+        ranks, info = self._distributed, determined.get_cluster_info()
+        if info is None or not self._is_in_trial() or not (info.trial._config.get("slurm") or {}).get("memory_checkpoints"):
+            return []
+        if ranks.cross_size > 1:
+            self._saves().fetch_kept()
+        listed = result_of_ranks(ranks, lambda: self._saves().list_loadable() if ranks.rank == 0 else None)
+        return [name for name in ranks.broadcast(listed) if _is_in_memory(name)]
 
     def _save(
         self,
@@ -281,7 +327,7 @@ class StateCheckpoints:
         def find() -> Optional[str]:
             if uuid is not None:
                 return uuid
-            listed = self._saves().list_loadable()
+            listed = [each for each in self._saves().list_loadable() if not _is_in_memory(each)]
             if not listed or self._is_in_trial():
                 return listed[0] if listed else None
             # The user's directory also has checkpoints of other programs, which may consist of files.
@@ -290,10 +336,28 @@ class StateCheckpoints:
         ranks = self._distributed
         self.wait_snapshot()
         self._devices.prepare()
+        kept = self._open_kept() if uuid is None else None
+        if kept is not None:
+            return kept
         found = result_of_ranks(ranks, lambda: find() if ranks.rank == 0 else None)
         found = ranks.broadcast(found)
-        if found is None:
-            return None
+        return None if found is None else self._open_named(found)
+
+    def _open_kept(self) -> Optional[SavedState]:
+        """The newest state that was kept in memory and can be read; None if there is none. Collective."""
+        for name in self._list_kept():
+            try:
+                return self._open_named(name)
+            except (RuntimeError, errors.CheckpointNotFound) as problem:
+                self._log_unused(problem)
+        return None
+
+    def _log_unused(self, problem: Exception) -> None:
+        if self._distributed.rank == 0:
+            logger.warning("a state that was kept in memory is not used: %s", problem)
+
+    def _open_named(self, found: str) -> SavedState:
+        ranks = self._distributed
         manifest = result_of_ranks(ranks, lambda: load_manifest(ranks, found))
         saved = SavedState(self._saves(), ranks, self._devices, found, manifest)
         saved.load_texts()

@@ -1,5 +1,6 @@
 """Collectives on tensors: among all ranks, the ranks of a node, or one rank of each node."""
 
+import sys
 from typing import Any, Callable, NoReturn, Optional, Tuple
 
 from determined import _lib
@@ -214,17 +215,24 @@ def _rank(number: Any) -> int:
     return int(number) if -(2**31) <= int(number) < 2**31 else -1
 
 
+def _uses_rocm() -> bool:
+    """Whether "cuda" means GPUs of AMD: torch is a build for ROCm."""
+    torch = sys.modules.get("torch")
+    return torch is not None and getattr(torch.version, "hip", None) is not None
+
+
 class TensorCollectives:
     """The collectives on tensors of DistributedContext.
 
     A tensor is a torch tensor or a numpy array in host memory, or a torch tensor or an array with
-    `__cuda_array_interface__` in memory of this rank's CUDA device. It is read and written where it lies, without
+    `__cuda_array_interface__` in memory of this rank's CUDA device, or its GPU of AMD if torch is a build for ROCm
+    (compiled, not run on AMD). It is read and written where it lies, without
     a copy, and its shape does not matter. It is contiguous, of the type uint8, int32, int64, float16, bfloat16,
     float32 or float64, and has the same type and number of elements on all ranks.
 
     `op` is "sum", "mean", "min", "max" or "prod", or a member of torch.distributed.ReduceOp. The mean is for
     floating point only. In host memory float16 and bfloat16 are added as float32 and rounded once, and results have
-    the same bits on all ranks and in every run. NCCL moves device memory; it is loaded when the first tensor is on a
+    the same bits on all ranks and in every run. NCCL, or RCCL, moves device memory; it is loaded when the first tensor is on a
     device.
 
     A call blocks until this rank has its result. With async_op=True it returns Work at once; on several nodes it
@@ -266,10 +274,10 @@ class TensorCollectives:
         return self._tensors_cross
 
     def _add_devices(self) -> None:
-        """Makes libdet accept memory of the current CUDA device. Collective."""
+        """Makes libdet accept memory of the current CUDA device, or GPU of AMD. Collective."""
         if self._has_devices:
             return
-        self._handle().add_devices()
+        self._handle().add_devices(_uses_rocm())
         self._has_devices = True
         for part in (self._tensors_local, self._tensors_cross):
             if part is not None:

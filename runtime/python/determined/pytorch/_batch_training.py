@@ -4,12 +4,19 @@ import time
 from typing import Any, Iterator, Optional
 
 from determined.pytorch._bucket_tuning import BucketTuning
+from determined.pytorch._global_batches import BatchShares
 from determined.pytorch._gradient_sizes import gradient_bytes, write_gradient_sizes
 from determined.pytorch._metrics import Metrics, hold_batch_metrics
 
 
 class BatchTraining:
-    """Trains one batch: takes it from the loader, calls train_batch() and steps the learning rate schedulers."""
+    """Trains one batch: takes it from the loader, calls train_batch() and steps the learning rate schedulers.
+
+    Attributes:
+        samples: number of samples of the last batch that count in metrics; None: each rank counts the same
+    """
+
+    samples: Optional[int] = None
 
     def __init__(self, trial: Any, context: Any, loader: Any) -> None:
         self._trial = trial
@@ -17,6 +24,8 @@ class BatchTraining:
         self._loader = loader
         self._span = context.profiler.span
         self._batches = self._endless()
+        sampler = getattr(loader, "batch_sampler", None)
+        self._shares = sampler if isinstance(sampler, BatchShares) else None
         self._tuning: Optional[BucketTuning] = None
         self._sizes_file: Optional[str] = context._optimizations.grad_updates_size_file
 
@@ -77,6 +86,9 @@ class BatchTraining:
         context._current_batch_idx = batch_idx
         with span("dataloader_next"):
             batch = next(self._batches)
+        if self._shares is not None:
+            share = self._shares.take()
+            self.samples, context._steps.loss_weight = share.samples, share.loss_weight
         if context.experimental._moves_batches:
             batch = context.to_device(batch)
         epoch_idx = batch_idx // context._epoch_length

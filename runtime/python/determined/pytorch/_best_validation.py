@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, Optional
 
-from determined.pytorch._search_rungs import _searcher_of
+from determined.pytorch._search_rungs import searcher_of
 
 
 class BestValidation:
@@ -16,7 +16,7 @@ class BestValidation:
     def __init__(self, core_context: Any, policy: str) -> None:
         self._core = core_context
         self._policy = policy
-        searcher = _searcher_of(core_context)
+        searcher = searcher_of(core_context)
         self._metric: Optional[str] = searcher.get("metric")
         self._smaller_is_better = searcher.get("smaller_is_better", True)
 

@@ -18,7 +18,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 import torch
 
 import determined
-from determined import core
+from determined import core, errors
+from determined.core._state_load import result_of_ranks
 from determined.pytorch import _checkpoint_files as files
 from determined.pytorch._exchange import unwrap
 from determined.pytorch._rng import get_rng_state, set_rng_state
@@ -40,8 +41,10 @@ class Checkpoints:
         self._rank_state: Dict[str, Any] = {}
         self._loaded: Dict[str, Any] = {}
         self._gradient_orders: List[Optional[List[int]]] = []
+        self._window_gradients: Any = None
         self._code_directory = os.getcwd()
         self._code: Optional[List[str]] = None
+        self._has_warned = False
 
     def _is_chief(self) -> bool:
         return bool(self._context.distributed.rank == 0)
@@ -54,15 +57,43 @@ class Checkpoints:
         Args:
             is_last: the trial was preempted, and ends
         """
-        metadata = {
-            "determined_version": determined.__version__,
-            "steps_completed": progress.batches_trained,
-            "framework": f"torch-{torch.__version__}",
-        }
+        metadata = self._metadata(progress)
         if self._format == "torch":
             self._save_files(progress, {**metadata, "format": "pickle"})
         else:
             self._save_state(progress, {**metadata, "format": "state"}, is_last)
+
+    @staticmethod
+    def _metadata(progress: files.Progress) -> Dict[str, Any]:
+        return {
+            "determined_version": determined.__version__,
+            "steps_completed": progress.batches_trained,
+            "framework": f"torch-{torch.__version__}",
+        }
+
+    def keep(self, progress: files.Progress) -> None:
+        """Keeps the state in memory if slurm.memory_checkpoints wants that after this batch. Files that callbacks write
+        into checkpoints are not kept. While a checkpoint is written none is kept: a run that continued from it would
+        never make this checkpoint. Collective."""
+        checkpoint, steps = self._context._core.checkpoint, progress.batches_trained
+        if checkpoint._in_flight or not checkpoint._is_kept(steps):
+            return
+        if self._format == "state":
+            checkpoint._keep(self._whole_state(progress), steps, {**self._metadata(progress), "format": "state"})
+        elif self._is_chief() and not self._has_warned:
+            logger.warning("slurm.memory_checkpoints: with checkpoint_format torch no state is kept in memory")
+            self._has_warned = True
+
+    def read_kept(self) -> Optional[files.Progress]:
+        """read() of the newest state that an earlier run has kept in memory; None if there is none. Collective."""
+        checkpoint = self._context._core.checkpoint
+        for name in checkpoint._list_kept():
+            try:
+                return self.read(name)
+            except (RuntimeError, errors.CheckpointNotFound) as problem:
+                self._loaded = {}
+                checkpoint._log_unused(problem)
+        return None
 
     def poll(self) -> None:
         """Completes the saves that are written by now. Call it after each batch."""
@@ -96,14 +127,8 @@ class Checkpoints:
 
     def _save_state(self, progress: files.Progress, metadata: Dict[str, Any], is_last: bool) -> None:
         checkpoint, steps = self._context._core.checkpoint, progress.batches_trained
-        state: Dict[str, Any] = {}
-        directory: Optional[str] = None
-        if self._is_chief():
-            state = self._state()
-            self._callbacks.call("on_checkpoint_save_start", state)
-            state["progress"] = dataclasses.asdict(progress)
-            directory = tempfile.mkdtemp(prefix="det-checkpoint-")
-        state["rank"] = core.PerRank(self._state_of_rank(progress))
+        state = self._whole_state(progress)
+        directory = tempfile.mkdtemp(prefix="det-checkpoint-") if self._is_chief() else None
         try:
             if directory is not None:
                 self._write_files(pathlib.Path(directory))
@@ -117,18 +142,32 @@ class Checkpoints:
             raise
         self.poll()
 
+    def _whole_state(self, progress: files.Progress) -> Dict[str, Any]:
+        """What a state of the trial has: on the chief everything, on the others what belongs to their rank."""
+        state: Dict[str, Any] = {}
+        window_gradients = self._gradients_of_window(progress)
+        if self._is_chief():
+            state = {**self._state(), **window_gradients}
+            self._callbacks.call("on_checkpoint_save_start", state)
+            state["progress"] = dataclasses.asdict(progress)
+        state["rank"] = core.PerRank(self._state_of_rank(progress))
+        return state
+
     def _save_files(self, progress: files.Progress, metadata: Dict[str, Any]) -> None:
         is_shared = self._context.distributed.size > 1
+        window_gradients = self._gradients_of_window(progress)
         with self._context._core.checkpoint.store_path(metadata, shard=is_shared) as (path, storage_id):
             if self._is_chief():
-                self._write_shared_files(path, progress)
+                self._write_shared_files(path, progress, window_gradients)
             state_of_rank = self._state_of_rank(progress)
             rank_file = path / _rank_file(self._context.distributed.rank)
             files.save(state_of_rank, rank_file)
         self._callbacks.call("on_checkpoint_upload_end", storage_id)
 
-    def _write_shared_files(self, path: pathlib.Path, progress: files.Progress) -> None:
-        state = self._state()
+    def _write_shared_files(
+        self, path: pathlib.Path, progress: files.Progress, window_gradients: Dict[str, Any]
+    ) -> None:
+        state = {**self._state(), **window_gradients}
         self._callbacks.call("on_checkpoint_save_start", state)
         files.save(state, path / files.STATE_FILE)
         files.repeat_write(lambda: files.write_progress(path, progress))
@@ -166,11 +205,26 @@ class Checkpoints:
 
     def _state_of_rank(self, progress: files.Progress) -> Dict[str, Any]:
         context = self._context
-        is_in_window = progress.batches_trained % context._optimizations.aggregation_frequency != 0
+        is_in_window = self._is_in_window(progress) and not context._is_elastic
         return {
             "size": context.distributed.size,
             "rng_state": get_rng_state(),
             "gradients": [_gradients_of(model) for model in context.models] if is_in_window else None,
+        }
+
+    def _is_in_window(self, progress: files.Progress) -> bool:
+        return progress.batches_trained % self._context._optimizations.aggregation_frequency != 0
+
+    def _gradients_of_window(self, progress: files.Progress) -> Dict[str, Any]:
+        """What an elastic trial saves in the middle of an aggregation window, on every rank the same: the means of the
+        gradients over the ranks. At the end of the window the ranks exchange means, so a run with any number of ranks
+        may give these to each of its ranks. Collective."""
+        if not self._context._is_elastic or not self._is_in_window(progress):
+            return {}
+        average = self._context._exchange.average
+        by_model = [_gradients_of(model) for model in self._context.models]
+        return {
+            "window_gradients": [{name: average(each) for name, each in by_name.items()} for by_name in by_model]
         }
 
     # Loading.
@@ -179,7 +233,8 @@ class Checkpoints:
         """Reads a checkpoint of either format, for load() and restore_rank(). Returns how far its trial had
         trained. Collective."""
         checkpoint = self._context._core.checkpoint
-        if checkpoint._manifest(storage_id).get("tensors"):
+        manifest = result_of_ranks(self._context.distributed, lambda: checkpoint._manifest(storage_id))
+        if manifest.get("tensors"):
             checkpoint.load_state(self._loaded, storage_id)
             progress = files.Progress(**self._loaded.pop("progress"))
             self._rank_state = self._loaded.pop("rank", {})
@@ -208,6 +263,7 @@ class Checkpoints:
         self._callbacks.call("on_checkpoint_load_start", state)
         context._tuned_bucket_mib = state.get("tensor_fusion_threshold")
         self._gradient_orders = state.get("gradient_orders") or []
+        self._window_gradients = state.get("window_gradients")
         load_models(context.models, state)
         _load_each("optimizer", context.optimizers, state.get("optimizers_state_dict", []))
         if state_of_trial:
@@ -223,16 +279,21 @@ class Checkpoints:
         """Restores the random state and the gradients of this rank, and how ranks exchange gradients. Collective; call it
         just before the next batch."""
         self._context._exchange.restore_gradient_orders(self._context.models, self._gradient_orders)
+        if self._window_gradients is not None and self._is_in_window(progress):
+            self._set_gradients(self._window_gradients)
         if not self._rank_state:
             return
         if self._rank_state.get("rng_state") is not None:
             set_rng_state(self._rank_state["rng_state"])
         gradients = self._rank_state.get("gradients")
-        if gradients is None or progress.batches_trained % self._context._optimizations.aggregation_frequency == 0:
+        if gradients is None or not self._is_in_window(progress):
             return
         if self._rank_state.get("size") != self._context.distributed.size:
             logger.warning("the gradients of the unfinished aggregation window are dropped: the number of ranks differs")
             return
+        self._set_gradients(gradients)
+
+    def _set_gradients(self, gradients: List[Dict[str, Any]]) -> None:
         for model, by_name in zip(self._context.models, gradients):
             of_plain_names = {_plain_name(name): gradient for name, gradient in by_name.items()}
             for name, parameter in unwrap(model).named_parameters():

@@ -10,6 +10,7 @@ from determined import core, errors
 from determined.pytorch._data import to_device
 from determined.pytorch._exchange import GradientExchange, find_device
 from determined.pytorch._experimental_context import PyTorchExperimentalContext
+from determined.pytorch._global_batches import warn_of_batch_norm
 from determined.pytorch._lr_scheduler import LRScheduler
 from determined.pytorch._optimizations import Optimizations
 from determined.pytorch._optimizer_step import OptimizerSteps
@@ -63,6 +64,8 @@ class PyTorchTrialContext(TrialValues):
             the model to use, also for the parameters of the optimizer
         """
         model = model.to(self.device)
+        if self._is_elastic:
+            warn_of_batch_norm(model)
         wrapped = self._exchange.wrap_model(model, self.device, self._optimizations)
         self.models.append(wrapped)
         return wrapped

@@ -7,7 +7,9 @@ from typing import Any, Callable, Dict, Iterator, Optional
 import torch
 from torch.utils.data import BatchSampler, IterableDataset, RandomSampler, SequentialSampler
 
+from determined import errors
 from determined.pytorch._batches import EpochBatches, adapt_user_sampler
+from determined.pytorch._global_batches import BatchShares
 
 _HAS_PREFETCH_FACTOR = "prefetch_factor" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters
 
@@ -88,15 +90,40 @@ class DataLoader:
         return self._build(repeat, skip, num_replicas, rank, torch.initial_seed())
 
     def _build(self, repeat: bool, skip: int, num_replicas: int, rank: int, seed: int) -> Any:
-        user_sampler = self._find_user_sampler()
-        if user_sampler is None:
-            size = self._batch_size or 1
-            order = seed if self._shuffle else None
-            batches: Any = EpochBatches(
-                len(self.dataset), size, self._drop_last, order, repeat, skip, num_replicas, rank
+        batches = self._batches_of_rank(self._batch_size or 1, repeat, skip, num_replicas, rank, seed)
+        return self._with_batches(batches, seed, skip)
+
+    def _build_shares(self, global_batch_size: int, skip: int, num_replicas: int, rank: int, seed: int) -> Any:
+        """The loader of a training of an elastic trial: each batch is this rank's share of a batch of all ranks.
+
+        Args:
+            skip: number of batches of all ranks to leave out
+
+        Raises:
+            InvalidExperimentException: batch_sampler or the batch size leaves it open what a batch of all ranks is
+        """
+        if self._user_batch_sampler is not None:
+            raise errors.InvalidExperimentException(
+                "an elastic trial can't use batch_sampler, which says the batches of a rank: pass a sampler"
             )
-        else:
-            batches = adapt_user_sampler(user_sampler, seed, repeat, skip, num_replicas, rank)
+        if self._batch_size != global_batch_size // num_replicas:
+            raise errors.InvalidExperimentException(
+                f"the trial is elastic, and the batch_size of its training loader is {self._batch_size}: pass "
+                "batch_size=context.get_per_slot_batch_size(), which follows from the hyperparameter global_batch_size"
+            )
+        batches = self._batches_of_rank(global_batch_size, True, skip, 1, 0, seed)
+        return self._with_batches(BatchShares(batches, num_replicas, rank), seed, skip)
+
+    def _batches_of_rank(
+        self, size: int, repeat: bool, skip: int, num_replicas: int, rank: int, seed: int
+    ) -> Any:
+        user_sampler = self._find_user_sampler(size)
+        if user_sampler is None:
+            order = seed if self._shuffle else None
+            return EpochBatches(len(self.dataset), size, self._drop_last, order, repeat, skip, num_replicas, rank)
+        return adapt_user_sampler(user_sampler, seed, repeat, skip, num_replicas, rank)
+
+    def _with_batches(self, batches: Any, seed: int, skip: int) -> Any:
         # Torch draws the workers' seed from this generator and not from the global one, which the training
         # uses.
         generator = torch.Generator().manual_seed((seed + skip) % 2**63)
@@ -104,20 +131,20 @@ class DataLoader:
             self.dataset, batch_sampler=batches, generator=generator, **self._options
         )
 
-    def _find_user_sampler(self) -> Any:
+    def _find_user_sampler(self, size: int) -> Any:
         """The batch sampler that the arguments describe; None if none of the user's objects chooses samples."""
         if self._user_batch_sampler is not None:
             return self._user_batch_sampler
         if self._sampler is not None:
-            return BatchSampler(self._sampler, self._batch_size or 1, self._drop_last)
+            return BatchSampler(self._sampler, size, self._drop_last)
         if self._shuffle and self._generator is not None:
             ordered = RandomSampler(self.dataset, generator=self._generator)
-            return BatchSampler(ordered, self._batch_size or 1, self._drop_last)
+            return BatchSampler(ordered, size, self._drop_last)
         return None
 
     def _batch_sampler_alone(self) -> Any:
         """The batch sampler that torch would make from the arguments."""
-        found = self._find_user_sampler()
+        found = self._find_user_sampler(self._batch_size or 1)
         if found is not None:
             return found
         samples = RandomSampler(self.dataset) if self._shuffle else SequentialSampler(self.dataset)

@@ -104,6 +104,10 @@ class GradientExchange:
         """Makes the ranks exchange gradients as those that recorded these orders. Collective; call it before the first
         batch."""
 
+    def average(self, tensor: Any) -> Any:
+        """The mean of a tensor over the ranks. Collective."""
+        return tensor
+
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
         """Sends the chief's weights to all ranks, if wrap_model() has not done so."""
 
@@ -149,6 +153,11 @@ class TorchExchange(GradientExchange):
             if indices is not None:
                 model.gradient_order.restore(indices)
 
+    def average(self, tensor: Any) -> Any:
+        mean = tensor.detach().clone()
+        dist.all_reduce(mean)
+        return mean.div_(dist.get_world_size())
+
     @contextlib.contextmanager
     def inside_window(self, models: List[Any]) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
@@ -185,6 +194,9 @@ class HorovodExchange(GradientExchange):
             backward_passes_per_step=batches,
             compression=compression,
         )
+
+    def average(self, tensor: Any) -> Any:
+        return self._hvd.allreduce(tensor.detach())
 
     def begin_training(self, models: List[Any], optimizers: List[Any]) -> None:
         for model in models:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from determined import errors
 from determined.pytorch._data_loader import DataLoader
 
 
@@ -33,7 +34,14 @@ def build_training_loader(trial: Any, context: Any, skip: int) -> Any:
     loader = trial.build_training_data_loader()
     _require_own(loader, context, "build_training_data_loader")
     distributed, seed = context.distributed, _data_seed(context)
-    if isinstance(loader, DataLoader):
+    if context._is_elastic:
+        if not isinstance(loader, DataLoader):
+            raise errors.InvalidExperimentException(
+                "an elastic trial needs a determined.pytorch.DataLoader for its training, whose batches its ranks share"
+            )
+        size = context.get_global_batch_size()
+        loader = loader._build_shares(size, skip, distributed.size, distributed.rank, seed)
+    elif isinstance(loader, DataLoader):
         loader = loader._build(True, skip, distributed.size, distributed.rank, seed)
     length = len(loader) if hasattr(loader, "__len__") and _has_length(loader) else sys.maxsize
     if length == 0:

@@ -1,6 +1,6 @@
 """Training metrics: the means over batches and ranks."""
 
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 import torch
@@ -108,11 +108,38 @@ def _mean_of_elements(values: List[Any]) -> Any:
         return None
 
 
-def mean_of_ranks(ranks: List[List[Metrics]]) -> List[Metrics]:
-    """The metrics of each batch, as the means over the ranks. Ranks may have different numbers of batches."""
+def _weighted_mean(values: List[Any], weights: List[int]) -> Any:
+    """The mean of numbers or of arrays of one shape, by element; leaves out None and values of the weight 0. The mean
+    of the elements of other arrays. None if there is no mean."""
+    known = [(value, weight) for value, weight in zip(values, weights) if value is not None and weight > 0]
+    try:
+        arrays = [np.asarray(value, dtype=float) for value, _ in known]
+        if len({array.shape for array in arrays}) > 1:
+            arrays = [np.mean(array) for array in arrays]
+        return as_scalar(np.average(np.array(arrays), axis=0, weights=[weight for _, weight in known]))
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+
+
+def _weighted_mean_of_batch(ranks: List[List[Metrics]], samples: List[List[Any]], index: int) -> Metrics:
+    present = [(batches[index], counts[index]) for batches, counts in zip(ranks, samples) if index < len(batches)]
+    weights = [count for _, count in present]
+    return _combine_by_name(lambda values: _weighted_mean(values, weights), [batch for batch, _ in present])
+
+
+def mean_of_ranks(
+    ranks: List[List[Metrics]], samples: Optional[List[List[Optional[int]]]] = None
+) -> List[Metrics]:
+    """The metrics of each batch, as the means over the ranks. Ranks may have different numbers of batches.
+
+    Args:
+        samples: of each batch of each rank, as the weights of the means; None: all have the same weight
+    """
     if len(ranks) == 1:
         return ranks[0]
     longest = max((len(batches) for batches in ranks), default=0)
+    if samples is not None and all(count is not None for counts in samples for count in counts):
+        return [_weighted_mean_of_batch(ranks, samples, index) for index in range(longest)]
     return [
         _combine_by_name(_mean_of_elements, [batches[index] for batches in ranks if index < len(batches)])
         for index in range(longest)

@@ -12,11 +12,13 @@ class OptimizerSteps:
     Attributes:
         scaler: the GradScaler of the trial; None without one
         scales_losses: whether backward() and step() use the scaler by themselves
+        loss_weight: by what backward() multiplies losses, in an elastic trial
     """
 
     def __init__(self, exchange: GradientExchange, aggregation_frequency: int) -> None:
         self.scaler: Any = None
         self.scales_losses = False
+        self.loss_weight = 1.0
         self._exchange = exchange
         self._frequency = aggregation_frequency
         self._averages: Dict[int, bool] = {}
@@ -34,6 +36,8 @@ class OptimizerSteps:
         return contextlib.nullcontext() if self.ends_window(batch_idx) else self._exchange.inside_window(models)
 
     def backward(self, loss: Any, gradient: Any, retain_graph: bool, create_graph: bool) -> None:
+        if self.loss_weight != 1.0:
+            loss = loss * self.loss_weight
         if self.scales_losses:
             loss = self.scaler.scale(loss)
         loss.backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph)

@@ -4,7 +4,7 @@ from typing import Any, Callable, Dict, Optional
 
 # In the order of det_unit. A bare integer, the first, counts as batches. The last is a metric of the program
 # (time_metric), which can't be converted to batches.
-_UNITS = ["batches", "batches", "records", "epochs", None]
+UNITS = ["batches", "batches", "records", "epochs", None]
 _ASHA = ("adaptive_asha", "async_halving")
 _WORKERS_ASK_CHIEF = 0
 
@@ -25,11 +25,11 @@ class SearchRungs:
         self._to_batches = to_batches
         self.next_batch: Optional[int] = None
         self._unit: Optional[str] = None
-        searcher = _searcher_of(core_context)
+        searcher = searcher_of(core_context)
         if searcher.get("name") not in _ASHA:
             return
         length, unit = core_context.distributed._handle().training_length()
-        self._unit = _UNITS[unit] if length else None
+        self._unit = UNITS[unit] if length else None
         self._advance()
 
     def _advance(self) -> None:
@@ -49,8 +49,13 @@ class SearchRungs:
             self._advance()
 
 
-def _searcher_of(core_context: Any) -> Dict[str, Any]:
+def trial_of(core_context: Any) -> Any:
+    """The TrialInfo; None outside of a trial."""
     info = core_context.info
-    if info is None or info.task_type != "TRIAL":
-        return {}
-    return info.trial._config.get("searcher") or {}
+    return info.trial if info is not None and info.task_type == "TRIAL" else None
+
+
+def searcher_of(core_context: Any) -> Dict[str, Any]:
+    """The section searcher of the trial's configuration; empty outside of a trial."""
+    trial = trial_of(core_context)
+    return {} if trial is None else trial._config.get("searcher") or {}

@@ -1,7 +1,7 @@
 """Writes the reported metrics for TensorBoard."""
 
 import logging
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
@@ -32,8 +32,7 @@ class TensorboardMetrics:
                     prefix = "val_" if is_validation and not name.startswith("val") else ""
                     self._require_writer().add_scalar(f"Determined/{prefix}{name}", value, steps_completed)
         except OSError as problem:
-            logger.warning("metrics are no longer written for TensorBoard: %s", problem)
-            self._is_active = False
+            self._give_up(problem)
 
     def _require_writer(self) -> EventWriter:
         if self._writer is None:
@@ -42,11 +41,23 @@ class TensorboardMetrics:
         return self._writer
 
     def flush(self) -> None:
-        for writer in (self._writer, self._context._writer):
-            if writer is not None:
+        for writer in self._writers():
+            try:
                 writer.flush()
+            except OSError as problem:
+                self._give_up(problem)
 
     def close(self) -> None:
-        for writer in (self._writer, self._context._writer):
-            if writer is not None:
+        for writer in self._writers():
+            try:
                 writer.close()
+            except OSError as problem:
+                self._give_up(problem)
+
+    def _writers(self) -> List[EventWriter]:
+        return [writer for writer in (self._writer, self._context._writer) if writer is not None]
+
+    def _give_up(self, problem: OSError) -> None:
+        """A full disk must not end the training: the metrics are in the journal too."""
+        logger.warning("metrics are no longer written for TensorBoard: %s", problem)
+        self._is_active = False

@@ -41,6 +41,7 @@ class TrainingLoop:
         self._best = BestValidation(self._core, plan.checkpoint_policy)
         self._progress = files.Progress(trial_id=context.get_trial_id())
         self._preempted = False
+        self._has_state = False  # a checkpoint, or a state that was kept in memory, is to be loaded
         self._is_validated = False
         self._status = ""
 
@@ -65,15 +66,25 @@ class TrainingLoop:
         another trial it takes the weights, the state of the optimizers and the random state, and the training
         begins with the first batch. Trainings outside of a trial continue each other's checkpoints."""
         self._tensorboard = TensorboardMetrics(self._context, 0)
-        if self._plan.latest_checkpoint is None:
-            return self._progress, False
-        saved = self._checkpoints.read(self._plan.latest_checkpoint)
+        saved = self._checkpoints.read_kept() if self._continues_trial() else None
+        if saved is not None:
+            self._context._kept_batches = saved.batches_trained
+        else:
+            if self._plan.latest_checkpoint is None:
+                return self._progress, False
+            saved = self._checkpoints.read(self._plan.latest_checkpoint)
+        self._has_state = True
         if saved.trial_id != self._context.get_trial_id():
             logger.info("starting from a checkpoint of trial %s", saved.trial_id)
             return self._progress, False
         self._is_validated = 0 < saved.batches_trained == saved.last_val
         logger.info("continuing after %d batches", saved.batches_trained)
         return saved, True
+
+    def _continues_trial(self) -> bool:
+        """Whether the program asks for the checkpoint from which its trial continues, if there is one."""
+        info = self._core.info
+        return info is not None and self._plan.latest_checkpoint == info.latest_checkpoint
 
     def _prepare(self, is_continued: bool) -> None:
         context, batches = self._context, self._progress.batches_trained
@@ -83,7 +94,7 @@ class TrainingLoop:
         self._epoch_length = context._epoch_length
         self._target = _plan.to_batches(self._plan.max_length, self._epoch_length)
         self._rungs = SearchRungs(self._core, self._length_in_batches)
-        if self._plan.latest_checkpoint is not None:
+        if self._has_state:
             self._checkpoints.load(is_continued)
         context._exchange.begin_training(context.models, context.optimizers)
         self._checkpoints.begin_training()
@@ -120,6 +131,7 @@ class TrainingLoop:
                 self._save_if_needed()
                 is_done = self._is_done()  # a callback of the checkpoint may ask to stop
             self._report_progress()
+            self._checkpoints.keep(self._progress)  # with all that was due after this batch
         if not self._preempted and not self._is_validated and self._progress.batches_trained >= self._target:
             self._validate_and_save()
         self._save_if_needed()
@@ -156,13 +168,16 @@ class TrainingLoop:
         self._is_validated = False
         self._set_status("training")
         window: List[Metrics] = []
+        samples: List[Optional[int]] = []
         while True:
             window.append(self._train_batch())
+            samples.append(self._batches.samples)
             self._checkpoints.poll()
             self._preempted = self._core.preempt.should_preempt()
             if self._preempted or self._is_window_end():
                 break
-        self._report_training(window)
+            self._checkpoints.keep(self._progress)
+        self._report_training(window, samples)
 
     def _train_batch(self) -> Metrics:
         progress, length = self._progress, self._epoch_length
@@ -183,7 +198,7 @@ class TrainingLoop:
 
     # Reports.
 
-    def _report_training(self, window: List[Metrics]) -> None:
+    def _report_training(self, window: List[Metrics], samples: List[Optional[int]]) -> None:
         context, distributed = self._context, self._context.distributed
         self._progress.step_id += 1
         with context.profiler.span("from_device"):  # the first wait for the device since the last report
@@ -192,7 +207,9 @@ class TrainingLoop:
             batch_metrics = window
             if context._optimizations.average_training_metrics and distributed.size > 1:
                 ranks = distributed.gather(window)
-                batch_metrics = mean_of_ranks(ranks) if ranks is not None else window
+                counts = distributed.gather(samples) if context._is_elastic else None
+                if ranks is not None:
+                    batch_metrics = mean_of_ranks(ranks, counts)
             metrics = mean_of_batches(batch_metrics)
             reduced = context._reducers.reduce(True, distributed.allgather)
             metrics.update({name: as_scalar(value) for name, value in reduced.items()})

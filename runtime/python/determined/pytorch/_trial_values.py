@@ -7,6 +7,7 @@ import tempfile
 from typing import Any, Dict, Optional
 
 from determined import core, errors
+from determined.pytorch._global_batches import is_elastic
 
 logger = logging.getLogger("determined.pytorch")
 
@@ -26,10 +27,12 @@ class TrialValues:
         self._hparams = hparams
         self._exp_conf = exp_conf
         self._enable_tensorboard_logging = enable_tensorboard_logging
+        self._is_elastic = is_elastic(exp_conf)
         self._stop_requested = False
         self._current_batch_idx: Optional[int] = None
         self._epoch_length: Optional[int] = None
         self._batch_sizes: Any = None
+        self._kept_batches: Optional[int] = None  # of the state in memory from which this run continues
         self._tensorboard_path: Optional[pathlib.Path] = None
         self._writer: Any = None
 
@@ -85,7 +88,10 @@ class TrialValues:
         return 0 if self._trial_info() is None else int(self._trial_info().trial_seed)
 
     def get_initial_batch(self) -> int:
-        """The number of batches at the trial's own checkpoint from which this run continues; 0 without one."""
+        """The number of batches after which this run continues: those of the trial's own checkpoint, or of a state that
+        was kept in memory, which is known when the trial has been made; 0 without one."""
+        if self._kept_batches is not None:
+            return self._kept_batches
         return 0 if self._trial_info() is None else int(self._trial_info()._steps_completed)
 
     def _trial_info(self) -> Any:
@@ -106,12 +112,13 @@ class TrialValues:
 
     def get_global_batch_size(self) -> int:
         """The number of samples of a batch of all ranks: the number of ranks times
-        get_per_slot_batch_size()."""
+        get_per_slot_batch_size(); in an elastic trial the hyperparameter global_batch_size, of which some ranks have one
+        sample more than others."""
         return int(self._find_batch_sizes()[1])
 
     def _find_batch_sizes(self) -> Any:
         if self._batch_sizes is None:
-            self._batch_sizes = _split_batch(self._hparams, self.distributed.size)
+            self._batch_sizes = _split_batch(self._hparams, self.distributed.size, self._is_elastic)
         return self._batch_sizes
 
     # Where the training is.
@@ -174,8 +181,8 @@ class TrialValues:
         return self._enable_tensorboard_logging
 
 
-def _split_batch(hparams: Optional[Dict[str, Any]], slots: int) -> Any:
-    """The batch size of a rank and of all ranks."""
+def _split_batch(hparams: Optional[Dict[str, Any]], slots: int, is_elastic: bool) -> Any:
+    """The batch size of a rank and of all ranks. The ranks of an elastic trial share the whole batch."""
     size = (hparams or {}).get("global_batch_size")
     if size is None:
         raise ValueError("the batch size needs the hyperparameter global_batch_size")
@@ -186,6 +193,8 @@ def _split_batch(hparams: Optional[Dict[str, Any]], slots: int) -> Any:
             f"the hyperparameter global_batch_size is {size}, and there are {slots} slots: each needs a sample"
         )
     per_slot = size // slots
+    if is_elastic:
+        return per_slot, size
     if per_slot * slots != size:
         logger.warning(
             "global_batch_size %d is no multiple of %d slots: a batch has %d samples", size, slots, per_slot * slots

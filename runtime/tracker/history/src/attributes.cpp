@@ -1,4 +1,5 @@
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/tracker/history/attributes.hpp>
 
 #include <array>
@@ -96,7 +97,7 @@ Change set_notes(std::string const& notes) { return {"noted", Json{{"notes", not
 Change add_label(std::string const& label) { return {"labelled", Json{{"label", label}}}; }
 Change remove_label(std::string const& label) { return {"unlabelled", Json{{"label", label}}}; }
 Change set_max_slots(std::optional<std::int64_t> max_slots) {
-    return {"limited", Json{{"max_slots", max_slots ? Json(*max_slots) : Json(nullptr)}}};
+    return {"limited", Json{{"max_slots", json_or_null(max_slots)}}};
 }
 
 Change set_max_concurrent_trials(std::int64_t trials) {

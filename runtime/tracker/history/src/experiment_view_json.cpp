@@ -1,13 +1,12 @@
+#include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/json_or_null.hpp>
+#include <det/protocol/run_shape.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/experiment_view_json.hpp>
 
 namespace det::tracker::history {
 namespace {
-
-Json time_or_null(std::optional<UtcTime> const& time) {
-    return time ? Json(format_utc(*time)) : Json(nullptr);
-}
 
 Json continuations_of(ExperimentRecord const& record) {
     auto list = Json::array();
@@ -28,12 +27,16 @@ Json to_json(TrialView const& trial) {
         auto const& run = trial.record.runs[number];
         // A field without a value yet is null, not absent.
         Json json{{"run", number}};
-        for (auto const* key : {"started", "hosts", "job", "restart_count", "latest_checkpoint",
-                                "steps_completed", "ended", "cause", "follow", "exit_code", "message"})
+        for (auto const* key :
+             {"started", "hosts", "nodes", "slots", "job", "restart_count", "latest_checkpoint",
+              "steps_completed", "ended", "cause", "follow", "exit_code", "message"})
             json[key] = nullptr;
         if (run.started) {
             json["started"] = format_utc(run.started->time);
             json["hosts"] = run.started->hosts;
+            auto const hosts = expand_host_list(run.started->hosts);
+            if (hosts && !hosts->empty()) json["nodes"] = hosts->size();
+            if (auto const slots = slots_of(*run.started)) json["slots"] = *slots;
             json["job"] = run.started->job;
             json["restart_count"] = run.started->restart_count;
             json["latest_checkpoint"] = run.started->latest_checkpoint;
@@ -46,6 +49,8 @@ Json to_json(TrialView const& trial) {
             json["exit_code"] = run.ended->exit_code;
             json["message"] = run.ended->message;
         }
+        json["alerts"] = Json::array();
+        for (auto const& alert : run.alerts) json["alerts"].push_back(to_json(alert));
         runs.push_back(std::move(json));
     }
     return {{"id", to_integer(trial.record.id)},
@@ -54,15 +59,22 @@ Json to_json(TrialView const& trial) {
             {"runs", std::move(runs)}};
 }
 
+Json to_json(AlertRaised const& alert) {
+    return {{"time", format_utc(alert.time)},
+            {"level", alert.level},
+            {"title", alert.title},
+            {"description", alert.description}};
+}
+
 Json to_json(Interruption const& interruption) {
     return {{"run", interruption.run},
-            {"noticed", time_or_null(interruption.noticed)},
-            {"acknowledged", time_or_null(interruption.acknowledged)},
-            {"saved", time_or_null(interruption.saved)},
-            {"ended", time_or_null(interruption.ended)},
-            {"queued", time_or_null(interruption.queued)},
-            {"started", time_or_null(interruption.started)},
-            {"trained", time_or_null(interruption.trained)}};
+            {"noticed", json_or_null(interruption.noticed)},
+            {"acknowledged", json_or_null(interruption.acknowledged)},
+            {"saved", json_or_null(interruption.saved)},
+            {"ended", json_or_null(interruption.ended)},
+            {"queued", json_or_null(interruption.queued)},
+            {"started", json_or_null(interruption.started)},
+            {"trained", json_or_null(interruption.trained)}};
 }
 
 Json to_json_without_trials(ExperimentView const& view) {
@@ -73,8 +85,8 @@ Json to_json_without_trials(ExperimentView const& view) {
     json["job_id"] = arrays.empty() ? Json(nullptr) : Json(std::to_string(arrays.front().job));
     json["job_ids"] = Json::array();
     for (auto const& array : arrays) json["job_ids"].push_back(std::to_string(array.job));
-    json["started"] = time_or_null(view.started());
-    json["ended"] = time_or_null(view.ended());
+    json["started"] = json_or_null(view.started());
+    json["ended"] = json_or_null(view.ended());
     if (record.spec) {
         auto const& spec = *record.spec;
         auto const now = attributes_of(record);
@@ -83,14 +95,14 @@ Json to_json_without_trials(ExperimentView const& view) {
         json["notes"] = now.notes;
         json["labels"] = now.labels;
         json["archived"] = now.is_archived;
-        json["max_slots"] = now.max_slots ? Json(*now.max_slots) : Json(nullptr);
-        json["max_concurrent_trials"] =
-            now.max_concurrent_trials ? Json(*now.max_concurrent_trials) : Json(nullptr);
+        json["max_slots"] = json_or_null(now.max_slots);
+        json["max_concurrent_trials"] = json_or_null(now.max_concurrent_trials);
         json["owner"] = spec.owner;
         json["parent_id"] = spec.parent ? Json(spec.parent->value) : Json(nullptr);
         json["created"] = format_utc(spec.created);
         json["resource_pool"] = spec.pool;
         json["nodes"] = spec.shape.nodes;
+        json["nodes_min"] = spec.is_elastic() ? spec.nodes_min : spec.shape.nodes;
         json["slots_per_node"] = spec.shape.slots_per_node;
     }
     json["continuations"] = continuations_of(record);

@@ -4,6 +4,7 @@
 #include <det/foundation/trusted_file.hpp>
 #include <det/journal/damage.hpp>
 #include <det/journal/event_log.hpp>
+#include <det/journal/pack_summary.hpp>
 #include <det/journal/reader.hpp>
 #include <det/tracker/history/journal_history.hpp>
 
@@ -75,15 +76,18 @@ Result<std::vector<ExperimentId>> JournalHistory::list_experiments() {
     DET_TRY_ASSIGN(auto const numbers, list_numeric_names(root_.experiments()));
     std::vector<ExperimentId> ids;
     for (auto const number : numbers) {
-        if (number != 0 && !path_exists(ExperimentLayout(root_, {number}).deleted())) ids.push_back({number});
+        bool const is_deleted = path_exists(ExperimentLayout(root_.experiment({number})).deleted());
+        if (number != 0 && !is_deleted) ids.push_back({number});
     }
     return ids;
 }
 
 Result<ExperimentRecord> JournalHistory::load_experiment_without_trials(ExperimentId id) {
-    ExperimentLayout layout(root_, id);
+    ExperimentLayout layout(root_.experiment(id));
     if (!path_exists(layout.path()) || path_exists(layout.deleted()))
         return no_such_experiment(id, root_.path());
+    DET_TRY(journal::require_readable(root_, id));
+    layout = ExperimentLayout(root_, id);
     ExperimentRecord record;
     record.id = id;
     DET_TRY_ASSIGN(record.spec, find_spec(layout));
@@ -97,6 +101,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment_without_trials(Experime
 }
 
 Result<TrialRecord> JournalHistory::load_trial(ExperimentRecord const& experiment, std::uint32_t index) {
+    DET_TRY(journal::require_readable(root_, experiment.id));
     auto const layout = ExperimentLayout(root_, experiment.id).at_revision(experiment.revision());
     DET_TRY_ASSIGN(auto trial,
                    read_trial(layout.trial(index), {experiment.id, index}, experiment.tasks_claim_trials()));
@@ -118,6 +123,7 @@ Result<ExperimentRecord> JournalHistory::load_experiment(ExperimentId id) {
 // Reads the files of this trial only: a report of an experiment calls it for each of its trials, and an
 // experiment may have thousands.
 Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
+    DET_TRY(journal::require_readable(root_, id.experiment));
     ExperimentLayout const experiment(root_, id.experiment);
     auto const trial = experiment.trial(id.index);
     if (!path_exists(trial.path()) || path_exists(experiment.deleted())) {
@@ -147,12 +153,14 @@ Result<std::vector<RunReports>> JournalHistory::load_reports(TrialId id) {
 
 Result<std::vector<search::RungEntry>> JournalHistory::load_rung(ExperimentId id, std::uint32_t bracket,
                                                                  std::uint32_t rung) {
+    DET_TRY(journal::require_readable(root_, id));
     DET_TRY_ASSIGN(auto const names, list_trusted_directory(ExperimentLayout(root_, id).rung(bracket, rung)));
     return search::parse_rung(names);
 }
 
 Result<std::optional<journal::BestValidation>> JournalHistory::load_best_validation(
     TrialId id, ExperimentSpec const& spec) {
+    DET_TRY(journal::require_readable(root_, id.experiment));
     return journal::load_best_validation(ExperimentLayout(root_, id.experiment).trial(id.index),
                                          spec.first_run_of(id.index),
                                          {spec.searcher.metric, spec.searcher.smaller_is_better});

@@ -268,7 +268,7 @@ Status ExperimentFollower::write_summary() {
 }
 
 Result<FollowResult> ExperimentFollower::follow() {
-    auto const changed_ns = ChangeTimes::read_unless_recent(ExperimentLayout(root_, id_));
+    auto const changed_ns = ChangeTimes::read_unless_recent(ExperimentLayout(root_.experiment(id_)));
     DET_TRY(load_stored());
     auto head = history_.load_experiment_without_trials(id_);
     if (!head && head.error().code == codes::no_such_experiment) {

@@ -53,7 +53,7 @@ Result<bool> Ingester::follow(ExperimentId id, TimePoint now) {
 Result<bool> Ingester::follow_changed(std::vector<ExperimentId> const& ids, TimePoint now) {
     bool has_changed = false;
     for (auto const id : ids) {
-        if (change_times_->has(id, ChangeTimes::read(ExperimentLayout(root_, id)))) continue;
+        if (change_times_->has(id, ChangeTimes::read(ExperimentLayout(root_.experiment(id))))) continue;
         DET_TRY_ASSIGN(bool const experiment_has_changed, follow(id, now));
         has_changed |= experiment_has_changed;
     }

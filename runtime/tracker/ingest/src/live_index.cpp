@@ -116,7 +116,7 @@ void LiveIndex::State::run(std::stop_token const& stop) {
 }
 
 void LiveIndex::State::wait_for(ExperimentId id) {
-    if (change_times->has(id, ChangeTimes::read(ExperimentLayout(settings.root, id)))) return;
+    if (change_times->has(id, ChangeTimes::read(ExperimentLayout(settings.root.experiment(id))))) return;
     std::unique_lock lock(mutex);
     auto const asked = Clock::now();
     auto const is_fresh = [&] {

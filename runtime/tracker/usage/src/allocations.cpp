@@ -1,3 +1,4 @@
+#include <det/protocol/run_shape.hpp>
 #include <det/tracker/usage/allocations.hpp>
 
 #include <algorithm>
@@ -33,13 +34,13 @@ bool is_running(slurm::JobState state) {
 }  // namespace
 
 AllocationFinder::AllocationFinder(ExperimentSpec const& spec)
-    : nodes_(static_cast<std::uint32_t>(spec.shape.nodes) + spec.spare_nodes),
-      slots_per_run_(static_cast<std::uint32_t>(spec.shape.ranks())),
-      slots_per_node_(static_cast<std::uint32_t>(spec.shape.ranks_per_node()) * spec.lanes) {}
+    : spec_(spec), slots_per_node_(static_cast<std::uint32_t>(spec.shape.ranks_per_node()) * spec.lanes) {}
 
 void AllocationFinder::add(history::TrialRecord const& trial, std::span<history::RunReports const> reports,
                            std::span<std::int64_t const> waited_slot_us) {
-    for (auto& phases : run_phases(trial, reports, slots_per_run_)) {
+    for (auto& phases : run_phases(trial, reports)) {
+        auto const& started = *trial.runs[phases.run].started;
+        phases.slots = static_cast<std::uint32_t>(shape_of_run(spec_, started).ranks());
         if (phases.run < waited_slot_us.size()) phases.waited_slot_us = waited_slot_us[phases.run];
         auto const last = phases.run < reports.size() ? last_report(reports[phases.run]) : std::nullopt;
         add_run(trial.runs[phases.run], std::move(phases), last);
@@ -55,7 +56,7 @@ void AllocationFinder::add_run(lifecycle::RunView const& run, RunPhases phases,
     if (is_new) {
         allocation.job = started.job;
         allocation.restart_count = started.restart_count;
-        allocation.nodes = nodes_;
+        allocation.nodes = static_cast<std::uint32_t>(shape_of_run(spec_, started).nodes) + spec_.spare_nodes;
         allocation.started = started.time;
     }
     if (!seen.has_slurm_start) allocation.started = std::min(allocation.started, started.time);

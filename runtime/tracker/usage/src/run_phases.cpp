@@ -16,8 +16,10 @@ bool keeps_all(Cause cause) {
     switch (cause) {
         case Cause::finished:
         case Cause::canceled:
+        case Cause::idle:
         case Cause::stopped_by_search:
         case Cause::invalid_hyperparameters:
+        case Cause::waits_for_search:
             return true;
         default:
             return false;
@@ -42,16 +44,6 @@ Use lost_as(std::optional<RunEnded> const& ended) {
 
 bool has_reported(RunReports const& run) {
     return run.first_step || !run.metrics.empty() || !run.checkpoints.empty();
-}
-
-/// When training began: at the recorded first step, else at the first report.
-std::optional<UtcTime> training_began(RunReports const& run) {
-    if (run.first_step) return run.first_step;
-    std::optional<UtcTime> first;
-    if (!run.metrics.empty()) first = run.metrics.front().time;
-    if (!run.checkpoints.empty() && (!first || run.checkpoints.front().time < *first))
-        first = run.checkpoints.front().time;
-    return first;
 }
 
 std::vector<Save> saves_of(RunReports const& run) {
@@ -102,7 +94,7 @@ std::optional<UtcTime> used_until(std::size_t index, std::span<RunView const> ru
     for (std::size_t later = index + 1; later < runs.size(); ++later) {
         if (!runs[later].started) continue;
         auto const& uuid = runs[later].started->latest_checkpoint;
-        if (uuid.empty()) {
+        if (uuid.empty() || is_continued_from_memory(runs[later], reports[later])) {
             lower_to(last_kept_report(reports[index], begun));
             continue;
         }
@@ -132,8 +124,25 @@ std::string start_cause(std::size_t index, std::span<RunView const> runs) {
 
 }  // namespace
 
-std::vector<RunPhases> run_phases(history::TrialRecord const& trial, std::span<RunReports const> reports,
-                                  std::uint32_t slots) {
+bool is_fault(std::optional<RunEnded> const& ended) {
+    return !(ended && keeps_all(ended->cause)) && lost_as(ended) != Use::lost_to_preemption;
+}
+
+std::optional<UtcTime> training_began(RunReports const& run) {
+    if (run.first_step) return run.first_step;
+    std::optional<UtcTime> first;
+    if (!run.metrics.empty()) first = run.metrics.front().time;
+    if (!run.checkpoints.empty() && (!first || run.checkpoints.front().time < *first))
+        first = run.checkpoints.front().time;
+    return first;
+}
+
+bool is_continued_from_memory(lifecycle::RunView const& run, RunReports const& reports) {
+    auto const& from = reports.beginning.resumed_from;
+    return from && (run.started->latest_checkpoint.empty() || *from > run.started->steps_completed);
+}
+
+std::vector<RunPhases> run_phases(history::TrialRecord const& trial, std::span<RunReports const> reports) {
     std::vector<RunReports> all(reports.begin(), reports.end());
     all.resize(trial.runs.size());
     auto const checkpoints = index_checkpoints(all);
@@ -145,7 +154,6 @@ std::vector<RunPhases> run_phases(history::TrialRecord const& trial, std::span<R
         RunPhases found;
         found.trial = trial.id;
         found.run = static_cast<std::uint32_t>(i);
-        found.slots = slots;
         found.begun = run.started->time;
         if (run.ended) {
             found.ended = run.ended->time;

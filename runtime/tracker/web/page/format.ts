@@ -6,6 +6,16 @@ export function toNumber(value: WireNumber | undefined): number | null {
   return typeof value === 'number' ? value : Number(value);
 }
 
+/** The values of a curve; NaN where there is none. A loop: Float64Array.from() with a function takes ten times as long. */
+export function toNumbers(values: readonly (WireNumber | undefined)[]): Float64Array {
+  const numbers = new Float64Array(values.length);
+  for (let i = 0; i < values.length; ++i) {
+    const value = values[i];
+    numbers[i] = typeof value === 'number' ? value : toNumber(value) ?? NaN;
+  }
+  return numbers;
+}
+
 /** A number with so many significant digits, without zeros at its end. Integers below a milliard have all their digits. */
 export function number(value: number | null | undefined, digits = 5): string {
   if (value === null || value === undefined) return '';

@@ -56,6 +56,8 @@ export interface Run {
   run: number;
   started: string | null;
   hosts: string | null;
+  nodes: number | null;
+  slots: number | null;
   job: string | null;
   restart_count: number | null;
   latest_checkpoint: string | null;
@@ -65,6 +67,8 @@ export interface Run {
   follow: string | null;
   exit_code: number | null;
   message: string | null;
+  /** Of the supervisor: the run is idle. */
+  alerts: Alert[];
   first_failure?: RankFailure | null;
 }
 
@@ -186,6 +190,17 @@ export interface SearchView {
     trial: number; bracket: number; rung: number; steps_completed: number; decision: string; entry: string;
     trials: string; time: string;
   }[];
+  sampler?: SamplerDecision[];  // of a custom searcher
+}
+
+/** An answer of the program that searches, as recorded. */
+export interface SamplerDecision {
+  time: string; job: string; trial: number; question: string;
+  hyperparameters: JsonObject | null;  // of the trial
+  stop: string | null;  // why the search ends
+  lengths: { [trial: string]: number };  // how far trials train
+  close: number[];  // trials that end at their length
+  prune: number[];  // trials that end now
 }
 
 export interface LogLine {

@@ -100,6 +100,7 @@ Result<CommandOutput, Diagnostics> run_det_submit(std::vector<std::string> const
                          sources.cache);
     session.in = &in;
     session.foreign_root = sources.foreign_root;
+    if (sources.root.places()) session.places = sources.root.places();
     // The argument is not needed: DET_ROOT names the root that sources.history reads.
     if (records == Records::index) {
         session.make_history = [&sources](RootLayout const&) {

@@ -100,7 +100,7 @@ Result<LogQuery> parse_log_query(Sources const& sources, Request const& request)
     query.choice.node = text_parameter(request, "node").value_or("");
     DET_TRY(choose_lines(query.choice.filter, request, sources.clock.now()));
     auto const spec = journal::load_spec(ExperimentLayout(sources.root, id.experiment));
-    if (spec && spec->shape.ranks() == 1) query.choice.filter.take_lines_without_label();
+    if (spec && spec->least_ranks() == 1) query.choice.filter.take_lines_without_label();
     DET_TRY_ASSIGN(auto const limit, integer_parameter(request, "limit"));
     query.limit = limit.value_or(query.limit);
     DET_TRY_ASSIGN(query.tail, integer_parameter(request, "tail"));

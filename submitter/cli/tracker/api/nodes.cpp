@@ -4,6 +4,7 @@
 #include <det/experiment/open_experiment.hpp>
 #include <det/experiment/query_all_jobs.hpp>
 #include <det/protocol/host_list.hpp>
+#include <det/protocol/json_or_null.hpp>
 #include <det/queue/find_job.hpp>
 #include <det/queue/order.hpp>
 #include <det/slurm/node.hpp>
@@ -30,7 +31,7 @@ JobsByNode find_jobs_on_nodes(experiment::JobsSnapshot const& snapshot,
             jobs.push_back({{"id", slurm::to_string(job.ref)},
                             {"user", job.user},
                             {"name", job.name},
-                            {"experiment", own ? Json(*own) : Json(nullptr)}});
+                            {"experiment", json_or_null(own)}});
         }
     }
     return found;

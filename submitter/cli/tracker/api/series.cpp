@@ -4,6 +4,7 @@
 #include <det/foundation/files.hpp>
 #include <det/journal/reader.hpp>
 #include <det/protocol/json_number.hpp>
+#include <det/protocol/json_or_null.hpp>
 
 #include <algorithm>
 #include <map>
@@ -23,7 +24,7 @@ Json curves_json(std::vector<Curve> const& curves, CurveQuery const& query) {
         auto times = Json::array(), values = Json::array();
         for (auto const time : curve.times) times.push_back(time.microseconds);
         for (auto const value : curve.values) values.push_back(number_to_json(value));
-        list.push_back({{"run", curve.run ? Json(*curve.run) : Json(nullptr)},
+        list.push_back({{"run", json_or_null(curve.run)},
                         {"points", curve.points},
                         {"steps", curve.steps},
                         {"times_us", std::move(times)},

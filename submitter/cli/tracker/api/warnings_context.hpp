@@ -13,6 +13,7 @@ public:
     explicit WarningsContext(Sources const& sources)
         : Context(sources.environment, sources.clock, sources.slurm, sources.cache) {
         foreign_root = sources.foreign_root;
+        if (sources.root.places()) places = sources.root.places();
     }
     void on_warnings(Diagnostics const& found) const override {
         std::ostringstream text;

@@ -91,6 +91,12 @@ std::string_view if_batch_script(Node const& config) {
     return find(config, "slurm.batch_script") != nullptr ? "the header of the batch script says it" : "";
 }
 
+std::string_view if_not_elastic(Node const& config) {
+    if (find(config, "slurm.batch_script") != nullptr) return "a batch script has the nodes of its header";
+    bool const is_range = find(config, "resources.slots_per_trial.max") != nullptr;
+    return is_range ? "" : "resources.slots_per_trial is no range {min: ..., max: ...}";
+}
+
 std::string_view if_rungs_are_listed(Node const& config) {
     auto const* rungs = find(config, "searcher.bracket_rungs");
     return rungs == nullptr || rungs->items().empty() ? "" : "bracket_rungs says the rungs of each bracket";

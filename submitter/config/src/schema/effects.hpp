@@ -13,6 +13,7 @@ std::string_view if_script(yaml::Node const& config);
 std::string_view if_script_keeps_variables(yaml::Node const& config);
 std::string_view if_script_uses_all_nodes(yaml::Node const& config);
 std::string_view if_script_without_container(yaml::Node const& config);
+std::string_view if_not_elastic(yaml::Node const& config);
 std::string_view if_batch_script(yaml::Node const& config);
 std::string_view if_script_runs_in_place(yaml::Node const& config);
 std::string_view if_all_files_are_kept(yaml::Node const& config);

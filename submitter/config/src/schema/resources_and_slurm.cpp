@@ -89,9 +89,11 @@ constinit Type const devices{
     .shape = Shape::list, .item = &device, .merge = Merge::by_item_key, .item_key = "container_path"};
 
 constexpr Key resources_keys[] = {
-    {"slots_per_trial", non_negative_integer, "1",
-     "ranks of a trial, one slot each; 0: a task that needs none", into<&Resources::slots_per_trial>,
-     by_det_submit("the number of nodes and ranks", if_batch_script)},
+    {"slots_per_trial", trial_slots, "1",
+     "ranks of a trial, one slot each; 0: a task that needs none; {min: 8, max: 32}: an elastic trial, each "
+     "run "
+     "of which has the whole nodes that Slurm has free",
+     assign_trial_slots, by_det_submit("the number of nodes and ranks", if_batch_script)},
     {"max_slots", non_negative_integer, "", "maximum number of slots of all trials at the same time",
      into<&Resources::max_slots>,
      by_det_submit("the number of tasks of the job array that run at once", if_batch_script)},
@@ -237,8 +239,51 @@ constinit Type const dependency{.shape = Shape::either,
                                 .normalise = number_as_written};
 constinit Type const dependencies{.shape = Shape::list, .item = &dependency, .merge = Merge::as_set};
 
+// The command runs before the code is unpacked, and without a shell.
+void require_program(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (value.items().empty()) return checker.refuse_value(value, path.text() + " must not be empty");
+    auto const& program = value.items().front();
+    if (!program.is_text()) return;  // the wrong type is reported already
+    bool const is_relative = program.text()->empty() || (!program.text()->starts_with('/') &&
+                                                         program.text()->find('/') != std::string::npos);
+    if (!is_relative) return;
+    checker.refuse_value(value,
+                         fmt::format("{} must begin with a program in PATH or an absolute path, found '{}'",
+                                     path.text(), *program.text()),
+                         "it runs on each node before the code is there, without a shell: for shell lines "
+                         "write [bash, -c, '...']");
+}
+constinit Type const health_command{
+    .shape = Shape::list, .item = &text, .merge = Merge::atomic, .rule = require_program};
+constinit Type const health_timeout = integer_between(1, 3600);
+constexpr Key health_check_keys[] = {
+    required({"command", health_command, "",
+              "a program and its arguments that also run on each node; a node on which it does not end with "
+              "exit code 0 is left out: [dcgmi, diag, '-r', '1']",
+              no_field, by_det_submit("a program that each node runs before a run starts")}),
+    {"timeout", health_timeout, "",
+     "seconds after which the command is ended, and its node is left out; default: 60", no_field,
+     by_det_submit("the time that the command may take")},
+};
+constinit Type const health_check_object = object_of(health_check_keys);
+constexpr Type const* health_check_alternatives[] = {&boolean, &health_check_object};
+// A command of one layer and the timeout of another one would not belong together.
+constinit Type const health_check{.shape = Shape::either,
+                                  .expected = "true, false or a map",
+                                  .alternatives = health_check_alternatives,
+                                  .merge = Merge::atomic};
+
+constinit Type const memory_interval = integer_between(1, 1'000'000'000);
+constexpr Key memory_checkpoints_keys[] = {
+    required({"every", memory_interval, "",
+              "steps after which the ranks keep their state in the memory of their nodes again", no_field,
+              by_det_submit("how often the state is kept in memory", if_script)}),
+};
+constinit Type const memory_checkpoints = object_of(memory_checkpoints_keys);
+
 constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
+constinit Type const node_timeout = integer_between(4, 86'400);
 
 /// Reports the items that parse_sbatch_args() refuses.
 void check_sbatch_options(yaml::Node const& value, SbatchUse use, Path const& path, Checker& checker) {
@@ -330,6 +375,15 @@ constexpr Key slurm_keys[] = {
      into<&Slurm::exclusive>, by_det_submit("whole nodes, or the slots of the trial only", if_batch_script)},
     {"spare_nodes", non_negative_integer, "", "extra nodes that replace failed ones; default: none",
      into<&Slurm::spare_nodes>, by_det_submit("the number of nodes of a job", if_script_uses_all_nodes)},
+    {"min_time", time_limit, "",
+     "sbatch --time-min: Slurm may start a job earlier with a shorter time limit, which is at least this "
+     "one: "
+     "'4:00:00'; the trial continues in a further job; default: none",
+     into<&Slurm::min_time>, by_det_submit("sbatch --time-min", if_batch_script)},
+    {"grow", grow, "",
+     "when an elastic run saves and asks for more nodes, because enough are idle: {after: 30m}; default: "
+     "never",
+     no_field, by_det_submit("a requeue for more nodes", if_not_elastic)},
     {"container", container_use, "",
      "required: no run without the container of environment.image; optional (default): without it where the "
      "pool runs no containers",
@@ -365,6 +419,15 @@ constexpr Key slurm_keys[] = {
      "seconds without a reported step or collective operation after which a run is ended as hung, with the "
      "stacks of its ranks in the log; default: off",
      into_slurm<&Slurm::hang_timeout_s>, by_det_submit("when a run is ended as hung")},
+    {"idle_timeout", idle_timeout, "",
+     "how long the GPUs of a run, or its CPUs if the trial has no GPUs, may be used less than 5 %: 30m; a "
+     "map: "
+     "{after: 30m, action: end} also ends the run; default: off",
+     no_field, by_det_submit("when a run is idle, and what follows")},
+    {"node_timeout", node_timeout, "",
+     "seconds of silence on the network after which a node that others do not reach either, or that Slurm "
+     "has lost, ends the run; default: 10",
+     no_field, by_det_submit("when a run is ended because a node is lost")},
     {"tensorboard", boolean, "",
      "true: metrics are also written as files that TensorBoard reads; default: false",
      into_slurm<&Slurm::tensorboard>, by_det_submit("event files of the metrics")},
@@ -377,6 +440,11 @@ constexpr Key slurm_keys[] = {
     {"checkpoint_format", checkpoint_format, "",
      "state (default): a PyTorchTrial trains on while it saves; torch: it waits for torch.save", no_field,
      by_det_submit("the files in checkpoints of a PyTorchTrial")},
+    {"memory_checkpoints", memory_checkpoints, "",
+     "the newest two states of each rank are also kept in /dev/shm of its node, and a run that follows in "
+     "the "
+     "same job continues from there: {every: 10}; default: none",
+     no_field, by_det_submit("snapshots in the memory of the nodes", if_script)},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment", no_field,
      by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", if_script_keeps_variables)},
@@ -392,10 +460,9 @@ constexpr Key slurm_keys[] = {
      "a shell command that runs when jobs are submitted and when a run starts, is preempted, fails or "
      "completes, with the event as JSON on its standard input",
      no_field, by_det_submit("a command for each event of a run, and for submissions and waiting trials")},
-    {"health_check", boolean, "",
+    {"health_check", health_check, "",
      "true: before each run its nodes check their GPUs, network and disks, and a node that fails is left "
-     "out; "
-     "default: false",
+     "out; a map: they also run a command; default: false",
      no_field, by_det_submit("the check of a run's nodes before it starts")},
     {"nice", nice, "",
      "sbatch --nice: Slurm subtracts it from the priority; default: that of resources.priority, else 0",

@@ -29,7 +29,8 @@ constexpr Effect time_metric_effect = by_det_submit("the metric that measures th
 constexpr Effect time_effect = by_det_submit("the training length of the last rung");
 
 constexpr Key searcher_common_keys[] = {
-    required_when_merged({"name", text, "", "single, random, grid or adaptive_asha", into<&Searcher::name>,
+    required_when_merged({"name", text, "", "single, random, grid, adaptive_asha or custom",
+                          into<&Searcher::name>,
                           by_det_submit("the search method and so the number of trials")}),
     required_when_merged({"metric", text, "", "the validation metric that ranks trials",
                           into<&Searcher::metric>,
@@ -93,8 +94,26 @@ constexpr Key async_halving_keys[] = {
 };
 constexpr std::string_view unit_choices[] = {"batches", "records", "epochs"};
 constinit Type const unit = choice_of(unit_choices);
+constexpr Type const* command_alternatives[] = {&text, &text_list};
+constinit Type const sampler_command{.shape = Shape::either,
+                                     .expected = "a command or a list of its words",
+                                     .alternatives = command_alternatives};
+constinit Type const answer_timeout = integer_between(1, 3600);
 constexpr Key custom_keys[] = {
-    {"unit", unit, "", "the unit of training lengths"},
+    {"command", sampler_command, "", "the sampler: the program that chooses hyperparameters", no_field,
+     by_det_submit("asked when a trial begins")},
+    {"max_trials", positive_integer, "", "number of trials", no_field, trials_effect},
+    {"max_concurrent_trials", non_negative_integer, "16", concurrent_help, no_field, concurrent_effect},
+    {"max_length", max_length, "", length_help, no_field, length_effect},
+    {"answer_timeout", answer_timeout, "", "seconds that the sampler has for an answer; 60 if not set",
+     no_field, by_det_submit("the time after which the sampler is killed")},
+    {"prune", boolean, "", "true: the sampler is also asked when a trial reports a validation", no_field,
+     by_det_submit("the sampler may end trials that run")},
+    {"sets_lengths", boolean, "",
+     "true: the sampler also says how far each trial trains, and lets trials train on", no_field,
+     by_det_submit("tasks claim the trials that the sampler wants to train")},
+    {"unit", unit, "", "the unit of training lengths", no_field,
+     by_det_submit("passed to the sampler, as all other keys of the searcher")},
 };
 
 // Searchers of old experiments. Determined reads their configurations but no longer runs them.
@@ -132,10 +151,7 @@ constexpr Member searcher_members[] = {
     {"grid", grid_keys, into_search_method<GridSearch>},
     {"adaptive_asha", adaptive_asha_keys, into_search_method<AdaptiveAshaSearch>},
     {"async_halving", async_halving_keys, into_search_method<AsyncHalvingSearch>},
-    {.name = "custom",
-     .keys = custom_keys,
-     .replacement = "use 'random', or submit each trial of a search of your own as an experiment 'single'",
-     .allows_other_keys = true},
+    {.name = "custom", .keys = custom_keys, .allows_other_keys = true},
     {"adaptive", adaptive_keys, nullptr, "use 'adaptive_asha'"},
     {"adaptive_simple", adaptive_simple_keys, nullptr, "use 'adaptive_asha'"},
     {"sync_halving", sync_halving_keys, nullptr, "use 'async_halving'"},
@@ -163,12 +179,32 @@ void require_one_source(yaml::Node const& value, Path const& path, Checker& chec
                          "remove one of them");
 }
 
+/// Determined's searches of the user's own ask a server. Here they ask a program.
+void require_sampler(yaml::Node const& value, Path const& path, Checker& checker) {
+    if (!has(value, "command")) {
+        checker.refuse(
+            codes::missing_key,
+            path.text() + " 'custom' is no longer supported without a sampler: 'command' is missing",
+            "add 'command: [python3, sampler.py]', the program that chooses hyperparameters",
+            value.location());
+        return;
+    }
+    auto const& command = *value.find("command");
+    bool const is_empty = command.is_text() ? command.text()->empty() : command.items().empty();
+    if (is_empty) checker.refuse_value(command, path.text() + ".command names no program");
+    if (!has(value, "max_trials"))
+        checker.refuse(codes::missing_key, "'max_trials' is missing in " + path.text(),
+                       "add 'max_trials: ...': number of trials", value.location());
+}
+
 /// Determined's schema accepts both sources together and a missing training length; creation does not.
 void check_searcher(yaml::Node const& value, Path const& path, Checker& checker) {
     if (!checker.is_for_creation()) return;
     require_one_source(value, path, checker);
-    if (auto const* member = find_member(searcher, value))
-        require_end_of_training(value, member->name, path, checker);
+    auto const* member = find_member(searcher, value);
+    if (member == nullptr) return;
+    require_end_of_training(value, member->name, path, checker);
+    if (member->name == "custom") require_sampler(value, path, checker);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ enum class OnDamage {
 struct Loaded {
     CheckpointManifest manifest;
     std::vector<Error> passed_over;  ///< the errors of newer checkpoints, which could not be loaded
+    /// A snapshot in memory (memory_snapshots.hpp). No store has its UUID.
+    bool is_from_memory = false;
 };
 
 struct LoadOptions {

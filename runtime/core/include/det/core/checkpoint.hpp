@@ -154,6 +154,26 @@ public:
     /// Blocks until every save has ended.
     /// \return the saves that have ended since the last call
     Result<Outcomes> finish();
+
+    // slurm.memory_checkpoints: besides its checkpoints, a trial keeps its state in the memory of its nodes
+    // every few steps. A run that follows in the same job continues from there.
+
+    /// Whether keep_in_memory() would copy the state of this step. Cheap: a program can ask in every step.
+    /// The same on all ranks that pass the same steps. Not collective.
+    /// \return false without slurm.memory_checkpoints, outside of a run, and if keep_in_memory() has failed
+    bool is_kept_in_memory(std::uint64_t steps_completed);
+    /// Copies each rank's parts of the state into /dev/shm of its node if is_kept_in_memory(), else does
+    /// nothing. Collective. Blocks until the state is copied; the checksum is computed in the background, and
+    /// the next call finds out whether all ranks have kept the state. The newest two are kept. With several
+    /// nodes, they are also copied in the background to the memory of one other node each; while that lasts
+    /// no further state is kept, and one is due again soon after.
+    /// \param steps_completed batches since the beginning of the trial; must grow within a run
+    /// \return whether the state was copied; false too if the last one is still being copied to other nodes.
+    ///     If a rank can't keep its state, all ranks warn once and keep no further ones. codes::misuse if the
+    ///     state is not valid or the metadata is not a JSON object
+    Result<bool> keep_in_memory(std::uint64_t steps_completed, nlohmann::json metadata,
+                                checkpoint::State const& state);
+
     /// A checkpoint that has been loaded.
     struct Loaded {
         CheckpointManifest manifest;
@@ -164,6 +184,11 @@ public:
     /// checkpoint that a program outside of an experiment has committed to the same storage. With
     /// OnDamage::take_older, if need be, from an older one of these. The number of ranks and the division of
     /// tensors into parts may differ from the save.
+    /// If the run before of the trial has kept a state of more steps in memory, in this job since Slurm has
+    /// started it last, and all ranks find what they need in the memory of their nodes or, with as many ranks
+    /// as before, of other nodes, loads that
+    /// (checkpoint::Loaded::is_from_memory), unless this run has begun to save or keep a state itself. Call
+    /// load() even if latest() names no checkpoint.
     /// \return nullopt if there is no such checkpoint; codes::checkpoint_damaged;
     ///     codes::no_such_checkpoint; codes::misuse if the checkpoint does not have a tensor of the state, or
     ///     has it with another type or shape. After an error the data of the state is undefined
@@ -173,9 +198,15 @@ public:
     /// Fills each rank's parts of the state from the checkpoint `uuid` as load() does. Collective.
     Result<Loaded> load_from(std::string const& uuid, checkpoint::State const& state);
 
+    /// With several nodes and slurm.memory_checkpoints, before loadable() and load_from() of a snapshot in
+    /// memory: gets what this node lacks of the newest snapshot from other nodes. load() does not need it.
+    /// Does nothing if load() would not load a snapshot. Collective.
+    Status fetch_kept();
+
     // The calls below are not collective.
 
-    /// Lists the checkpoints that load() tries.
+    /// Lists the checkpoints that load() tries. Before them come the snapshots in memory of which this node
+    /// has the files of all ranks; load_from() and load_manifest() take their names ("memory-1-30") too.
     /// \return UUIDs, newest first
     Result<std::vector<std::string>> loadable() const;
     /// \return the UUID of the checkpoint from which this run continues, possibly one of another trial;
@@ -205,6 +236,19 @@ public:
 private:
     struct Tensors;
     Tensors& tensors();
+    struct Memory;
+    Memory* memory() const;
+    friend class Context;  // whose close() calls the next two
+    /// Waits until the last snapshot is complete and copied to another node.
+    void finish_in_memory();
+    /// Ends the connections for these copies. All ranks have called finish_in_memory() before.
+    void close_memory();
+    Result<bool> may_load_kept();
+    void note_continued(checkpoint::Loaded& loaded, std::uint32_t run);
+    void forget_continued();
+    Result<checkpoint::Loaded> load_named_from_memory(std::string const& name,
+                                                      checkpoint::State const& state);
+    Result<std::optional<checkpoint::Loaded>> load_from_memory(checkpoint::State const& state);
     Result<checkpoint::SaveStarted> begin_save(std::uint64_t steps_completed, nlohmann::json metadata,
                                                checkpoint::State const& state,
                                                std::filesystem::path const& directory,
@@ -232,7 +276,9 @@ private:
     Duration measure(std::chrono::steady_clock::time_point begun);
 
     ContextData& data_;
-    std::unique_ptr<Tensors> tensors_;               // created by the first save, load or prepare
+    std::unique_ptr<Tensors> tensors_;        // created by the first save, load or prepare
+    bool has_saved_ = false;                  // a checkpoint of this run has begun; on the chief at least
+    mutable std::unique_ptr<Memory> memory_;  // in a run with slurm.memory_checkpoints
     std::optional<std::chrono::microseconds> cost_;  // time that the last committed checkpoint took
 };
 

@@ -21,8 +21,9 @@ class DeviceBackend;
 namespace det::core {
 
 /// Which memory collectives and checkpoints accept. none: host memory only. nccl: also memory of the CUDA
-/// device: checkpoints need CUDA's driver for it, collectives NCCL too.
-enum class Devices { none, nccl };
+/// device: checkpoints need CUDA's driver for it, collectives NCCL too. rccl: also memory of the AMD GPU,
+/// with HIP and RCCL.
+enum class Devices { none, nccl, rccl };
 
 struct ContextOptions {
     Environment environment = Environment::of_this_process();
@@ -38,7 +39,8 @@ struct ContextOptions {
     std::function<void(std::string const& warning)> on_warning = {};
     /// Must be the same on all ranks.
     PreemptMode preempt_mode = PreemptMode::workers_ask_chief;
-    /// Must be the same on all ranks. With nccl each rank must have made its device the current one.
+    /// Must be the same on all ranks. With nccl and rccl each rank must have made its device the current
+    /// one.
     Devices devices = Devices::none;
     /// Replaces NCCL in tests. nullptr: NCCL.
     std::shared_ptr<collectives::device::DeviceBackend> device_backend = nullptr;
@@ -82,10 +84,11 @@ public:
     Context& operator=(Context&&) noexcept;
     ~Context();
 
-    /// Makes collectives and checkpoints accept the memory of this rank's CUDA device, as `devices` of the
-    /// options does. Collective; an error of one rank is an error on all ranks. Does nothing if the context
+    /// Makes collectives and checkpoints accept the memory of this rank's device, as `devices` of the options
+    /// does. Collective; an error of one rank is an error on all ranks. Does nothing if the context
     /// has devices already. No operation may be in progress.
-    Status add_devices();
+    /// \param devices none does nothing
+    Status add_devices(Devices devices);
     /// A context of the ranks of this node, or of one rank of each node: DistributedContext::local_ranks()
     /// and cross_ranks(). It behaves as outside of a run. Not collective. Several contexts of the same ranks
     /// share one order of calls.

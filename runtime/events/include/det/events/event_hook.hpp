@@ -21,6 +21,7 @@ inline constexpr std::string_view paused = "paused";
 inline constexpr std::string_view failed = "failed";
 inline constexpr std::string_view canceled = "canceled";
 inline constexpr std::string_view completed = "completed";
+inline constexpr std::string_view idle = "idle";
 
 /// Runs the command of slurm.event_hook for each event, with the event as a JSON object on its standard
 /// input. The commands run in the background, possibly several at a time. If a command fails or exceeds the

@@ -76,6 +76,7 @@ inline constexpr ErrorCode name_taken{"name-taken", ExitCode::could_not};
 inline constexpr ErrorCode not_yours{"not-yours", ExitCode::could_not};
 inline constexpr ErrorCode damaged{"damaged", ExitCode::could_not};
 inline constexpr ErrorCode newer_format{"newer-format", ExitCode::could_not};
+inline constexpr ErrorCode experiment_packed{"experiment-packed", ExitCode::could_not};
 inline constexpr ErrorCode journal_damaged{"journal-damaged", ExitCode::damaged};
 inline constexpr ErrorCode checkpoint_damaged{"checkpoint-damaged", ExitCode::damaged};
 inline constexpr ErrorCode checkpoint_replaced{"checkpoint-replaced", ExitCode::damaged};

@@ -47,8 +47,10 @@ enum class Durability {
 Status write_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600,
                   Durability durability = Durability::process_crash);
 
-/// Creates the file atomically with link(2). Returns false if the name already exists.
-Result<bool> write_new_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600);
+/// Creates the file atomically with link(2). Returns false if the name already exists. With
+/// Durability::power_loss the bytes are on the disk before the name exists; the directory is not synced.
+Result<bool> write_new_file(std::filesystem::path const& path, std::string_view bytes, mode_t mode = 0600,
+                            Durability durability = Durability::process_crash);
 
 /// Gives a file that has one name, `from`, the second name `to`. Returns false if `to` exists and is another
 /// file.

@@ -1,9 +1,11 @@
 #pragma once
 #include <det/foundation/result.hpp>
 #include <det/protocol/directory_layout.hpp>
+#include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/ids.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,5 +34,9 @@ enum class DependencyState {
 /// has cancelled it.
 /// \return codes::no_such_experiment, codes::no_such_trial, and the codes of files that can't be read
 Result<DependencyState> load_dependency_state(RootLayout const& root, Dependency const& dependency);
+
+/// Reads the states of all trials of an experiment that is not packed, also of those that replace others.
+Result<std::map<std::uint32_t, DependencyState>> load_trial_states(ExperimentLayout const& experiment,
+                                                                   ExperimentSpec const& spec);
 
 }  // namespace det::journal

@@ -1,4 +1,5 @@
 #pragma once
+#include <det/foundation/sync_file.hpp>
 #include <det/protocol/desired_state.hpp>
 #include <det/protocol/event.hpp>
 
@@ -9,9 +10,11 @@ namespace det::journal {
 
 /// Adds an event with the number after the last one. Uses link(2) instead of a lock: of two concurrent
 /// writers of the same kind of event, one gets the number and the other one tries the next number. Concurrent
-/// events of different kinds may get the same number. The event is synced to disk. codes::damaged if a file
-/// has a number above event_number_max, codes::file_system if no number is free.
-Status append_event(std::filesystem::path const& events_directory, Event const& event);
+/// events of different kinds may get the same number. The event is synced to disk, with `syncs` its name only
+/// after syncs->join(). codes::damaged if a file has a number above event_number_max, codes::file_system if
+/// no number is free.
+Status append_event(std::filesystem::path const& events_directory, Event const& event,
+                    SyncThread* syncs = nullptr);
 
 /// Reads all events in the order of their numbers, those with the same number in the order of their kinds.
 /// codes::damaged if a file has a number above event_number_max or is not an event.

@@ -76,7 +76,8 @@ Result<std::vector<RankFailure>> load_rank_failures(RunLayout const& run);
 Result<std::vector<RankPlacement>> load_rank_placements(RunLayout const& run);
 
 /// Reads an experiment's specification. codes::no_such_file if the experiment does not exist, or while it is
-/// being created; other errors as read_trusted_file() and parse_spec().
+/// being created; other errors as read_trusted_file() and parse_spec(). That of a packed experiment is read
+/// from the head of its pack.
 Result<ExperimentSpec> load_spec(ExperimentLayout const& experiment);
 
 /// Reads the index of the trial whose invalid hyperparameters this trial replaces. That trial may be a

@@ -15,8 +15,9 @@ namespace det::journal {
 
 /// The step at which a run began to train. It decides which steps of earlier runs the run repeats.
 struct RunBeginning {
-    /// Steps of the checkpoint that the run started from. nullopt: the supervisor knew no checkpoint, so the
-    /// program started from the beginning or from a snapshot of its own.
+    /// Steps of the state that the run started from: of its checkpoint, or of a snapshot in memory that it
+    /// has loaded. nullopt: there was neither, so the program started from the beginning or from a snapshot
+    /// of its own.
     std::optional<std::uint64_t> resumed_from;
     /// The steps of the first report of each group.
     std::map<std::string, std::uint64_t, std::less<>> first_steps;

@@ -24,6 +24,8 @@ enum class StopReason {
     time_limit,   // the job's time limit is near
     other_trial,  // the job will be requeued because of another trial in it
     search,       // the searcher ends the trial
+    idle,         // the run is idle: slurm.idle_timeout with action: end
+    grow,         // more nodes are idle: slurm.grow
 };
 
 std::string_view to_string(StopReason stop_reason);
@@ -67,6 +69,7 @@ struct RunFacts {
     // How long the run had reported no step and ended no collective operation when it was killed for that;
     // nullopt: it was not killed for that
     std::optional<std::chrono::seconds> hung_for = {};
+    std::string idle_use = {};    // how little the run used its nodes, if that was the reason to stop it
     std::string hung_waits = {};  // which ranks waited for which one when it hung; empty: not known
     bool shares_node = false;     // the run shares its node with other trials of the job
     std::string cancel_retries_policy = {};  // name of the log policy that forbids a restart; empty: none
@@ -76,6 +79,9 @@ struct RunFacts {
     std::string successor = {};  // the job by which a batch script goes on outside of det-submit; else empty
     std::vector<std::string> log_labels = {};  // names of the log policies that matched and have no action
     BadNodes bad_nodes = {};
+    // Nodes that were lost during the run, according to srun. Slurm requeues the job then, which squeue
+    // shows like a preemption without a grace period
+    std::vector<std::string> lost_hosts = {};
     std::string srun_refusal = {};    // srun's error if it started no task; otherwise empty
     std::string health_failure = {};  // why the health check excludes nodes, so that no task was started
     std::string setup_failure = {};   // the node, and the line of slurm.setup that failed there
@@ -124,6 +130,9 @@ struct RunOutcome {
 /// row without progress is stopped even if restarts are left, and so is a trial that repeats a failure,
 /// unless the configuration sets max_restarts. Pure.
 RunOutcome classify_run_end(RunFacts const& facts);
+
+/// Whether this run was ended so that its trial gets more nodes (StopReason::grow). Pure.
+bool was_requeued_to_grow(RunEnded const& ended);
 
 /// Whether the job that Slurm shows is still this incarnation.
 bool is_same_incarnation(Incarnation const& incarnation, slurm::JobStatus const& job);

@@ -38,6 +38,7 @@ struct RunView {
     std::optional<UtcTime> queued_again = {};     // when its job was requeued
     std::vector<SearchDecision> decisions = {};   // of the search about the trial, in this run
     std::optional<JobAllocated> allocation = {};  // the newest one
+    std::vector<AlertRaised> alerts = {};         // of the supervisor
 
     /// Evaluates one record of the run's `life`. The records must be added in order.
     void add(Record const& record);

@@ -32,6 +32,7 @@ struct ArrayJob {
         return task_count == 0 ? task : task % task_count;
     }
     bool runs(std::uint32_t trial) const;
+    friend bool operator==(ArrayJob const&, ArrayJob const&) = default;
 };
 
 /// The body of events that record submitted jobs.

@@ -1,12 +1,14 @@
 #pragma once
+#include <det/protocol/experiment_places.hpp>
 #include <det/protocol/ids.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace det {
 
-/// The paths of files below a root. Pure: does not access files.
+/// The paths of files below a root. Pure: does not access files, unless it was made for_reading().
 class RootLayout {
 public:
     explicit RootLayout(std::filesystem::path root) : root_(std::move(root)) {}
@@ -19,6 +21,23 @@ public:
     }
     std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
     std::filesystem::path experiments() const { return root_ / "experiments"; }
+    /// The directory of an experiment. A packed one has only its file `pack` there.
+    std::filesystem::path experiment(ExperimentId id) const { return experiments() / to_string(id); }
+    /// The same root for a program that reads: an ExperimentLayout of a packed experiment leads to files that
+    /// `places` has unpacked.
+    RootLayout for_reading(std::shared_ptr<ExperimentPlaces const> places) const {
+        RootLayout other(*this);
+        other.places_ = std::move(places);
+        return other;
+    }
+    /// Null if the root was not made for_reading().
+    std::shared_ptr<ExperimentPlaces const> const& places() const { return places_; }
+    /// Where the files of an experiment are read. experiment() if that fails: journal::require_readable()
+    /// returns the error.
+    std::filesystem::path experiment_to_read(ExperimentId id) const {
+        auto const directory = experiment(id);
+        return places_ ? places_->find(directory).value_or(directory) : directory;
+    }
     /// A directory for each array whose tasks have called `det-launch script`: its file `experiment` has the
     /// number of their experiment.
     std::filesystem::path script_arrays() const { return root_ / "script-arrays"; }
@@ -29,6 +48,7 @@ public:
 
 private:
     std::filesystem::path root_;
+    std::shared_ptr<ExperimentPlaces const> places_;
 };
 
 class RunLayout {
@@ -99,6 +119,11 @@ public:
     static std::filesystem::path waits_beside(std::filesystem::path node_log) {
         return node_log.replace_extension(".waits");
     }
+    /// How much the run uses the GPUs or CPUs of a node, for slurm.idle_timeout: see node_usage.hpp.
+    std::filesystem::path node_usage(int node) const { return usage_beside(node_log(node)); }
+    static std::filesystem::path usage_beside(std::filesystem::path node_log) {
+        return node_log.replace_extension(".usage");
+    }
 
 private:
     std::filesystem::path run_;
@@ -157,8 +182,7 @@ private:
 class ExperimentLayout {
 public:
     explicit ExperimentLayout(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
-    ExperimentLayout(RootLayout const& root, ExperimentId id)
-        : experiment_(root.experiments() / to_string(id)) {}
+    ExperimentLayout(RootLayout const& root, ExperimentId id) : experiment_(root.experiment_to_read(id)) {}
 
     /// \param revision a value of ExperimentSpec::revision().
     ExperimentLayout at_revision(std::uint32_t revision) const {
@@ -193,6 +217,9 @@ public:
     }
     std::filesystem::path events() const { return experiment_ / "events"; }
     std::filesystem::path desired() const { return revision_path() / "desired"; }
+    /// The file that replaces all others once the experiment is packed.
+    std::filesystem::path pack() const { return experiment_ / pack_name; }
+    static constexpr std::string_view pack_name = "pack";
     /// Exists after the experiment was deleted, so that its number is not reused.
     std::filesystem::path deleted() const { return experiment_ / "deleted"; }
     std::filesystem::path trials() const { return experiment_ / "trials"; }

@@ -82,7 +82,10 @@ struct ExperimentSpec : LaunchOptions {
     UtcTime created;
     std::string root;  // DET_ROOT, absolute
     std::string pool;
-    TrialShape shape;
+    TrialShape shape;  // of an elastic trial: the largest
+    /// Elastic trials: the number of nodes of the smallest run. Each run has as many nodes as its job has
+    /// got, up to shape.nodes. 0: all runs have `shape`.
+    int nodes_min = 0;
     /// Maximum number of trials that an array task runs at the same time.
     std::uint32_t lanes = 1;
     bool has_fewer_tasks = false;             // a limit on jobs allows fewer array tasks than the trials need
@@ -119,6 +122,9 @@ struct ExperimentSpec : LaunchOptions {
     JsonValue config;  // the effective configuration in the form of Determined, with masked secrets
     std::vector<Revision> revisions = {};  // in order; empty: never continued
 
+    bool is_elastic() const { return nodes_min > 0; }
+    /// The number of ranks of the smallest run.
+    int least_ranks() const { return (is_elastic() ? nodes_min : shape.nodes) * shape.ranks_per_node(); }
     /// Whether array tasks claim trials; otherwise task i runs trial i.
     bool claims_trials() const { return lanes > 1 || has_fewer_tasks; }
     /// The current revision; 0 before the first continuation.

@@ -27,6 +27,8 @@ enum class Cause {
     invalid_hyperparameters,  // the program reported that it can't train with them
     hung,                     // no step and no end of a collective operation for slurm.hang_timeout
     checkpoint_damaged,       // the checkpoint from which it continues is damaged, or all of the trial are
+    idle,                     // it used its GPUs or CPUs too little for slurm.idle_timeout, with action: end
+    waits_for_search,         // it has trained as far as the sampler of the search wants so far
     unknown,                  // a newer program has recorded it: see RunEnded::unknown_cause
 };
 
@@ -60,6 +62,7 @@ struct RunStarted {
     std::uint64_t steps_completed = 0;
     /// Newest change of the files of slurm.progress_glob at the start of the run.
     std::optional<UtcTime> progress = {};
+    std::uint32_t slots_per_node = 0;  // 0: not recorded, or a run without slots
 };
 
 struct RunEnded {
@@ -136,7 +139,7 @@ struct StatusSet {
     std::string status;
 };
 
-/// A message of the program to its user.
+/// A message of the program to its user; in `life`, one of the supervisor.
 struct AlertRaised {
     UtcTime time;
     std::string title;
@@ -187,6 +190,14 @@ struct SearchDecision {
     std::string decision;             // advance, stop or complete
 };
 
+/// The run has loaded a state that an earlier run of the trial had kept in the memory of the nodes. Its
+/// training continues from there, and not from the checkpoint that RunStarted names.
+struct ContinuedFromMemory {
+    UtcTime time;
+    std::uint64_t steps_completed = 0;  // of the state
+    std::uint32_t run = 0;              // that kept it
+};
+
 /// Reports of the program that are not in the journal.
 struct ReportsDropped {
     UtcTime time;
@@ -197,7 +208,7 @@ struct ReportsDropped {
 using Record = std::variant<RunStarted, RunEnded, MetricsReported, CheckpointCommitted,
                             PreemptionAcknowledged, ProgressReported, CheckpointBegun, FirstStep, JobRequeued,
                             EarlyExitReported, StatusSet, AlertRaised, TrialMetadataSet, OperationCompleted,
-                            SearchDecision, ReportsDropped, JobAllocated>;
+                            SearchDecision, ReportsDropped, JobAllocated, ContinuedFromMemory>;
 
 /// The number of a record type in the frames of a journal. Never reused.
 enum class RecordType : std::uint16_t {
@@ -220,6 +231,7 @@ enum class RecordType : std::uint16_t {
     metric_values = 17,
     reports_dropped = 18,
     allocation = 19,
+    continued_from_memory = 20,
 };
 
 struct EncodedRecord {

@@ -100,8 +100,8 @@ inline constexpr char run_path[] = "DET_RUN_PATH";
 inline constexpr char modules[] = "DET_MODULES";
 /// The directory of the experiment: .../experiments/7.
 inline constexpr char experiment_path[] = "DET_EXPERIMENT_PATH";
-/// Seconds without a heartbeat after which a node counts as lost; default 120. The same on all nodes of a
-/// run.
+/// Seconds after which a node that is watched by its heartbeat file counts as lost; default 120. The same on
+/// all nodes of a run.
 inline constexpr char silence[] = "DET_SILENCE_S";
 /// The shared directory of the checkpoint from which the run resumes; the wrappers read its files into the
 /// page cache.
@@ -135,9 +135,14 @@ inline constexpr char log_mlflow[] = "DET_LOG_MLFLOW";
 /// The value of MLFLOW_TRACKING_URI with slurm.log_mlflow. MLflow finds the store by the scheme, which an
 /// installed entry point declares.
 inline constexpr char mlflow_store[] = "det-submit://trial";
-/// Set if slurm.hang_timeout is set: the heartbeat files of nodes then show whether collective operations of
-/// their ranks make progress.
+/// Where the nodes of a run find its supervisor: see transport/node_monitor.hpp. Absent: they are watched by
+/// their heartbeat files only.
+inline constexpr char node_monitor[] = "DET_NODE_MONITOR";
+/// Set if slurm.hang_timeout is set: nodes then show whether collective operations of their ranks make
+/// progress, with their beats, or in their heartbeat files.
 inline constexpr char shows_activity[] = "DET_SHOWS_ACTIVITY";
+/// Set if slurm.idle_timeout is set: over how many milliseconds nodes average the use of their GPUs or CPUs.
+inline constexpr char usage_window[] = "DET_USAGE_WINDOW_MS";
 /// The log file of this node.
 inline constexpr char rank_log[] = "DET_RANK_LOG";
 
@@ -161,6 +166,10 @@ inline constexpr char chief_ip[] = "DET_CHIEF_IP";
 inline constexpr char agent_id[] = "DET_AGENT_ID";
 inline constexpr char user[] = "DET_USER";
 inline constexpr char hparams[] = "DET_HPARAMS";
+/// How far the sampler of the search lets the trial train, in the unit of the searcher.
+inline constexpr char training_length[] = "DET_TRAINING_LENGTH";
+/// Where a sampler may keep files; set in its process only.
+inline constexpr char sampler_directory[] = "DET_SAMPLER_DIR";
 inline constexpr char experiment_config[] = "DET_EXPERIMENT_CONFIG";
 inline constexpr char unique_port_offset[] = "DET_UNIQUE_PORT_OFFSET";
 inline constexpr char inter_node_network_interface[] = "DET_INTER_NODE_NETWORK_INTERFACE";

@@ -4,8 +4,12 @@
 #include <det/retention/list_checkpoints.hpp>
 
 #include <functional>
+#include <string_view>
 
 namespace det::retention {
+
+/// The file in an experiment's directory that exists while its checkpoints are being removed.
+inline constexpr std::string_view gc_lock_name = "gc.lock";
 
 enum class GcMode { remove, dry_run };
 

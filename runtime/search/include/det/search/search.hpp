@@ -66,4 +66,7 @@ Result<TrialDraw> draw_trial(ExperimentSpec const& spec, std::uint32_t index);
 /// makes fewer, none if it can't be parsed.
 std::vector<TrialDraw> draw_trials(ExperimentSpec const& spec, std::uint32_t count);
 
+/// Whether the sampler of a search says how far its trials train: `custom` with sets_lengths.
+bool sampler_sets_lengths(SearcherSpec const& searcher);
+
 }  // namespace det::search

@@ -46,7 +46,7 @@ struct Partition {
     // Jobs of a partition with a higher tier are scheduled first, whatever their priorities
     int priority_tier = 1;
     MemoryLimit memory_max = {};  // empty: that of the cluster
-    bool has_node_facts = true;   // false: PrivateData=nodes hides the GPUs, features and states of the nodes
+    bool has_node_facts = true;   // false: PrivateData=nodes hides the features and states of the nodes
     std::string qos = {};         // the QOS whose limits the partition has; empty: none
 
     int node_count() const;
@@ -63,7 +63,8 @@ Result<std::vector<Partition>> parse_partitions(std::string_view scontrol_output
 
 /// Parses the output of `scontrol show partition --oneliner` alone, for a user from whom slurmctld hides the
 /// nodes (PrivateData=nodes). Each partition has one group of nodes, with their number, their names, the
-/// average number of their CPUs and the assumed state "idle". Pure.
+/// average number of their CPUs and, if AccountingStorageTRES has gres/gpu, of their GPUs, and the assumed
+/// state "idle". Pure.
 Result<std::vector<Partition>> parse_partitions_without_nodes(std::string_view scontrol_output);
 
 }  // namespace det::slurm

@@ -4,7 +4,7 @@ import { ApiError, get } from '../api';
 import { Chart } from '../chart';
 import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo } from '../curve_controls';
 import { lookOf, smooth, type Line } from '../curves';
-import { duration, flatten, number, secondsBetween, toNumber, valueText } from '../format';
+import { duration, flatten, number, secondsBetween, toNumbers, valueText } from '../format';
 import { link, setQuery, type Query } from '../route';
 import type { Answer, Experiment, MetricName, Series, TrialRow } from '../types';
 import { Check, Choice, CommandLine, Empty, Failure, isOver, State, Text } from '../ui';
@@ -80,7 +80,7 @@ function Overlay({ all, metrics, chosen, query }: { all: Compared[]; metrics: Me
     if (!trial || !curve) return [];
     // The times of each curve begin at 0, so that curves of different days can be compared.
     const times = curve.times_us.map((us) => (us - (curve.times_us[0] ?? 0)) / 1e6);
-    const raw = Float64Array.from(curve.values, (value) => toNumber(value) ?? NaN);
+    const raw = toNumbers(curve.values);
     return [{ key: id, label: id === trial.name ? 'trial ' + id : `${id} ${experiment.name ?? ''}`, x: look.axis === 'time' ? times : curve.steps, y: look.smoothing > 0 ? smooth(raw, look.smoothing) : raw, ...lookOf(i), href: link(['trials', trial.name]) }];
   }), [all, series, look.axis, look.smoothing]);
   return (

@@ -38,6 +38,7 @@ export function ExperimentPage({ id, query }: { id: string; query: Query }) {
             <Head experiment={answer} />
             <Warnings text={warnings} />
             <FailedTrials experiment={answer} />
+            <IdleTrials experiment={answer} />
           </>
         )}</Loaded>
       </div>
@@ -160,6 +161,24 @@ function FailedTrials({ experiment }: { experiment: Experiment }) {
         );
       })}</ul>
       {failed.length > failuresShown && <a href={link(['experiments', experiment.id], { tab: 'trials', sort: 'state' })}>and {failed.length - failuresShown} more</a>}
+    </section>
+  );
+}
+
+/** The first trials whose last run is idle, or ended because it was. */
+function IdleTrials({ experiment }: { experiment: Experiment }) {
+  const idle = experiment.trials.flatMap((trial) => {
+    const run = trial.runs.at(-1);
+    const text = run?.cause === 'idle' ? run.message : run && !run.ended ? run.alerts.at(-1)?.description : null;
+    return text ? [{ trial, text }] : [];
+  });
+  if (idle.length === 0) return null;
+  return (
+    <section class="note warn" aria-label="Idle trials">
+      <strong>{plural(idle.length, 'trial')} idle</strong>
+      <ul>{idle.slice(0, failuresShown).map(({ trial, text }) => (
+        <li><a href={link(['trials', trial.name])}>Trial {trial.name}</a>: <Text>{text}</Text></li>
+      ))}</ul>
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { useData, type Data } from '../api';
 import { Chart } from '../chart';
 import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLook } from '../curve_controls';
 import { lookOf, shadeColor, smooth, type Line } from '../curves';
-import { toNumber } from '../format';
+import { toNumbers } from '../format';
 import { link, setQuery, type Query } from '../route';
 import { SmallCharts } from '../small_charts';
 import type { Answer, ExperimentSeries, MetricName, TrialRow } from '../types';
@@ -64,7 +64,7 @@ export function linesOf(series: ExperimentSeries, look: CurveLook, best: string 
   series.trials.forEach((trial, index) => {
     if (trial.x.length === 0) return;
     const x = look.axis === 'time' ? trial.x.map((us) => us / 1e6) : trial.x;
-    const raw = Float64Array.from(trial.values, (value) => toNumber(value) ?? NaN);
+    const raw = toNumbers(trial.values);
     const isBest = trial.trial === best;
     const style = isMany ? { color: isBest ? 'var(--best)' : shadeColor(ranks.get(trial.trial) ?? 0), dash: [] } : lookOf(index);
     const line = { key: trial.trial, label: (isBest ? 'best trial ' : 'trial ') + trial.trial, x, ...style, width: isBest ? 2.5 : isMany ? 1 : 1.5, href: link(['trials', trial.trial]) };

@@ -1,9 +1,9 @@
 // A picture of the search: its brackets and rungs, and the rung at which each trial was stopped.
 import { useData } from '../api';
-import { integer, number, percent } from '../format';
+import { integer, number, percent, valueText } from '../format';
 import { link, setQuery, type Query } from '../route';
 import { Table, type Column } from '../table';
-import type { Answer, Experiment, SearchView } from '../types';
+import type { Answer, Experiment, SamplerDecision, SearchView } from '../types';
 import { Empty, Fact, Loaded, Text, Time, useWidth } from '../ui';
 
 export function ExperimentSearch({ experiment, query }: { experiment: Experiment; query: Query }) {
@@ -12,6 +12,7 @@ export function ExperimentSearch({ experiment, query }: { experiment: Experiment
 }
 
 function Search({ search, query }: { search: SearchView; query: Query }) {
+  if (search.sampler) return <Sampler search={search} decisions={search.sampler} query={query} />;
   if (search.brackets.length === 0) return <Empty>The searcher <code>{search.searcher}</code> has no rungs: it stops no trials early. See the trials.</Empty>;
   const best = search.best_trial;
   return (
@@ -27,6 +28,39 @@ function Search({ search, query }: { search: SearchView; query: Query }) {
       <Decisions search={search} query={query} />
     </section>
   );
+}
+
+function Sampler({ search, decisions, query }: { search: SearchView; decisions: SamplerDecision[]; query: Query }) {
+  const best = search.best_trial;
+  const rows = decisions.map((decision, number) => ({ ...decision, number }));
+  const columns: Column<typeof rows[number]>[] = [
+    { key: 'number', title: 'Decision', isNumber: true, value: (d) => d.number },
+    { key: 'time', title: 'Time', value: (d) => d.time, cell: (d) => <Time utc={d.time} /> },
+    { key: 'trial', title: 'Trial', isNumber: true, value: (d) => d.trial, cell: (d) => <a href={link(['trials', `${search.id}.${d.trial}`])}>{search.id}.{d.trial}</a> },
+    { key: 'question', title: 'Question', value: (d) => d.question },
+    { key: 'answer', title: 'Answer', value: answerText, cell: (d) => <Text>{answerText(d)}</Text> },
+  ];
+  return (
+    <section aria-label="Search">
+      <dl class="facts">
+        <Fact name="Searcher">{search.searcher}: the program of <code>searcher.command</code></Fact>
+        <Fact name="Metric"><Text>{search.metric}</Text></Fact>
+        <Fact name="Best">{best && <><a href={link(['trials', best.name])}>trial {best.name}</a>: {number(best.value)} at step {integer(best.steps_completed)}</>}</Fact>
+      </dl>
+      {rows.length === 0
+        ? <Empty>The program has not been asked yet: it is when the first trial begins.</Empty>
+        : <Table caption="Decisions of the program" rows={rows} columns={columns} rowKey={(d) => String(d.number)} sort={query['sort'] ?? ''} onSort={(sort) => setQuery({ sort })} csvName={`experiment-${search.id}-decisions`} />}
+    </section>
+  );
+}
+
+function answerText({ hyperparameters, stop, lengths, close, prune }: SamplerDecision): string {
+  return [
+    ...(stop === null ? Object.entries(hyperparameters ?? {}).map(([name, value]) => `${name}=${valueText(value)}`) : ['the search ends: ' + stop]),
+    ...Object.entries(lengths).map(([trial, length]) => `train ${trial} to ${length}`),
+    ...(close.length > 0 ? ['close ' + close.join(', ')] : []),
+    ...(prune.length > 0 ? ['prune ' + prune.join(', ')] : []),
+  ].join('; ');
 }
 
 const left = 30, top = 40;

@@ -4,7 +4,7 @@ import { useData } from '../api';
 import { Chart } from '../chart';
 import { CurveControls, lookIn, plotWidth, rangeParameters, zoomTo, type CurveLook } from '../curve_controls';
 import { lookOf, smooth, type Line } from '../curves';
-import { toNumber } from '../format';
+import { toNumbers } from '../format';
 import { setQuery, type Query } from '../route';
 import { SmallCharts } from '../small_charts';
 import type { MetricName, Series, TrialDescription } from '../types';
@@ -53,7 +53,7 @@ export function linesOfSeries(series: Series, name: string, look: CurveLook, fir
   return series.curves.flatMap((curve, i): Line[] => {
     const label = name + (curve.run === null ? '' : ', run ' + curve.run);
     const x = look.axis === 'time' ? curve.times_us.map((us) => us / 1e6) : curve.steps;
-    const raw = Float64Array.from(curve.values, (value) => toNumber(value) ?? NaN);
+    const raw = toNumbers(curve.values);
     const line: Line = { key: label, label, x, y: raw, ...lookOf(first + i) };
     if (look.smoothing === 0) return [line];
     return [{ ...line, key: label + ' raw', isPale: true, width: 1 }, { ...line, y: smooth(raw, look.smoothing) }];

@@ -12,10 +12,11 @@ export function TrialInfo({ trial }: { trial: TrialDescription; query: Query }) 
   return (
     <section aria-label="ClusterInfo">
       <Loaded data={experiment} what="the experiment">{({ answer }) => {
+        const nodes = run?.nodes ?? answer.nodes;
         const rows: [string, string][] = [
           ['task_id', trial.name], ['allocation_id', run ? `${trial.name}.${run.run}` : ''], ['trial.trial_id', String(trial.id)], ['trial.experiment_id', String(trial.experiment_id)],
-          ['trial.trial_run_id', run ? String(run.run) : ''], ['hosts', run?.hosts ?? ''], ['nodes', String(answer.nodes ?? '')], ['slots per node', String(answer.slots_per_node ?? '')],
-          ['world size', answer.nodes && answer.slots_per_node ? String(answer.nodes * answer.slots_per_node) : ''], ['job', run?.job ?? ''], ['restart count', String(run?.restart_count ?? '')],
+          ['trial.trial_run_id', run ? String(run.run) : ''], ['hosts', run?.hosts ?? ''], ['nodes', String(nodes ?? '')], ['slots per node', String(answer.slots_per_node ?? '')],
+          ['world size', run?.slots ? String(run.slots) : nodes && answer.slots_per_node ? String(nodes * answer.slots_per_node) : ''], ['job', run?.job ?? ''], ['restart count', String(run?.restart_count ?? '')],
           ['latest_checkpoint', run?.latest_checkpoint ?? ''], ['steps completed at start', String(run?.steps_completed ?? '')],
           ...[...flatValues(trial.hyperparameters)].map(([path, value]): [string, string] => ['trial.hparams.' + path, valueText(value)]),
         ];

@@ -43,8 +43,8 @@ export function TrialRuns({ trial }: { trial: TrialDescription; query: Query }) 
     <section aria-label="Runs">
       <TimeLine trial={trial} created={ms(experiment.value?.answer.created)} checkpoints={own} />
       <RunTable trial={trial} />
-      <CsvButton name={`trial-${trial.name}-runs`} rows={() => [['run', 'started', 'ended', 'nodes', 'job', 'restarts', 'from step', 'cause', 'message'],
-        ...trial.runs.map((run) => [run.run, run.started, run.ended, run.hosts, run.job, run.restart_count, run.steps_completed, run.cause, run.message])]} />
+      <CsvButton name={`trial-${trial.name}-runs`} rows={() => [['run', 'started', 'ended', 'nodes', 'slots', 'job', 'restarts', 'from step', 'cause', 'message'],
+        ...trial.runs.map((run) => [run.run, run.started, run.ended, run.hosts, run.slots, run.job, run.restart_count, run.steps_completed, run.cause, run.message])]} />
       <Interruptions trial={trial} />
     </section>
   );
@@ -107,13 +107,14 @@ function RunTable({ trial }: { trial: TrialDescription }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Table of runs">
       <table><caption class="unseen">Runs</caption>
-        <thead><tr><th scope="col" class="number">Run</th><th scope="col">Started</th><th scope="col" class="number">Duration</th><th scope="col">Nodes</th><th scope="col">Job</th><th scope="col" class="number">From step</th><th scope="col">How it ended</th><th scope="col">Then</th><th scope="col">Log</th></tr></thead>
+        <thead><tr><th scope="col" class="number">Run</th><th scope="col">Started</th><th scope="col" class="number">Duration</th><th scope="col">Nodes</th><th scope="col" class="number">Slots</th><th scope="col">Job</th><th scope="col" class="number">From step</th><th scope="col">How it ended</th><th scope="col">Then</th><th scope="col">Log</th></tr></thead>
         <tbody>{[...trial.runs].reverse().map((run) => (
           <tr>
             <td class="number">{run.run}</td>
             <td><Time utc={run.started} /></td>
             <td class="number">{run.started && run.ended ? duration((Date.parse(run.ended) - Date.parse(run.started)) / 1000) : ''}</td>
             <td><Text>{run.hosts ?? ''}</Text></td>
+            <td class="number">{run.slots ?? ''}</td>
             <td>{run.job}{run.restart_count ? ` (restart ${run.restart_count})` : ''}</td>
             <td class="number">{number(run.steps_completed)}</td>
             <td class="wrap">{run.ended ? <><span class={isFailure(run) ? 'state bad' : ''}>{run.cause}</span>: <Text>{run.message ?? ''}</Text></> : <span class="dim">not recorded yet</span>}</td>

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useData } from '../api';
 import { Chart } from '../chart';
 import { lookOf, type Line } from '../curves';
-import { duration, number, percent, toNumber, withUnit } from '../format';
+import { duration, number, percent, toNumbers, withUnit } from '../format';
 import { lookIn, plotWidth, zoomTo, type CurveLook } from '../curve_controls';
 import { setQuery, type Query } from '../route';
 import { SmallCharts } from '../small_charts';
@@ -114,7 +114,7 @@ function NodeChart({ title, unit, path, series, isOneNode, look, height }: { tit
     if (!curve) return [];
     const device = each.metric.metric.split(' ').slice(1).join(' ');
     const label = [isOneNode ? '' : hostOf(each.node), device].filter(Boolean).join(' ') || title;
-    return [{ key: keyOf(each), label, x: curve.times_us.map((us) => us / 1e6), y: Float64Array.from(curve.values, (v) => toNumber(v) ?? NaN), ...lookOf(i) }];
+    return [{ key: keyOf(each), label, x: curve.times_us.map((us) => us / 1e6), y: toNumbers(curve.values), ...lookOf(i) }];
   }), [parts, series]);
   return (
     <div>

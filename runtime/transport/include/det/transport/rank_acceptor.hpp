@@ -9,9 +9,11 @@ namespace det::transport {
 /// has proven.
 /// \param listener a non-blocking socket that listens
 /// \param is_connected returns whether a peer of this number is connected already; such a peer is refused
+/// \param limits nullopt: PendingLimits::for_ranks
 /// \return an error of the socket
 Result<liveness::Acceptor> make_rank_acceptor(UniqueFd listener, SessionKey const& key,
-                                              std::function<bool(Rank)> is_connected);
+                                              std::function<bool(Rank)> is_connected,
+                                              std::optional<liveness::PendingLimits> const& limits = {});
 
 /// The other side: proves to the server that this is `rank`. Blocks, at most until the deadline.
 /// \param socket a non-blocking connection to the server

@@ -199,7 +199,9 @@ struct Device {
 };
 
 struct Resources {
-    std::int64_t slots_per_trial = 1;
+    std::int64_t slots_per_trial = 1;  // of an elastic trial: the most
+    /// The fewest slots of a run of an elastic trial; nullopt: all runs have slots_per_trial.
+    std::optional<std::int64_t> slots_per_trial_min;
     std::optional<std::int64_t> max_slots;
     std::string resource_pool;  // empty: the default pool
     std::optional<std::int64_t> priority;
@@ -235,6 +237,7 @@ struct Slurm : LaunchOptions {
     std::optional<std::int64_t> trials_per_node;
     std::optional<bool> exclusive;  // whole nodes; empty: as the pool says
     std::int64_t spare_nodes = 0;
+    std::string min_time;  // sbatch --time-min; empty: none
     ContainerUse container = ContainerUse::optional;
     std::vector<std::string> persist;  // relative paths without ".." and without a '/' at the end
     std::optional<std::int64_t> nice;

@@ -19,7 +19,8 @@ std::string render_json_schema(SchemaFor of);
 struct KeyBelow {
     std::string name;
     std::string help;
-    bool has_keys = false;  // its value is a map with keys of its own
+    bool has_keys = false;     // its value is, or may be, a map with keys of its own
+    bool takes_value = false;  // its value may be a number or a text
 };
 
 /// The keys below the key `path` ("resources", "checkpoint_storage.type"), at the top if it is empty, in the

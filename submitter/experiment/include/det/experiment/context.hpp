@@ -31,11 +31,7 @@ struct ForeignRoot {
 class Context {
 public:
     Context(Environment environment_of_user, Clock& clock_used, slurm::SlurmClient& client,
-            std::filesystem::path cache_directory)
-        : environment(std::move(environment_of_user)),
-          clock(clock_used),
-          slurm(client),
-          cache(std::move(cache_directory)) {}
+            std::filesystem::path cache_directory);
     virtual ~Context() = default;
 
     /// Called while an operation runs. The operation continues after these warnings.
@@ -60,7 +56,15 @@ public:
     slurm::SlurmClient& slurm;
     std::function<std::shared_ptr<tracker::history::History>(RootLayout const&)> make_history = {};
     std::optional<ForeignRoot> foreign_root = {};  // set: reading commands show it in place of the user's own
+    /// The cluster's settings as query_cluster_config() has found them, and when.
+    struct KnownClusterConfig {
+        UtcTime time;
+        slurm::ClusterConfig config;
+    };
+    std::optional<KnownClusterConfig> known_cluster_config = {};
     std::filesystem::path cache;  // directory of this user's cache on this host; empty: nothing is cached
+    std::shared_ptr<ExperimentPlaces const> places;  // where the files of packed experiments are read
+    bool shows_packed = true;  // false: a packed experiment is an error for find_shown_root()
 };
 
 /// Returns the login name of this user.

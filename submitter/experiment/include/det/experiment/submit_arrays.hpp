@@ -17,6 +17,10 @@ Result<std::string> render_script_of(SubmissionRequest const& request, ArrayJob 
 /// The options of sbatch's command line with which that script would be submitted, without --hold.
 std::vector<std::string> first_sbatch_options(SubmissionRequest const& request);
 
+/// Plans the job arrays of a request. Pure.
+/// \param tasks_max of one array; empty: as many tasks as the trials need
+std::vector<ArrayJob> plan_arrays(SubmissionRequest const& request, std::optional<std::uint32_t> tasks_max);
+
 /// The job arrays of a request as Slurm would accept them. They are not submitted yet: their job numbers are
 /// 0.
 struct AcceptedArrays {

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/diagnostic.hpp>
+#include <det/foundation/sync_file.hpp>
 #include <det/pack/context_tree.hpp>
 
 #include <filesystem>
@@ -26,8 +27,11 @@ public:
     /// Removes the temporary name.
     ~PackedTree();
 
-    /// Gives the archive its name, <contexts>/<sha256>.tar.zst, unless it was stored before.
-    Result<StoredContext> store();
+    /// Of the uncompressed archive; its name.
+    std::string const& sha256() const;
+    /// Gives the archive its name, <contexts>/<sha256>.tar.zst, unless it was stored before. The name is
+    /// synced to disk, with `syncs` only after syncs->join().
+    Result<StoredContext> store(SyncThread* syncs = nullptr);
 
 private:
     friend Result<PackedTree> pack_tree(ContextTree const& tree, std::filesystem::path const& contexts);

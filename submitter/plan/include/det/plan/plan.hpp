@@ -42,7 +42,9 @@ struct SubmissionPlan {
     std::string job_name;    // %i: the experiment's number; empty: as in the script
     std::string time_limit;  // empty: from sbatch_args or Slurm
     Diagnostics warnings;    // what must wait, and settings without effect
-    TrialShape shape;        // of each trial
+    TrialShape shape;        // of each trial; of an elastic one: the largest
+    int nodes_min = 0;       // elastic trials: nodes of the smallest run; 0: all runs have `shape`
+    std::string min_time;    // sbatch --time-min; empty: none
     NodeRequest node = {};
     Launch launch = Launch::node;
     std::uint32_t lanes = 1;                      // trials that share the node of a job
@@ -50,16 +52,23 @@ struct SubmissionPlan {
     std::optional<ContainerSpec> container = {};  // of the trials
     std::uint32_t trial_count = 1;
     std::uint32_t concurrent_trials_max = 1;
-    config::SbatchArgs sbatch_args;  // added after det-submit's own options
-    bool expedites_requeue = false;  // after a node failure the job starts before all others
+    bool sampler_sets_lengths = false;  // trials wait for the sampler: tasks claim them
+    config::SbatchArgs sbatch_args;     // added after det-submit's own options
+    bool expedites_requeue = false;     // after a node failure the job starts before all others
     std::optional<BatchScriptPlan> batch_script = {};
 
     /// True if fewer nodes are up than a job needs.
-    bool must_wait_for_nodes() const { return nodes_up < nodes(); }
+    bool must_wait_for_nodes() const { return nodes_up < least_nodes(); }
     /// The nodes in `exclude` and those that the user excludes: a host list.
     std::string excluded_nodes() const;
-    /// \return The number of nodes of a job.
+    /// Whether Slurm chooses the number of nodes of each run.
+    bool is_elastic() const { return nodes_min > 0; }
+    /// \return The number of nodes of a job; of an elastic trial the largest.
     int nodes() const { return shape.nodes + static_cast<int>(spare_nodes); }
+    /// \return The smallest number of nodes with which a job starts.
+    int least_nodes() const {
+        return (is_elastic() ? nodes_min : shape.nodes) + static_cast<int>(spare_nodes);
+    }
 };
 
 /// Finds the parts of a configuration that no site can run, and warns of settings without effect.
@@ -67,9 +76,9 @@ struct SubmissionPlan {
 Diagnostics check_supported(config::ExperimentConfig const& config);
 
 /// Plans slots_per_trial as whole nodes: a number up to the slots of a node needs one node; a larger number
-/// must be a multiple of the slots of a node. If a request can never run at this site, the error contains the
-/// numbers and the nearest sizes that fit. What a batch script asks for is planned as it is: Slurm judges it.
-/// Pure.
+/// must be a multiple of the slots of a node, as both ends of a range {min, max} must be. If a request can
+/// never run at this site, the error contains the numbers and the nearest sizes that fit. What a batch script
+/// asks for is planned as it is: Slurm judges it. Pure.
 Result<SubmissionPlan, Diagnostics> plan_submission(config::ExperimentConfig const& config,
                                                     site::Site const& site);
 

@@ -50,6 +50,7 @@ struct Pool {
     std::string preempt_mode;      // OFF, REQUEUE ...
     std::chrono::seconds grace_time{0};
     bool has_gres = true;               // false: Slurm does not know its GPUs, so jobs cannot request them
+    bool may_have_hidden_gpus = false;  // Slurm hides the nodes' GPUs, and the site file does not name them
     bool has_only_whole_nodes = false;  // the partition's OverSubscribe is EXCLUSIVE
     slurm::MemoryLimit memory_max;      // of a job on a node
     std::string partition_time_max;

@@ -69,6 +69,7 @@ Result<LaunchPlan> plan_torch_distributed(std::vector<std::string> const& argume
 Result<LaunchPlan> plan_horovod(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_deepspeed(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_tensorflow(std::vector<std::string> const& arguments, LaunchContext context);
+Result<LaunchPlan> plan_jax(std::vector<std::string> const& arguments, LaunchContext context);
 Result<LaunchPlan> plan_mpi(std::vector<std::string> const& arguments, LaunchContext context);
 /// Plans `det-launch CMD...`: det-launch itself starts one process of CMD per slot of this node.
 Result<LaunchPlan> plan_processes(std::vector<std::string> const& arguments, LaunchContext context);

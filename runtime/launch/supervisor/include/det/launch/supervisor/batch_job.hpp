@@ -32,8 +32,6 @@ struct BatchJob {
     /// Whether a batch script of the user is the program: it runs in the batch step, and starts its own
     /// steps.
     bool is_script() const { return spec.launch == Launch::script; }
-    /// The number of nodes on which det-submit itself starts tasks of a run.
-    int task_nodes() const { return is_script() ? 1 : spec.shape.nodes; }
     int lanes() const { return static_cast<int>(spec.lanes); }
     /// Whether the trial's last run was recorded as the end of the trial.
     Result<bool> has_ended(std::uint32_t trial) const;

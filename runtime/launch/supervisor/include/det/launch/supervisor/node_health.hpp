@@ -2,6 +2,7 @@
 #include <det/foundation/environment.hpp>
 #include <det/foundation/result.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -21,6 +22,8 @@ struct HealthCheck {
     std::uint16_t port = 0;           // TCP port on which each node listens
     int gpus = 0;                     // number of GPUs that the run uses on this node
     std::filesystem::path devices = "/dev";
+    std::vector<std::string> command = {};  // a program and its arguments; empty: none
+    std::chrono::seconds command_timeout{60};
 };
 
 /// What a node has found out about itself. It is written twice: when the check begins, and at its end.
@@ -31,6 +34,8 @@ struct HealthReport {
     std::vector<std::string> faults = {};       // why no run should start on this node
     std::vector<std::string> notes = {};        // problems that are not the fault of this node
     std::vector<std::uint32_t> unreached = {};  // the nodes to which it could not connect
+    bool lacks_command = false;                 // the program of the command is not there
+    bool fails_by_command_only = false;         // all else is well
 };
 
 /// One line of JSON.
@@ -47,9 +52,9 @@ inline constexpr std::string_view health_secret_file = "secret";
 /// others. Pure.
 std::vector<std::uint32_t> peers_to_reach(std::uint32_t index, std::uint32_t nodes);
 
-/// Checks this node of a step: GPUs, the local disk, the checkpoint storage, and the connections to two
-/// peers. Takes less than a second if all is well, 30 s if a peer can't be reached, and longer if a file
-/// system blocks.
+/// Checks this node of a step: GPUs, the local disk, the checkpoint storage, the connections to two peers,
+/// and then the command, whose last words become the fault. Takes less than a second and the time of the
+/// command if all is well, 30 s more if a peer can't be reached, and longer if a file system blocks.
 Status check_node_health(HealthCheck const& check, Environment const& environment);
 
 }  // namespace det::launch::supervisor

@@ -9,6 +9,7 @@ namespace det::tracker::history {
 Json to_json(ExperimentView const& view);
 Json to_json_without_trials(ExperimentView const& view);
 Json to_json(TrialView const& trial);
+Json to_json(AlertRaised const& alert);
 Json to_json(Interruption const& interruption);
 
 }  // namespace det::tracker::history

@@ -36,8 +36,7 @@ private:
 
     void add_run(lifecycle::RunView const& run, RunPhases phases, std::optional<UtcTime> last_report);
 
-    std::uint32_t nodes_;
-    std::uint32_t slots_per_run_;
+    ExperimentSpec spec_;
     std::uint32_t slots_per_node_;
     std::map<std::pair<std::string, std::uint32_t>, Seen> seen_;  // by job and restart count
 };

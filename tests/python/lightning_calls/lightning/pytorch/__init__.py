@@ -1,0 +1,3 @@
+from lightning.pytorch.trainer import LightningModule, Trainer
+
+__all__ = ["LightningModule", "Trainer"]
