@@ -205,9 +205,12 @@ private:
         if (!run_.health.unhealthy.empty()) return add_unhealthy_nodes();
         DET_TRY(add_log_policies());
         DET_TRY(add_failed_nodes());
-        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_lost_nodes());
-        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_hosts_lost_by_srun());
-        if (facts_.bad_nodes.hosts.empty()) DET_TRY(add_unreached_nodes());
+        if (run_.machine.is_node_lost())
+            DET_TRY(add_lost_nodes(run_.lost_hosts, "the network does not reach"));
+        // srun has killed the other ranks.
+        if (!batch_job_.is_script()) DET_TRY(add_lost_nodes(facts_.lost_hosts, "srun has lost"));
+        DET_TRY_ASSIGN(auto unreached, find_unreached_nodes());
+        DET_TRY(add_lost_nodes(std::move(unreached), "Slurm could start nothing on"));
         facts_.srun_refusal = find_srun_refusal();
         facts_.has_default_max_restarts = batch_job_.spec.has_default_max_restarts;
         facts_.repeats_failure = repeats_failure();
@@ -291,44 +294,29 @@ private:
         return set_bad_nodes(std::move(bad));
     }
 
-    /// Adds the nodes that were found lost on the network. Slurm may notice that minutes later.
-    Status add_lost_nodes() {
-        if (!run_.machine.is_node_lost()) return Ok{};
+    /// Adds nodes whose loss Slurm may notice minutes later, unless bad nodes are known already. Such a loss
+    /// is no failure of the trial.
+    Status add_lost_nodes(std::vector<std::string> hosts, std::string why) {
+        if (hosts.empty() || !facts_.bad_nodes.hosts.empty()) return Ok{};
         lifecycle::BadNodes bad;
-        bad.hosts = run_.lost_hosts;
-        bad.why = "the network does not reach";
+        bad.hosts = std::move(hosts);
+        bad.why = std::move(why);
         bad.is_failure_of_trial = false;
         bad.may_come_back = true;
         return set_bad_nodes(std::move(bad));
     }
 
-    /// Adds the nodes that srun has lost, before Slurm or the supervisor has noticed. srun has killed the
-    /// other ranks.
-    Status add_hosts_lost_by_srun() {
-        if (facts_.lost_hosts.empty() || batch_job_.is_script()) return Ok{};
-        lifecycle::BadNodes bad;
-        bad.hosts = facts_.lost_hosts;
-        bad.why = "srun has lost";
-        bad.is_failure_of_trial = false;
-        bad.may_come_back = true;
-        return set_bad_nodes(std::move(bad));
-    }
-
-    /// Adds the nodes on which srun could not start a task. The network to a node or its slurmd may be down
-    /// for a moment. This does not count as a failure of the trial, because no task has started there.
-    Status add_unreached_nodes() {
+    /// The nodes on which srun could not start a task. The network to a node or its slurmd may be down for a
+    /// moment.
+    Result<std::vector<std::string>> find_unreached_nodes() const {
         // An exit code above 128 + 64, an error number of Slurm, means that srun could not start all tasks.
         constexpr int signals_end = 128 + 64;
-        if (run_.exit_code <= signals_end || batch_job_.is_script()) return Ok{};
+        std::vector<std::string> unreached;
+        if (run_.exit_code <= signals_end || batch_job_.is_script()) return unreached;
         DET_TRY_ASSIGN(auto const hosts, expand_host_list(run_.plan.hosts));
-        lifecycle::BadNodes bad;
         for (auto const node : run_.record.nodes_not_reached(static_cast<int>(hosts.size())))
-            bad.hosts.push_back(hosts.at(static_cast<std::size_t>(node)));
-        if (bad.hosts.empty()) return Ok{};
-        bad.why = "Slurm could start nothing on";
-        bad.is_failure_of_trial = false;
-        bad.may_come_back = true;
-        return set_bad_nodes(std::move(bad));
+            unreached.push_back(hosts.at(static_cast<std::size_t>(node)));
+        return unreached;
     }
 
     /// Sets facts_.bad_nodes, and whether the job and the partition have enough other nodes.
