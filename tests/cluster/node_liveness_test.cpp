@@ -78,6 +78,10 @@ struct Site : LoopbackCluster {
         }
         return found;
     }
+    static pid_t parent_of(pid_t pid) {
+        auto const status = must(read_file(fmt::format("/proc/{}/status", pid)));
+        return parse_integer<pid_t>(find_field(status, "PPid")).value();
+    }
     std::vector<pid_t> wrappers(std::string const& node = {}) const {
         return processes("det-wrap-rank", node.empty() ? "" : "SLURMD_NODENAME=" + node);
     }
@@ -203,6 +207,23 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_ended_in_order_while_it_was_not_connected_i
     wait_until([&] { return !runs(id).at(0).at("ended").is_null(); }, 60s, "the run ends");
     BOOST_TEST(runs(id).size() == 1u);
     BOOST_TEST(runs(id).at(0).at("cause") == "finished");
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the_other_one_waits_for_it) {
+    auto const id = create(2);
+    auto const begun = steady_clock::now();
+    for (auto const pid : wrappers("n1")) ::kill(parent_of(pid), SIGKILL);
+    wait_until([&] { return runs(id).size() == 2; }, 120s, "the next run");
+    BOOST_TEST_MESSAGE("the next run began after " << (steady_clock::now() - begun) / 1s << " s");
+    auto const lost = runs(id).at(0);
+    BOOST_TEST(lost.at("cause") == "failed");
+    BOOST_TEST(lost.at("message").get<std::string>().find("the slurmstepd of its step was gone on node n1") !=
+                   std::string::npos,
+               lost.at("message"));
+    BOOST_TEST(runs(id).at(1).at("job") == lost.at("job"));
+    BOOST_TEST(runs(id).at(1).at("hosts") == "n[0-1]");
+    wait_until([&] { return wrappers("n0").size() == 1 && wrappers("n1").size() == 1; }, 60s, "both nodes run");
+    shell(fmt::format("det experiment kill {}", id));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_whose_nodes_are_connected_touches_no_file_of_the_nodes) {

@@ -36,6 +36,8 @@ using slurm::JobStatus;
 
 std::string describe_exit(RunFacts const& facts) {
     auto const exit_code = facts.step_exit_code;
+    if (!facts.silent_host.empty() && facts.is_slurmstepd_gone)
+        return fmt::format("was killed: the slurmstepd of its step was gone on node {}", facts.silent_host);
     if (!facts.silent_host.empty())
         return fmt::format("was killed: node {} sent no heartbeat for too long", facts.silent_host);
     if (facts.hung_for)

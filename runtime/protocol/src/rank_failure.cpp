@@ -31,7 +31,8 @@ std::string describe_status(RankFailure const& end) {
 }
 
 std::string describe_end(RankFailure const& end) {
-    return describe_status(end) + (end.was_out_of_memory ? ", out of memory" : "");
+    return describe_status(end) + (end.was_out_of_memory ? ", out of memory" : "") +
+           (end.is_slurmstepd_gone ? ", because the slurmstepd of its step was gone" : "");
 }
 
 }  // namespace
@@ -47,6 +48,7 @@ inline constexpr JsonField json_fields<RankFailure>[] = {
     optional_field<&RankFailure::setup_failure>("setup"),
     optional_field<&RankFailure::lost_peer>("lost_peer"),
     optional_field<&RankFailure::was_out_of_memory>("out_of_memory"),
+    optional_field<&RankFailure::is_slurmstepd_gone>("slurmstepd_gone"),
 };
 
 std::string render_rank_failure(RankFailure const& end) {
@@ -59,7 +61,8 @@ std::vector<RankFailure> parse_rank_failures(std::string_view text) {
 
 std::optional<RankFailure> first_to_fail(std::span<RankFailure const> ends) {
     auto const order = [](RankFailure const& end) {
-        return std::tuple(end.setup_failure.empty(), !end.rank, !end.lost_peer.empty(), end.time, end.rank);
+        return std::tuple(end.setup_failure.empty(), !end.is_slurmstepd_gone, !end.rank,
+                          !end.lost_peer.empty(), end.time, end.rank);
     };
     auto const first = std::ranges::min_element(ends, {}, order);
     return first == ends.end() ? std::nullopt : std::optional(*first);

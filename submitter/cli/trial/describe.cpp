@@ -222,6 +222,7 @@ private:
                 {"setup", failure->setup_failure.empty() ? Json(nullptr) : Json(failure->setup_failure)},
                 {"lost_peer", failure->lost_peer.empty() ? Json(nullptr) : Json(failure->lost_peer)},
                 {"out_of_memory", failure->was_out_of_memory},
+                {"slurmstepd_gone", failure->is_slurmstepd_gone},
                 {"last_words", failure->last_output}};
     }
 

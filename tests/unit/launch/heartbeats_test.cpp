@@ -1,6 +1,7 @@
 #include "heartbeats.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/protocol/rank_failure.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -82,6 +83,29 @@ BOOST_AUTO_TEST_CASE(a_step_that_outlives_all_its_nodes_is_lost) {
     must(remove_tree(run.heartbeat(1)));
     BOOST_TEST(!heartbeats.check_for_silent_node());
     BOOST_TEST(heartbeats.check_for_silent_node().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_has_ended_without_its_slurmstepd_is_found_although_the_other_one_goes_on) {
+    auto const ends = RunLayout::failures_beside(run.node_log(1));
+    bool is_heard = true;
+    auto const check = [&] {
+        heartbeat(0);
+        BOOST_TEST(!heartbeats.check_for_silent_node([&](int node) { return node == 1 && is_heard; }));
+        return heartbeats.find_node_without_slurmstepd();
+    };
+    RankFailure failure{{}, std::nullopt, "n1", 137, 9, ""};
+    failure.is_slurmstepd_gone = true;
+    must(write_file(ends, render_rank_failure(failure)));
+    BOOST_TEST(!check().has_value());  // another task of the node goes on
+    is_heard = false;
+    BOOST_TEST((check() == 1));
+    BOOST_TEST((check() == 1));
+    // A node that has failed with its slurmstepd, or has ended in order: srun knows it.
+    failure.is_slurmstepd_gone = false;
+    must(write_file(ends, render_rank_failure(failure)));
+    BOOST_TEST(!check().has_value());
+    must(remove_tree(ends));
+    BOOST_TEST(!check().has_value());
 }
 
 BOOST_AUTO_TEST_CASE(nodes_that_ended_before_the_first_check_are_known_by_their_files) {

@@ -491,6 +491,23 @@ BOOST_AUTO_TEST_CASE(a_failed_rank_is_recorded) {
     BOOST_TEST(first_to_fail(ends).value().rank.value() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(a_wrapper_whose_slurmstepd_is_killed_records_that) {
+    be_the_first_task_of_a_run();
+    environment.set("DET_SILENCE_S", "4");  // a look at the parent every half second
+    auto const output = shell(until + std::string(R"sh(mkdir -p runs/0
+        bash -c '"$WRAP" --node bash -c "echo >begun; exec sleep 60" </dev/null & wait' &
+        until_there "$(echo runs/0/node-0.pulse)"
+        until grep -q sleep "/proc/$(pgrep --parent "$(pgrep --parent $!)")/comm"; do sleep 0.01; done
+        kill -KILL $!
+        until_there runs/0/node-0.ends
+        while [ -e runs/0/node-0.pulse ]; do sleep 0.01; done)sh"));
+    BOOST_TEST(output.exit_code == 0, output.err);
+    auto const ends = parse_rank_failures(must(read_file(directory / "runs/0/node-0.ends")));
+    BOOST_REQUIRE(ends.size() == 1u);
+    BOOST_TEST(ends[0].signal == SIGKILL);
+    BOOST_TEST(ends[0].is_slurmstepd_gone);
+}
+
 BOOST_AUTO_TEST_CASE(the_exit_code_of_a_rank_that_lost_another_is_not_the_first_failure) {
     be_in_a_run();
     environment.set("LOSE", "echo gone >\"$DET_RUN_DIR/$DET_LOST_PEER_FILE\"; exit 5");

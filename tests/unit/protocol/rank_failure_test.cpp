@@ -58,6 +58,18 @@ BOOST_AUTO_TEST_CASE(a_rank_that_was_killed_for_lack_of_memory_says_so) {
     BOOST_TEST(describe(end).ends_with("killed by signal 9 (KILL), out of memory"), describe(end));
 }
 
+BOOST_AUTO_TEST_CASE(a_node_without_its_slurmstepd_precedes_the_ends_of_ranks) {
+    auto gone = end_of(std::nullopt, 40);
+    gone.exit_code = 137;
+    gone.signal = 9;
+    gone.is_slurmstepd_gone = true;
+    BOOST_TEST((parse_rank_failures(render_rank_failure(gone)) == std::vector{gone}));
+    BOOST_TEST(
+        describe(first_to_fail(std::vector{end_of(2, 20), gone}).value()) ==
+        "the entrypoint on n2 failed first: killed by signal 9 (KILL), because the slurmstepd of its step "
+        "was gone");
+}
+
 BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_did_not_fail_first_whatever_the_times_are) {
     for (std::int64_t const at_us : {10, 30}) {
         auto lost = end_of(0, at_us);

@@ -1,6 +1,7 @@
 #include "heartbeats.hpp"
 
 #include <det/foundation/files.hpp>
+#include <det/protocol/rank_failure.hpp>
 
 #include <algorithm>
 #include <fcntl.h>
@@ -37,12 +38,24 @@ std::optional<int> HeartbeatMonitor::check_for_silent_node(std::function<bool(in
         auto const log = run_.node_log(static_cast<int>(node));
         bool const has_begun =
             seen.has_begun || heartbeat || path_exists(log) || path_exists(RunLayout::failures_beside(log));
-        seen = {heartbeat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun};
-        all_ended = all_ended && seen.has_begun && !heartbeat;
+        seen = {heartbeat.value_or(0), unchanged ? seen.unchanged + 1 : 0, has_begun,
+                has_begun && !heartbeat};
+        all_ended = all_ended && seen.has_ended;
         if (seen.unchanged >= checks_until_silent && !silent) silent = static_cast<int>(node);
     }
     checks_without_any_ = all_ended ? checks_without_any_ + 1 : 0;
     return checks_without_any_ >= checks_until_all_ended ? std::optional(0) : silent;
+}
+
+std::optional<int> HeartbeatMonitor::find_node_without_slurmstepd() const {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+        if (!nodes_[node].has_ended) continue;
+        auto const number = static_cast<int>(node);
+        auto const text = read_file(RunLayout::failures_beside(run_.node_log(number)));
+        if (!text) continue;
+        if (std::ranges::any_of(parse_rank_failures(*text), &RankFailure::is_slurmstepd_gone)) return number;
+    }
+    return std::nullopt;
 }
 
 bool HeartbeatMonitor::is_any_overdue() const {

@@ -27,6 +27,10 @@ public:
     /// The index of a silent node. Call it at intervals longer than that of the heartbeats.
     /// \param is_heard returns whether the beats of a node come over the network: its file is not read then
     std::optional<int> check_for_silent_node(std::function<bool(int node)> const& is_heard = {});
+    /// The index of a node that had ended at the last check, because the slurmstepd of the step was gone
+    /// there, as its wrapper has recorded. srun does not learn of this end. The other nodes may wait for this
+    /// one for ever.
+    std::optional<int> find_node_without_slurmstepd() const;
     /// Whether the last check has found the file of a node.
     bool has_file(int node) const { return nodes_[static_cast<std::size_t>(node)].heartbeat_ns != 0; }
     /// Whether the last check has found a node whose file has not changed for some checks, or no file of any
@@ -40,6 +44,7 @@ private:
         std::int64_t heartbeat_ns = 0;
         int unchanged = 0;
         bool has_begun = false;
+        bool has_ended = false;
     };
     RunLayout run_;
     std::vector<NodeState> nodes_;

@@ -304,7 +304,7 @@ std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
     if (!on_time) run_->heartbeats.restart();
     auto* const nodes = run_->nodes.get();
     if (nodes != nullptr) nodes->update();
-    auto const node = run_->heartbeats.check_for_silent_node(
+    auto node = run_->heartbeats.check_for_silent_node(
         [nodes](int number) { return nodes != nullptr && nodes->is_heard(number); });
     if (nodes != nullptr)
         nodes->report_unconnected([this](int number) { return run_->heartbeats.has_file(number); });
@@ -313,7 +313,10 @@ std::optional<std::string> Lane::check_for_silent_host(bool on_time) {
         run_->heartbeats.restart();
         return std::nullopt;
     }
+    auto const without_slurmstepd = run_->heartbeats.find_node_without_slurmstepd();
+    if (without_slurmstepd) node = without_slurmstepd;
     if (!node) return std::nullopt;
+    if (!run_->machine.was_killed()) run_->is_slurmstepd_gone = without_slurmstepd.has_value();
     auto const hosts = expand_host_list(run_->plan.hosts);
     return hosts ? hosts->at(static_cast<std::size_t>(*node)) : std::to_string(*node);
 }
@@ -571,6 +574,7 @@ Status Lane::finish_run(int exit_code, std::optional<slurm::JobStatus> const& jo
                                             {run_->plan, run_->record, run_->machine, run_->health,
                                              run_->lost_hosts, run_->exit_code, run_->output_begin_bytes}));
     facts.idle_use = run_->idle_use;
+    facts.is_slurmstepd_gone = run_->is_slurmstepd_gone;
     facts.job = job;
     facts.slurm_answered = slurm_answered;
     facts.search = gather_search_facts();

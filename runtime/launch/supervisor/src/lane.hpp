@@ -73,7 +73,7 @@ public:
     bool storage_answers();
     /// Counts the age of heartbeats from zero again, because they could not be written or read.
     void restart_heartbeats() { run_->heartbeats.restart(); }
-    /// A node of the run whose heartbeat is overdue.
+    /// A node of the run whose heartbeat is overdue, or on which the slurmstepd of the step is gone.
     /// \param on_time whether this check is made when it is due. After a late check, the monitor counts again
     ///     from zero, because this process may have been stopped and not the node.
     std::optional<std::string> check_for_silent_host(bool on_time);
@@ -161,6 +161,7 @@ private:
         bool has_allocation = false;                  // the job's times are recorded
         bool has_storage_failed = false;              // the last probe has failed
         bool was_notified = false;                    // by notify_script()
+        bool is_slurmstepd_gone = false;              // on the silent host
         std::string idle_use = {};                    // why the run was asked to stop as idle
         bool is_use_unknown = false;                  // logged: a node can't measure its GPUs
         bool has_no_answer = false;                   // of the sampler, when the job ended

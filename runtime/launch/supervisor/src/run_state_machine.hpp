@@ -41,7 +41,7 @@ public:
     /// Slurm has sent the notice to the run's tasks; the supervisor may not have received one. The job is
     /// queried until Slurm shows the end of the grace period, a few times at most.
     RunAction on_task_notice();
-    /// The heartbeat of a node is overdue.
+    /// The heartbeat of a node is overdue, or the slurmstepd of the step is gone there.
     RunAction on_silence(std::string const& host, Time now);
     /// The node is down, or cut off from the others: it can't end its part of the step, which is given up
     /// soon.

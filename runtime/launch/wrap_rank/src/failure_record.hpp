@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 #include "relay.hpp"
 
@@ -18,7 +20,8 @@ public:
     /// Chooses the file by which the command's process can say that it has lost another rank, and sets
     /// DET_LOST_PEER_FILE to its name.
     /// \param rank in decimal; empty for the command of a node
-    FailureRecord(std::string rank, Environment& environment);
+    /// \param started_by the parent of this process
+    FailureRecord(std::string rank, StartedBy started_by, Environment& environment);
 
     /// Records nothing if the command succeeded or has no log. If the process has lost another rank, returns
     /// when a failure of another command is recorded too, at the latest after two seconds: Slurm and
@@ -26,7 +29,10 @@ public:
     void write(CommandEnd const& end, RelayedCommand const& command) const;
 
 private:
+    bool is_slurmstepd_gone() const;
+
     std::string rank_;
+    std::optional<pid_t> slurmstepd_;  // nullopt: the parent is another program
     std::filesystem::path lost_peer_file_;
     std::uint64_t earlier_memory_kills_;
 };

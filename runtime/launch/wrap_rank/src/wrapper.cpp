@@ -259,7 +259,7 @@ public:
         if (is_outermost()) start_usage_meter(helper);
         if (is_outermost()) watch_waits();
         if (in_run_) share_log();
-        if (is_supervised_) failure_record_.emplace(request_.rank, environment_);
+        if (is_supervised_) failure_record_.emplace(request_.rank, parent(), environment_);
         command_.argv = std::move(request_.command);
         command_.environment = std::move(environment_);
         DET_TRY_ASSIGN(auto const end, relay(command_, clock_));
@@ -279,6 +279,12 @@ private:
     }
 
     bool is_outermost() const { return is_supervised_ && !has_run_dir_; }
+
+    /// The slurmstepd of a nested step is not that of the run's own step, and the parent of a batch script is
+    /// the supervisor.
+    StartedBy parent() const {
+        return is_outermost() && !is_nested_ && !is_script() ? StartedBy::slurm : StartedBy::launcher;
+    }
 
     bool is_wrapped() const {
         bool const is_labelled = key_ && environment_.find(variables::wrapped) == key_;

@@ -64,8 +64,9 @@ struct RunFacts {
     bool preemption_acknowledged = false;  // by the chief, in its journal
     bool notice_received = false;          // the supervisor received SIGTERM
     StopReason stop_reason = StopReason::none;
-    bool was_killed = false;       // the supervisor killed the step
-    std::string silent_host = {};  // a node whose heartbeat was overdue, so that the step was killed
+    bool was_killed = false;          // the supervisor killed the step
+    std::string silent_host = {};     // a node whose heartbeat was overdue, so that the step was killed
+    bool is_slurmstepd_gone = false;  // the silent host has ended, and srun has not learnt of that
     // How long the run had reported no step and ended no collective operation when it was killed for that;
     // nullopt: it was not killed for that
     std::optional<std::chrono::seconds> hung_for = {};

@@ -26,6 +26,9 @@ struct RankFailure {
     std::string lost_peer = {};
     /// The kernel killed a process of the command, or one beside it in its cgroup, for lack of memory.
     bool was_out_of_memory = false;
+    /// The slurmstepd of the step was gone on this node, and the wrapper has killed the command: srun does
+    /// not learn of this end.
+    bool is_slurmstepd_gone = false;
 
     friend bool operator==(RankFailure const&, RankFailure const&) = default;
 };
@@ -43,9 +46,10 @@ std::string render_rank_failure(RankFailure const& end);
 /// still be read.
 std::vector<RankFailure> parse_rank_failures(std::string_view text);
 
-/// The failure that counts as the first: the earliest one of slurm.setup; without one, the earliest of a
-/// rank; without one, of a launcher. An end with lost_peer comes after all others of its kind, whatever its
-/// time is: a wrapper may record the cause after the consequence, and the clocks of two nodes differ.
+/// The failure that counts as the first: the earliest one of slurm.setup; without one, of a node without its
+/// slurmstepd; without one, of a rank; without one, of a launcher. An end with lost_peer comes after all
+/// others of its kind, whatever its time is: a wrapper may record the cause after the consequence, and the
+/// clocks of two nodes differ.
 std::optional<RankFailure> first_to_fail(std::span<RankFailure const> ends);
 
 /// Formats like "rank 3 on n2 failed first: exit code 1", "... killed by signal 9 (KILL), out of memory",
