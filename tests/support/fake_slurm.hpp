@@ -18,6 +18,7 @@ public:
     det::slurm::ClusterConfig config;
     det::slurm::Accounting accounting;
     std::vector<det::slurm::FairShare> fair_shares;
+    std::vector<det::slurm::JobExecution> executions;
     std::vector<det::slurm::JobStatus> other_jobs;           // listed after `job`
     std::map<std::uint32_t, det::slurm::JobScript> scripts;  // by job
     std::vector<std::string> calls;
@@ -125,6 +126,10 @@ public:
     }
     det::Result<std::vector<det::slurm::FairShare>> query_fair_shares(std::string const&) override {
         return answer<std::vector<det::slurm::FairShare>>("fair shares", fair_shares);
+    }
+    det::Result<std::vector<det::slurm::JobExecution>> query_executions(
+        std::vector<std::uint32_t> const&) override {
+        return answer<std::vector<det::slurm::JobExecution>>("executions", executions);
     }
     det::Status requeue(det::slurm::JobRef const& ref, RequeueScope scope) override {
         if (refuses_requeue) return det::Error{det::codes::slurm_refused, "Slurm refused 'scontrol requeue'"};

@@ -112,6 +112,26 @@ std::vector<FairShare> parse_fair_shares(std::string_view text) {
     return shares;
 }
 
+std::vector<JobExecution> parse_executions(std::string_view text) {
+    constexpr std::int64_t second_us = 1'000'000;
+    auto const time_of = [](std::string_view field) {
+        auto const seconds = parse_integer<std::int64_t>(trim(field));
+        bool const is_time = seconds && *seconds > 0 && *seconds < std::int64_t{1} << 40;
+        return is_time ? std::optional(UtcTime{*seconds * second_us}) : std::nullopt;
+    };
+    std::vector<JobExecution> executions;
+    for (auto const line : split_lines(text)) {
+        auto const fields = split(line, '|');
+        if (fields.size() < 4) continue;
+        auto const job = parse_job_ref(trim(fields[0]));
+        auto const started = time_of(fields[1]);
+        if (!job || !started) continue;
+        executions.push_back(
+            {*job, *started, time_of(fields[2]), parse_integer<std::uint32_t>(trim(fields[3])).value_or(0)});
+    }
+    return executions;
+}
+
 bool Qos::has_flag(std::string_view flag) const { return std::ranges::find(flags, flag) != flags.end(); }
 
 Association const* Accounting::find(std::string_view user, std::string_view account,

@@ -396,6 +396,19 @@ Result<std::vector<FairShare>> CommandClient::query_fair_shares(std::string cons
     return parse_fair_shares(output.out);
 }
 
+Result<std::vector<JobExecution>> CommandClient::query_executions(std::vector<std::uint32_t> const& jobs) {
+    std::vector<std::string> names;
+    for (auto const job : jobs) names.push_back(std::to_string(job));
+    if (names.empty()) return std::vector<JobExecution>();
+    DET_TRY_ASSIGN(auto const output,
+                   call({"sacct", "--duplicates", "--allocations", "--noheader", "--parsable2",
+                         "--format=JobID,Start,End,NNodes", "--jobs=" + join(names, ",")}));
+    if (output.exit_code != 0) return failure_of("sacct", output);
+    auto executions = parse_executions(output.out);
+    std::ranges::stable_sort(executions, {}, &JobExecution::started);
+    return executions;
+}
+
 Result<ClusterConfig> CommandClient::query_cluster_config() {
     DET_TRY_ASSIGN(auto const output, query_with_retries({"scontrol", "show", "config"}));
     if (output.exit_code != 0) return failure_of("scontrol", output);

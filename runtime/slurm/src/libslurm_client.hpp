@@ -32,6 +32,9 @@ public:
     Result<std::uint32_t> query_running_job_id(JobRef const& job) override;
     Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) override;
     Result<std::vector<FairShare>> query_fair_shares(std::string const& user) override;
+    Result<std::vector<JobExecution>> query_executions(std::vector<std::uint32_t> const& jobs) override {
+        return commands_.query_executions(jobs);
+    }
 
     Result<std::string> test_submission(Submission const& submission) override {
         return commands_.test_submission(submission);

@@ -179,6 +179,15 @@ std::string as_text(UsageReport const& report, AnswerStyle const& style) {
     return text;
 }
 
+/// What Slurm's accounting knows about the jobs of an experiment; empty on sites without accounting, and if
+/// it does not answer.
+std::vector<slurm::JobExecution> query_executions(tracker::history::ExperimentRecord const& record,
+                                                  Session& session) {
+    std::vector<std::uint32_t> jobs;
+    for (auto const& array : record.arrays()) jobs.push_back(array.job);
+    return session.slurm.query_executions(jobs).value_or(std::vector<slurm::JobExecution>());
+}
+
 class ExperimentReport final : public Command {
 public:
     std::vector<Option> options() override { return {{"id", &id_, "the experiment", Need::required}}; }
@@ -195,7 +204,7 @@ public:
         DET_TRY_ASSIGN(
             auto const report,
             load_usage_report(experiment.view, *history, ExperimentLayout(experiment.root, experiment.id()),
-                              session.clock.now()));
+                              query_executions(experiment.view.record, session), session.clock.now()));
         session.answer(as_json(experiment.view, report), as_text(report, answer_style_of(session)));
         return ExitCode::done;
     }

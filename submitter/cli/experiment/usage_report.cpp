@@ -72,7 +72,8 @@ std::vector<slurm::JobStatus> jobs_of(ExperimentView const& view) {
 }  // namespace
 
 Result<UsageReport> load_usage_report(ExperimentView const& view, History& history,
-                                      ExperimentLayout const& layout, UtcTime now) {
+                                      ExperimentLayout const& layout,
+                                      std::vector<slurm::JobExecution> const& executions, UtcTime now) {
     UsageReport report;
     auto const& spec = *view.record.spec;
     tracker::usage::AllocationFinder finder(spec);
@@ -97,7 +98,7 @@ Result<UsageReport> load_usage_report(ExperimentView const& view, History& histo
         std::ranges::move(recoveries, std::back_inserter(report.recoveries));
         finder.add(trial, runs, waited_us);
     }
-    for (auto& allocation : finder.find(jobs_of(view), now)) {
+    for (auto& allocation : finder.find(jobs_of(view), executions, now)) {
         auto usage = tracker::usage::divide(allocation);
         report.total += usage;
         report.allocated_slot_us += allocation.slot_us();

@@ -1,5 +1,6 @@
 #pragma once
 #include <det/foundation/result.hpp>
+#include <det/slurm/accounting.hpp>
 #include <det/tracker/history/experiment_view.hpp>
 #include <det/tracker/usage/recoveries.hpp>
 #include <det/tracker/usage/usage.hpp>
@@ -36,9 +37,10 @@ struct UsageReport {
 /// Reads the journals of an experiment's trials, one trial after the other.
 /// \param view of the experiment, with its specification
 /// \param layout of the experiment
+/// \param executions of its jobs that Slurm's accounting knows
 /// \param now the end of allocations that have not ended
 Result<UsageReport> load_usage_report(tracker::history::ExperimentView const& view,
                                       tracker::history::History& history, ExperimentLayout const& layout,
-                                      UtcTime now);
+                                      std::vector<slurm::JobExecution> const& executions, UtcTime now);
 
 }  // namespace det::cli

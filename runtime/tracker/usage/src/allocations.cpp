@@ -27,6 +27,26 @@ slurm::JobStatus const* find_job(std::vector<slurm::JobStatus> const& jobs, Allo
     return found == jobs.end() ? nullptr : &*found;
 }
 
+/// Applies what Slurm's accounting has about the execution in which the supervisor of this allocation began,
+/// if it knows that one and its end. Job numbers may have been used before, and accounting may lack an
+/// execution, so only one that contains the beginning counts. It has whole seconds.
+void apply_accounting(std::vector<slurm::JobExecution> const& executions, Allocation& allocation) {
+    constexpr std::int64_t second_us = 1'000'000;
+    auto const ref = slurm::parse_job_ref(allocation.job);
+    auto const begun = allocation.started.microseconds;
+    slurm::JobExecution const* found = nullptr;
+    for (auto const& execution : executions) {
+        bool const contains_begin = execution.started.microseconds <= begun + second_us && execution.ended &&
+                                    execution.ended->microseconds >= begun - second_us;
+        if (ref && execution.job == *ref && contains_begin) found = &execution;
+    }
+    if (found == nullptr) return;
+    allocation.started = found->started;
+    allocation.ended = *found->ended;
+    allocation.end_source = EndSource::accounting;
+    if (found->nodes > 0) allocation.nodes = found->nodes;
+}
+
 bool is_running(slurm::JobState state) {
     return state == slurm::JobState::running || state == slurm::JobState::suspended;
 }
@@ -71,7 +91,9 @@ void AllocationFinder::add_run(lifecycle::RunView const& run, RunPhases phases,
     allocation.runs.push_back(std::move(phases));
 }
 
-std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> const& jobs, UtcTime now) const {
+std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> const& jobs,
+                                               std::vector<slurm::JobExecution> const& executions,
+                                               UtcTime now) const {
     std::vector<Allocation> found;
     for (auto at = seen_.begin(); at != seen_.end(); ++at) {
         auto const& seen = at->second;
@@ -79,7 +101,6 @@ std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> con
         auto const next = std::next(at);
         bool const was_requeued = next != seen_.end() && next->first.first == at->first.first;
         auto const* const job = find_job(jobs, allocation);
-        allocation.slots = allocation.nodes * slots_per_node_;
         allocation.ended = *seen.last_sign;
         if (job != nullptr && is_running(job->state)) {
             allocation.ended = now;
@@ -95,6 +116,8 @@ std::vector<Allocation> AllocationFinder::find(std::vector<slurm::JobStatus> con
             allocation.ended = *next->second.allocation.submitted;
             allocation.end_source = EndSource::requeue;
         }
+        if (allocation.end_source != EndSource::running) apply_accounting(executions, allocation);
+        allocation.slots = allocation.nodes * slots_per_node_;
         allocation.ended = std::max(allocation.ended, allocation.started);
         found.push_back(std::move(allocation));
     }

@@ -125,7 +125,7 @@ void add_free_slots(Usage& usage, Allocation const& allocation, std::vector<Plac
 std::string_view to_string(Use use) { return use_names.at(static_cast<std::size_t>(use)); }
 
 std::string_view to_string(EndSource source) {
-    constexpr std::array<std::string_view, 4> names{"slurm", "requeue", "journal", "running"};
+    constexpr std::array<std::string_view, 5> names{"slurm", "requeue", "journal", "running", "accounting"};
     return names.at(static_cast<std::size_t>(source));
 }
 

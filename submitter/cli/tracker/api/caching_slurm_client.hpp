@@ -34,6 +34,10 @@ public:
     Result<std::vector<slurm::FairShare>> query_fair_shares(std::string const& user) override {
         return slurm_.query_fair_shares(user);
     }
+    Result<std::vector<slurm::JobExecution>> query_executions(
+        std::vector<std::uint32_t> const& jobs) override {
+        return slurm_.query_executions(jobs);
+    }
     Result<std::string> test_submission(slurm::Submission const& submission) override {
         return slurm_.test_submission(submission);
     }

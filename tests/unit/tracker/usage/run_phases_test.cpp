@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_requeued_job_is_two_allocations_with_slurms_times) {
     trial.runs[1].allocation = JobAllocated{at(101), at(98), at(72), {}, 3};
     AllocationFinder finder(make_spec());
     finder.add(trial, reports);
-    auto const found = finder.find({make_job(slurm::JobState::completed, 1)}, at(900));
+    auto const found = finder.find({make_job(slurm::JobState::completed, 1)}, {}, at(900));
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
     BOOST_TEST((found[0].submitted == at(-9)));
     BOOST_TEST((found[0].started == at(-2)));
@@ -174,6 +174,36 @@ BOOST_AUTO_TEST_CASE(a_requeued_job_is_two_allocations_with_slurms_times) {
     BOOST_TEST((found[1].end_source == EndSource::slurm));
 }
 
+BOOST_AUTO_TEST_CASE(the_execution_that_accounting_knows_counts_before_the_requeue) {
+    add_run();
+    end(0, 70, Cause::preempted);
+    trial.runs[0].allocation = JobAllocated{at(1), at(-2), at(-9), {}, 3};
+    add_run("", 1);
+    end(1, 170, Cause::finished);
+    AllocationFinder finder(make_spec());
+    finder.add(trial, reports);
+    auto const job = *slurm::parse_job_ref(trial.runs[0].started->job);
+    auto const found = finder.find({},
+                                   {{job, at(-9000), at(-8000), 9},  // the number was used before
+                                    {job, at(-2), at(61), 2},
+                                    {{job.job + 1, job.task}, at(-2), at(62), 2},
+                                    {job, at(98), at(171), 3}},
+                                   at(900));
+    BOOST_REQUIRE_EQUAL(found.size(), 2u);
+    BOOST_TEST((found[0].started == at(-2)));
+    BOOST_TEST((found[0].ended == at(61)));
+    BOOST_TEST((found[0].end_source == EndSource::accounting));
+    BOOST_TEST(found[0].slots == 4u);
+    // The supervisor did not ask Slurm for this start: it began in this execution, which it did not record.
+    BOOST_TEST((found[1].started == at(98)));
+    BOOST_TEST((found[1].ended == at(171)));
+    // A start that slurmctld has forgotten, or an end that the database has not learnt of.
+    auto const unknown = finder.find({}, {{job, at(20), at(61), 2}, {job, at(98), {}, 3}}, at(900));
+    BOOST_TEST((unknown[0].ended == at(70)));
+    BOOST_TEST((unknown[1].ended == at(170)));
+    BOOST_TEST((unknown[1].end_source == EndSource::journal));
+}
+
 BOOST_AUTO_TEST_CASE(without_slurms_times_the_journals_times_are_used) {
     add_run();
     end(0, 70, Cause::failed);
@@ -181,7 +211,7 @@ BOOST_AUTO_TEST_CASE(without_slurms_times_the_journals_times_are_used) {
     AllocationFinder finder(make_spec());
     report(1, 5, 190);
     finder.add(trial, reports);
-    auto const found = finder.find({}, at(900));
+    auto const found = finder.find({}, {}, at(900));
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     BOOST_TEST((found[0].started == at(0)));
     BOOST_TEST((found[0].ended == at(190)));  // the last report of the run that has no recorded end
@@ -194,9 +224,9 @@ BOOST_AUTO_TEST_CASE(a_running_job_is_counted_until_now) {
     add_run();
     AllocationFinder finder(make_spec());
     finder.add(trial, reports);
-    BOOST_TEST((finder.find({make_job(slurm::JobState::running, 0)}, at(900))[0].ended == at(900)));
+    BOOST_TEST((finder.find({make_job(slurm::JobState::running, 0)}, {}, at(900))[0].ended == at(900)));
     // The times of another execution of the job are not used.
-    BOOST_TEST((finder.find({make_job(slurm::JobState::running, 1)}, at(900))[0].ended == at(10)));
+    BOOST_TEST((finder.find({make_job(slurm::JobState::running, 1)}, {}, at(900))[0].ended == at(10)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,6 @@
 #pragma once
+#include <det/slurm/job.hpp>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,6 +70,14 @@ struct Accounting {
     Qos const* find_qos(std::string_view name) const;
 };
 
+/// One execution of a job, as Slurm accounts it: a job that was requeued has several.
+struct JobExecution {
+    JobRef job;
+    UtcTime started;
+    std::optional<UtcTime> ended;  // nullopt: it runs, or the database has not learnt of its end
+    std::uint32_t nodes = 0;
+};
+
 /// The columns that parse_accounting() reads, as arguments of `sacctmgr --noheader --parsable2 show`.
 std::string association_format();
 std::string qos_format();
@@ -79,5 +89,10 @@ Accounting parse_accounting(std::string_view associations, std::string_view qos,
 /// Parses `sshare --noheader --parsable2 --format=Account,User,FairShare`. The rows of accounts, which have
 /// no user, and rows without a factor are left out. Pure.
 std::vector<FairShare> parse_fair_shares(std::string_view text);
+
+/// Parses `sacct --noheader --parsable2 --format=JobID,Start,End,NNodes` with times in seconds since 1970.
+/// Rows without a start are left out: the job waits, or was requeued before the database learnt of the start.
+/// Pure.
+std::vector<JobExecution> parse_executions(std::string_view text);
 
 }  // namespace det::slurm

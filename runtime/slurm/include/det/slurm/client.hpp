@@ -57,7 +57,8 @@ struct JobScript {
 /// The requests to Slurm. Errors: slurm_refused if Slurm refuses, slurm_unreachable if slurmctld does not
 /// answer; Slurm's message is a note of the error. By default (CallTimeouts) each command of Slurm takes at
 /// most 20 s, and sbatch 150 s. A query that fails within 5 s because slurmctld does not answer is repeated,
-/// for about half a minute at most; query_accounting() is not. submit(): codes::submission_unclear if sbatch
+/// for about half a minute at most; query_accounting() and
+/// query_executions() are not. submit(): codes::submission_unclear if sbatch
 /// timed out, so that the job may exist.
 /// query_partitions() and query_nodes() return less where slurmctld hides its nodes from the user
 /// (PrivateData=nodes). One thread at a time.
@@ -102,6 +103,9 @@ public:
     virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
     /// The fair shares of a user in his accounts on this cluster.
     virtual Result<std::vector<FairShare>> query_fair_shares(std::string const& user) = 0;
+    /// The executions of jobs, and of all tasks of arrays, that Slurm's accounting knows, in the order of
+    /// their starts. Fails if the site has no accounting.
+    virtual Result<std::vector<JobExecution>> query_executions(std::vector<std::uint32_t> const& jobs) = 0;
 
     enum class RequeueScope {
         incomplete,  // only a job that has not ended; slurmctld checks that atomically

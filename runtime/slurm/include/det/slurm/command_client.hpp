@@ -46,6 +46,7 @@ public:
     Result<std::uint32_t> query_running_job_id(JobRef const& job) override;
     Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) override;
     Result<std::vector<FairShare>> query_fair_shares(std::string const& user) override;
+    Result<std::vector<JobExecution>> query_executions(std::vector<std::uint32_t> const& jobs) override;
     Status requeue(JobRef const& job, RequeueScope scope) override;
     Status requeue_held(JobRef const& job) override;
     Status start_not_before(JobRef const& job, std::chrono::seconds from_now) override;

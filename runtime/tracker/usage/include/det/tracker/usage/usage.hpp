@@ -55,10 +55,11 @@ struct RunPhases {
 
 /// The source of the end of an allocation.
 enum class EndSource : std::uint8_t {
-    slurm,    // Slurm showed it
-    requeue,  // the time at which Slurm queued the job again
-    journal,  // the recorded end of the last run, or its last report
-    running,  // the allocation has not ended: until now
+    slurm,       // Slurm showed it
+    requeue,     // the time at which Slurm queued the job again
+    journal,     // the recorded end of the last run, or its last report
+    running,     // the allocation has not ended: until now
+    accounting,  // Slurm's accounting has it
 };
 std::string_view to_string(EndSource source);
 
