@@ -63,6 +63,7 @@ public:
         if (change.nice) call += " nice=" + std::to_string(*change.nice);
         if (change.priority) call += " priority=" + std::to_string(*change.priority);
         if (change.excluded_nodes) call += " exclude=" + *change.excluded_nodes;
+        if (change.time_limit) call += " time=" + *change.time_limit;
         if (change.partition) call += " partition=" + *change.partition;
         if (change.running_tasks_max) call += " running=" + std::to_string(*change.running_tasks_max);
         if (change.comment) call += " comment=" + *change.comment;

@@ -285,6 +285,7 @@ Status CommandClient::update_job(JobRef const& job, JobChange const& change) {
     if (change.priority) argv.push_back(fmt::format("Priority={}", *change.priority));
     if (change.partition) argv.push_back("Partition=" + *change.partition);
     if (change.excluded_nodes) argv.push_back("ExcNodeList=" + *change.excluded_nodes);
+    if (change.time_limit) argv.push_back("TimeLimit=" + *change.time_limit);
     if (change.running_tasks_max)
         argv.push_back(fmt::format("ArrayTaskThrottle={}", *change.running_tasks_max));
     if (change.comment) argv.push_back("Comment=" + *change.comment);

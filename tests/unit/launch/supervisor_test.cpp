@@ -139,6 +139,22 @@ BOOST_AUTO_TEST_CASE(an_acknowledged_preemption_is_requeued_with_its_array_index
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_slurm_may_shorten_gets_its_time_limit_back_when_it_is_queued_again) {
+    acknowledging_step("");
+    slurm.job->preempt_time = UtcTime{1};
+    auto job = batch_job();
+    job.spec.sbatch_options = {"--time=1:00:00", "--time-min=10", "--time=4:00:00", "--timeout=7"};
+    BOOST_TEST(supervise(job) == 0);
+    BOOST_TEST(was_requeued_after(0));
+    BOOST_REQUIRE(slurm.calls.size() >= 3u);
+    BOOST_TEST(slurm.calls.end()[-3] == "requeue-incomplete 123_0");
+    BOOST_TEST(slurm.calls.end()[-2] == "change 123_0 time=4:00:00");
+    // Without --time-min its limit is that of its user.
+    job.spec.sbatch_options = {"--time=4:00:00"};
+    BOOST_TEST(supervise(job) == 0);
+    BOOST_TEST(std::ranges::count(slurm.calls, "change 123_0 time=4:00:00") == 1);
+}
+
 // Slurm limits the requests of a user (rl_enable): 100 tasks that are preempted at once must be queued again.
 BOOST_AUTO_TEST_CASE(a_preempted_task_whose_ranks_have_ended_sends_four_requests) {
     acknowledging_step("");

@@ -580,6 +580,12 @@ constexpr Row table[] = {
          f.silent_host = "n1";
      },
      Cause::failed, NextAction::restart_in_place},
+    {"a node whose slurmstepd was killed is a failure, whatever srun says",
+     [](RunFacts& f) {
+         f.was_killed = f.is_slurmstepd_gone = true;
+         f.silent_host = "n1";
+     },
+     Cause::failed, NextAction::restart_in_place},
     {"a run that hung counts against max_restarts, whatever srun says",
      [](RunFacts& f) {
          f.was_killed = true;

@@ -100,7 +100,10 @@ private:
     /// Lets the job end, because none of its runs asks for a requeue.
     void finish() {
         if (!end_.has_begun) context_.log(std::string(nothing_left_line));
-        if (end_.was_completing && was_requeued_by_others()) advance_start();
+        if (end_.was_completing && was_requeued_by_others()) {
+            advance_start();
+            restore_time_limit(batch_job_, context_);
+        }
         if (!end_.notice_received) {
             collect_garbage_if_done(batch_job_, context_);
             remove_old_logs(batch_job_, context_);

@@ -26,6 +26,17 @@ Status request_requeue(BatchJob const& batch_job, RequeueRequest const& request,
     return slurm.requeue(batch_job.job, scope);
 }
 
+/// The value of the last `--NAME=VALUE` among the options; empty if there is none.
+std::string_view find_option(std::vector<std::string> const& options, std::string_view name) {
+    std::string_view found;
+    for (std::string_view const option : options) {
+        bool const is_named = option.starts_with("--") && option.substr(2).starts_with(name);
+        if (is_named && option.substr(2 + name.size()).starts_with("="))
+            found = option.substr(2 + name.size() + 1);
+    }
+    return found;
+}
+
 Status delay_start(slurm::JobRef const& job, RequeueRequest const& request,
                    SupervisorContext const& context) {
     auto soon = context.slurm.start_not_before(job, request.delay);
@@ -47,6 +58,7 @@ Status prepare_start(BatchJob const& batch_job, RequeueRequest const& request,
         if (auto const changed = context.slurm.update_job(batch_job.job, {.excluded_nodes = nodes}); !changed)
             context.log(fmt::format("Slurm may give it the same nodes again: {}", changed.error().message));
     }
+    restore_time_limit(batch_job, context);
     if (request.start == RequeueRequest::Start::held) return check_is_queued(batch_job.job, context.slurm);
     // Slurm refuses to change the start of a job that has ended: one more query is needed only in this case.
     auto const delayed = delay_start(batch_job.job, request, context);
@@ -107,6 +119,17 @@ Result<NewJob> replace_job(BatchJob const& batch_job, RequeueRequest const& requ
 }
 
 }  // namespace
+
+// A user may not raise the limit of a running job, but that of a job that is COMPLETING after a requeue or
+// waits, up to the limit of its partition (measured with 22.05.8, 24.11.5 and 26.05).
+void restore_time_limit(BatchJob const& batch_job, SupervisorContext const& context) {
+    auto const& options = batch_job.spec.sbatch_options;
+    auto const limit = find_option(options, "time");
+    if (limit.empty() || find_option(options, "time-min").empty()) return;
+    auto const changed = context.slurm.update_job(batch_job.job, {.time_limit = std::string(limit)});
+    if (!changed)
+        context.log(fmt::format("the job keeps its shorter time limit: {}", changed.error().message));
+}
 
 Result<NewJob> requeue_job(BatchJob const& batch_job, RequeueRequest const& request,
                            SupervisorContext const& context) {

@@ -29,4 +29,8 @@ struct RequeueRequest {
 Result<std::optional<std::uint32_t>> requeue_job(BatchJob const& batch_job, RequeueRequest const& request,
                                                  SupervisorContext const& context);
 
+/// Gives a job that is queued again the time limit with which it was submitted. Slurm may have shortened it
+/// (--time-min), and keeps the shorter one.
+void restore_time_limit(BatchJob const& batch_job, SupervisorContext const& context);
+
 }  // namespace det::launch::supervisor

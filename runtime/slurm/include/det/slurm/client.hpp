@@ -40,6 +40,8 @@ struct JobChange {
     std::optional<std::uint32_t> priority = {};  // operators only
     std::optional<std::string> partition = {};
     std::optional<std::string> excluded_nodes = {};  // a host list
+    // As sbatch --time. The owner of a pending job may raise it up to the limit of the partition
+    std::optional<std::string> time_limit = {};
     std::optional<std::uint32_t> running_tasks_max =
         {};  // of an array; since Slurm 23.02 its owner may not change it
     std::optional<std::string> comment = {};
