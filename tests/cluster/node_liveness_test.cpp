@@ -80,7 +80,8 @@ struct Site : LoopbackCluster {
     }
     static pid_t parent_of(pid_t pid) {
         auto const status = must(read_file(fmt::format("/proc/{}/status", pid)));
-        return parse_integer<pid_t>(find_field(status, "PPid")).value();
+        auto const line = std::string_view(status).substr(status.find("PPid:") + 5);
+        return parse_integer<pid_t>(trim(line.substr(0, line.find('\n')))).value();
     }
     std::vector<pid_t> wrappers(std::string const& node = {}) const {
         return processes("det-wrap-rank", node.empty() ? "" : "SLURMD_NODENAME=" + node);
@@ -222,7 +223,8 @@ BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the
                lost.at("message"));
     BOOST_TEST(runs(id).at(1).at("job") == lost.at("job"));
     BOOST_TEST(runs(id).at(1).at("hosts") == "n[0-1]");
-    wait_until([&] { return wrappers("n0").size() == 1 && wrappers("n1").size() == 1; }, 60s, "both nodes run");
+    wait_until([&] { return wrappers("n0").size() == 1 && wrappers("n1").size() == 1; }, 60s,
+               "both nodes run");
     shell(fmt::format("det experiment kill {}", id));
 }
 

@@ -124,10 +124,10 @@ std::vector<JobExecution> parse_executions(std::string_view text) {
         auto const fields = split(line, '|');
         if (fields.size() < 4) continue;
         auto const job = parse_job_ref(trim(fields[0]));
-        auto const started = time_of(fields[1]);
-        if (!job || !started) continue;
+        auto const started = time_of(fields[1]), ended = time_of(fields[2]);
+        if (!job || (!started && !ended)) continue;
         executions.push_back(
-            {*job, *started, time_of(fields[2]), parse_integer<std::uint32_t>(trim(fields[3])).value_or(0)});
+            {*job, started, ended, parse_integer<std::uint32_t>(trim(fields[3])).value_or(0)});
     }
     return executions;
 }

@@ -405,9 +405,7 @@ Result<std::vector<JobExecution>> CommandClient::query_executions(std::vector<st
                    call({"sacct", "--duplicates", "--allocations", "--noheader", "--parsable2",
                          "--format=JobID,Start,End,NNodes", "--jobs=" + join(names, ",")}));
     if (output.exit_code != 0) return failure_of("sacct", output);
-    auto executions = parse_executions(output.out);
-    std::ranges::stable_sort(executions, {}, &JobExecution::started);
-    return executions;
+    return parse_executions(output.out);
 }
 
 Result<ClusterConfig> CommandClient::query_cluster_config() {

@@ -76,6 +76,29 @@ Result<tracker::history::ExperimentView> combine(tracker::history::ExperimentRec
     return view_experiment(std::move(newer), queue);
 }
 
+/// Whether slurmctld has lost what happened to the job of a trial in its last seconds before it crashed: the
+/// job has begun a run, and waits as if it had never been released.
+bool is_start_forgotten(tracker::history::TrialView const& trial) {
+    auto const& runs = trial.record.runs;
+    bool const is_held = trial.job && trial.job->state == slurm::JobState::pending &&
+                         trial.job->reason == "JobHeldUser" && trial.state == lifecycle::State::queued;
+    return is_held && !runs.empty() && runs.back().started && !runs.back().ended &&
+           runs.back().started->job == slurm::to_string(trial.job->ref) &&
+           runs.back().started->restart_count == trial.job->restarts;
+}
+
+/// If slurmd ends such a job before its supervisor has noticed, no program is left that releases it.
+void warn_of_forgotten_starts(tracker::history::ExperimentView const& view, Context& context) {
+    auto const trial = std::ranges::find_if(view.trials, is_start_forgotten);
+    if (trial == view.trials.end()) return;
+    context.warn(Error{
+        codes::wrong_state,
+        fmt::format("Slurm holds job {} of trial {}, which has begun: slurmctld has forgotten its start",
+                    slurm::to_string(trial->job->ref), to_string(trial->record.id)),
+        fmt::format("if it stays so for a minute, 'det-submit experiment activate {}' releases it",
+                    view.record.id.value)});
+}
+
 using namespace std::chrono_literals;
 
 // The poller reads the journals often, which does not load slurmctld, and asks slurmctld rarely.
@@ -168,6 +191,7 @@ Result<OpenExperiment> open_experiment(std::string const& id, SlurmAnswer slurm_
     }
     auto const layout = ExperimentLayout(root, record.id).at_revision(record.revision());
     DET_TRY_ASSIGN(auto view, combine(std::move(record), queue, *history));
+    if (slurm_answer == SlurmAnswer::optional) warn_of_forgotten_starts(view, context);
     return OpenExperiment{root, layout, std::move(view), std::move(history)};
 }
 

@@ -182,7 +182,8 @@ Result<bool> LiveRound::has_ended() {
     if (!have_all_stopped(now, training_.kind().trials) && !is_due) return false;
     next_query_ = std::chrono::steady_clock::now() + 4s;
     DET_TRY_ASSIGN(auto const state, training_.state());
-    if (state == "INTERRUPTED" && training_.processes("det-launch").empty()) {
+    bool const is_held = state == "QUEUED" && training_.is_held().value_or(false);
+    if ((state == "INTERRUPTED" || is_held) && training_.processes("det-launch").empty()) {
         ++seen_.activations;
         DET_TRY(training_.run_command("experiment activate 1"));
     }

@@ -213,6 +213,15 @@ std::vector<TrainingProcess> LiveTraining::parents_of(std::vector<TrainingProces
     return parents;
 }
 
+Result<bool> LiveTraining::is_held() const {
+    DET_TRY_ASSIGN(auto const now, snapshot());
+    std::vector<std::string> jobs;
+    for (auto const& array : now.record.arrays()) jobs.push_back(std::to_string(array.job));
+    DET_TRY_ASSIGN(auto const reasons,
+                   site_.shell("squeue --noheader --states=PENDING --format=%r --jobs=" + join(jobs, ",")));
+    return reasons.find("JobHeldUser") != std::string::npos;
+}
+
 Result<std::string> LiveTraining::queued_jobs() const {
     DET_TRY_ASSIGN(auto const text, site_.shell("squeue --noheader --format='%F|%i %T|%Z'"));
     DET_TRY_ASSIGN(auto const now, snapshot());

@@ -78,6 +78,9 @@ public:
     /// The jobs of the experiment in Slurm's queue, with their states; empty: none.
     Result<std::string> queued_jobs() const;
 
+    /// Whether Slurm holds a waiting job of the experiment, as after a start that slurmctld has forgotten.
+    Result<bool> is_held() const;
+
     Status write_failure(std::string_view error) const;  // "EIO"; empty: writes succeed again
     Status shift_clock(std::chrono::seconds by) const;
     Status fill_disk() const;

@@ -71,6 +71,23 @@ BOOST_AUTO_TEST_CASE(slurms_times_count_where_they_are_known) {
     BOOST_TEST(report["uses"]["training"] == 8 * 240);  // the program reported nothing
 }
 
+BOOST_AUTO_TEST_CASE(the_times_of_slurms_accounting_count_where_a_site_has_it) {
+    auto const layout = create_example(root, 7);
+    auto life = start_run(layout, 0, 1);
+    must(life.append(finish(5)));
+    slurm.is_down = false;
+    slurm.executions = {{{4717, 0},
+                         UtcTime{minute(1).microseconds - 3'000'000},
+                         UtcTime{minute(5).microseconds + 2'000'000},
+                         3}};
+    auto const report = ask("experiment report 7");
+    auto const& allocation = report["allocations"].at(0);
+    BOOST_TEST(allocation["end_known_from"] == "accounting");
+    BOOST_TEST(allocation["started"] == format_utc(*slurm.executions[0].started));
+    BOOST_TEST(allocation["slot_s"] == 12 * 245);
+    BOOST_TEST(report["uses"]["ending"] == 12 * 2);
+}
+
 BOOST_AUTO_TEST_CASE(the_means_of_profiled_nodes_are_shown) {
     auto journal =
         must(journal::JournalWriter::create(ExperimentLayout(root, {1}).trial(0).run(1).node_metrics(0)));

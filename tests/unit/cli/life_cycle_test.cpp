@@ -429,6 +429,24 @@ BOOST_AUTO_TEST_CASE(interrupted_trials_are_resubmitted) {
     BOOST_TEST(slurm.submissions.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_whose_start_slurm_has_forgotten_is_shown_and_released_by_activate) {
+    auto const layout = create_example(root, 7);
+    auto life = start_run(layout, 0, 1);
+    auto job = job_of(7, slurm::JobState::pending, "PENDING");
+    job.reason = "JobHeldUser";
+    slurm.job = job;
+    BOOST_TEST(run("experiment describe 7") == 0);
+    BOOST_TEST(contains(err, "Slurm holds job 4717_0 of trial 7.0, which has begun"), err);
+    BOOST_TEST(contains(err, "'det-submit experiment activate 7' releases it"), err);
+    BOOST_TEST(run("experiment activate 7") == 0, err);
+    BOOST_TEST(was_called("release 4717"));
+    BOOST_TEST(slurm.submissions.empty());
+    // A later start waits: the user may hold the job.
+    slurm.job->restarts = 1;
+    BOOST_TEST(run("experiment describe 7") == 0);
+    BOOST_TEST(!contains(err, "which has begun"), err);
+}
+
 BOOST_AUTO_TEST_CASE(unknown_experiments_and_an_unreachable_slurm_are_distinguished) {
     for (std::string const command : {"experiment activate", "experiment archive", "experiment cancel",
                                       "experiment config", "experiment kill", "experiment list-trials",

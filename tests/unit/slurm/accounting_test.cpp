@@ -72,13 +72,15 @@ BOOST_AUTO_TEST_CASE(executions_of_jobs_are_read) {
         "7_0|None|1764460000|2\n7_0|1764460010|1764460020|2\n7_1|1764460030|Unknown|1\n7_[2-5]|Unknown|"
         "Unknown|1\n"
         "x|1|2|3\n7|1\n8|99999999999999999|-1|x\n\n");
-    BOOST_REQUIRE(found.size() == 2u);
-    BOOST_TEST((found[0].job == JobRef{7, 0}));
-    BOOST_TEST(found[0].started.microseconds == 1764460010'000'000);
-    BOOST_TEST(found[0].ended.value().microseconds == 1764460020'000'000);
-    BOOST_TEST(found[0].nodes == 2u);
-    BOOST_TEST((found[1].job == JobRef{7, 1}));
-    BOOST_TEST(!found[1].ended.has_value());
+    BOOST_REQUIRE(found.size() == 3u);
+    BOOST_TEST(!found[0].started.has_value());
+    BOOST_TEST(found[0].ended.value().microseconds == 1764460000'000'000);
+    BOOST_TEST((found[1].job == JobRef{7, 0}));
+    BOOST_TEST(found[1].started.value().microseconds == 1764460010'000'000);
+    BOOST_TEST(found[1].ended.value().microseconds == 1764460020'000'000);
+    BOOST_TEST(found[1].nodes == 2u);
+    BOOST_TEST((found[2].job == JobRef{7, 1}));
+    BOOST_TEST(!found[2].ended.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(the_association_of_the_partition_counts_before_that_of_all) {

@@ -27,21 +27,30 @@ slurm::JobStatus const* find_job(std::vector<slurm::JobStatus> const& jobs, Allo
     return found == jobs.end() ? nullptr : &*found;
 }
 
-/// Applies what Slurm's accounting has about the execution in which the supervisor of this allocation began,
-/// if it knows that one and its end. Job numbers may have been used before, and accounting may lack an
-/// execution, so only one that contains the beginning counts. It has whole seconds.
-void apply_accounting(std::vector<slurm::JobExecution> const& executions, Allocation& allocation) {
+/// The execution of a job during which the supervisor of an allocation began, if Slurm's accounting knows it
+/// and its end; else nullptr. Job numbers may have been used before, and accounting may lack executions, so
+/// only one that contains the beginning counts. It has whole seconds.
+///
+/// Accounting may lack the start of an execution that was requeued soon after it. Then one counts that ended
+/// between the beginning and the end that is known otherwise, which is never long before Slurm's.
+slurm::JobExecution const* find_execution(std::vector<slurm::JobExecution> const& executions,
+                                          Allocation const& allocation) {
     constexpr std::int64_t second_us = 1'000'000;
     auto const ref = slurm::parse_job_ref(allocation.job);
-    auto const begun = allocation.started.microseconds;
-    slurm::JobExecution const* found = nullptr;
-    for (auto const& execution : executions) {
-        bool const contains_begin = execution.started.microseconds <= begun + second_us && execution.ended &&
-                                    execution.ended->microseconds >= begun - second_us;
-        if (ref && execution.job == *ref && contains_begin) found = &execution;
+    auto const begun = allocation.started.microseconds, ended = allocation.ended.microseconds;
+    slurm::JobExecution const* without_start = nullptr;
+    for (auto const& each : executions) {
+        if (!ref || each.job != *ref || !each.ended || each.ended->microseconds < begun - second_us) continue;
+        if (each.started && each.started->microseconds <= begun + second_us) return &each;
+        if (!each.started && each.ended->microseconds <= ended + second_us) without_start = &each;
     }
+    return without_start;
+}
+
+void apply_accounting(std::vector<slurm::JobExecution> const& executions, Allocation& allocation) {
+    auto const* const found = find_execution(executions, allocation);
     if (found == nullptr) return;
-    allocation.started = found->started;
+    allocation.started = found->started.value_or(allocation.started);
     allocation.ended = *found->ended;
     allocation.end_source = EndSource::accounting;
     if (found->nodes > 0) allocation.nodes = found->nodes;

@@ -202,6 +202,11 @@ BOOST_AUTO_TEST_CASE(the_execution_that_accounting_knows_counts_before_the_reque
     BOOST_TEST((unknown[0].ended == at(70)));
     BOOST_TEST((unknown[1].ended == at(170)));
     BOOST_TEST((unknown[1].end_source == EndSource::journal));
+    // The start of an execution that was requeued soon after it, and a job that was cancelled in the queue.
+    auto const short_one = finder.find({}, {{job, {}, at(66), 2}, {job, {}, at(140), 0}}, at(900));
+    BOOST_TEST((short_one[0].started == at(-2)));
+    BOOST_TEST((short_one[0].ended == at(66)));
+    BOOST_TEST((short_one[0].end_source == EndSource::accounting));
 }
 
 BOOST_AUTO_TEST_CASE(without_slurms_times_the_journals_times_are_used) {

@@ -73,8 +73,8 @@ struct Accounting {
 /// One execution of a job, as Slurm accounts it: a job that was requeued has several.
 struct JobExecution {
     JobRef job;
-    UtcTime started;
-    std::optional<UtcTime> ended;  // nullopt: it runs, or the database has not learnt of its end
+    std::optional<UtcTime> started;  // nullopt: it was requeued before the database learnt of its start
+    std::optional<UtcTime> ended;    // nullopt: it runs, or the database has not learnt of its end
     std::uint32_t nodes = 0;
 };
 
@@ -91,8 +91,7 @@ Accounting parse_accounting(std::string_view associations, std::string_view qos,
 std::vector<FairShare> parse_fair_shares(std::string_view text);
 
 /// Parses `sacct --noheader --parsable2 --format=JobID,Start,End,NNodes` with times in seconds since 1970.
-/// Rows without a start are left out: the job waits, or was requeued before the database learnt of the start.
-/// Pure.
+/// Rows without a start and an end are left out: the job waits. Pure.
 std::vector<JobExecution> parse_executions(std::string_view text);
 
 }  // namespace det::slurm

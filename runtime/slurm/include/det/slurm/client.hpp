@@ -105,8 +105,8 @@ public:
     virtual Result<Accounting> query_accounting(std::string const& user, std::string const& cluster) = 0;
     /// The fair shares of a user in his accounts on this cluster.
     virtual Result<std::vector<FairShare>> query_fair_shares(std::string const& user) = 0;
-    /// The executions of jobs, and of all tasks of arrays, that Slurm's accounting knows, in the order of
-    /// their starts. Fails if the site has no accounting.
+    /// The executions of jobs, and of all tasks of arrays, that Slurm's accounting knows. Fails if the site
+    /// has no accounting.
     virtual Result<std::vector<JobExecution>> query_executions(std::vector<std::uint32_t> const& jobs) = 0;
 
     enum class RequeueScope {
