@@ -212,6 +212,9 @@ BOOST_AUTO_TEST_CASE(a_node_that_has_ended_in_order_while_it_was_not_connected_i
 
 BOOST_AUTO_TEST_CASE(a_node_whose_slurmstepd_is_killed_ends_the_run_although_the_other_one_waits_for_it) {
     auto const id = create(2);
+    auto const run = LoopbackCluster::shared() / fmt::format("det/experiments/{}/trials/0/runs/0", id);
+    for (auto const* node : {"node-0.pulse", "node-1.pulse"})
+        wait_until([&] { return path_exists(run / node); }, 60s, node);
     auto const begun = steady_clock::now();
     for (auto const pid : wrappers("n1")) ::kill(parent_of(pid), SIGKILL);
     wait_until([&] { return runs(id).size() == 2; }, 120s, "the next run");

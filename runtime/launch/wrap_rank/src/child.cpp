@@ -176,7 +176,7 @@ void ChildMonitor::beat() {
     auto const now = clock_.steady_now();
     if (!command_.beat || (beat_at_ && now < *beat_at_)) return;
     // If the parent (slurmstepd) is gone, Slurm neither learns of the task's end nor can end the task.
-    if (::getppid() != parent_) child_.signal(SIGKILL);
+    if (::getppid() != command_.parent) child_.signal(SIGKILL);
     files_->request(FileThread::beat);
     beat_at_ = now + command_.beat_interval;
 }

@@ -98,7 +98,6 @@ private:
     UniqueFd const& error_pipe_;
     Orphans* orphans_;
     Clock const& clock_;
-    pid_t const parent_ = ::getppid();
     std::optional<TimePoint> kill_at_, beat_at_, watch_at_, deliver_at_, notice_until_;
     std::optional<NoticeDelivery> notice_;
     pid_t stack_helper_ = -1;

@@ -69,15 +69,13 @@ void wait_for_first_failure(fs::path const& run) {
 }  // namespace
 
 FailureRecord::FailureRecord(std::string rank, StartedBy started_by, Environment& environment)
-    : rank_(std::move(rank)), earlier_memory_kills_(count_memory_kills()) {
-    if (started_by == StartedBy::slurm) slurmstepd_ = ::getppid();
+    : rank_(std::move(rank)),
+      is_started_by_slurmstepd_(started_by == StartedBy::slurm),
+      earlier_memory_kills_(count_memory_kills()) {
     auto const name = fmt::format("lost-peer-{}-{}", rank_.empty() ? "node" : rank_, ::getpid());
     lost_peer_file_ = fs::path(environment.find(variables::run_dir).value_or("")) / name;
     environment.set(variables::lost_peer_file, name);
 }
-
-/// A process whose parent has ended gets another one.
-bool FailureRecord::is_slurmstepd_gone() const { return slurmstepd_ && ::getppid() != *slurmstepd_; }
 
 void FailureRecord::write(CommandEnd const& end, RelayedCommand const& command) const {
     auto const& log = command.labels.log;
@@ -91,7 +89,7 @@ void FailureRecord::write(CommandEnd const& end, RelayedCommand const& command) 
                              find_setup_failure(command.environment),
                              read_short_text(lost_peer_file_),
                              count_memory_kills() > earlier_memory_kills_,
-                             is_slurmstepd_gone()};
+                             is_started_by_slurmstepd_ && ::getppid() != command.parent};
     append_end(*log, report);
     fs::path const run = command.environment.find(variables::run_path).value_or("");
     if (is_first_cause(report))

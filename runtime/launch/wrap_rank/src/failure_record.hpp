@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <sys/types.h>
 
 #include "relay.hpp"
 
@@ -29,10 +27,8 @@ public:
     void write(CommandEnd const& end, RelayedCommand const& command) const;
 
 private:
-    bool is_slurmstepd_gone() const;
-
     std::string rank_;
-    std::optional<pid_t> slurmstepd_;  // nullopt: the parent is another program
+    bool is_started_by_slurmstepd_;
     std::filesystem::path lost_peer_file_;
     std::uint64_t earlier_memory_kills_;
 };

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 namespace det::launch::wrap_rank {
@@ -100,6 +101,9 @@ struct RelayedCommand {
     /// If a launcher started this wrapper, the launcher may send SIGTERM to end the rank. The command's
     /// process group then gets TERM, and KILL after terminate_grace.
     StartedBy started_by = StartedBy::slurm;
+    /// The process that started this one: the command is killed when it is gone. Taken early, because files
+    /// are prepared before the command starts.
+    pid_t parent = ::getppid();
 };
 
 inline constexpr std::chrono::seconds terminate_grace{3};
