@@ -9,7 +9,8 @@ import unittest
 if any(importlib.util.find_spec(name) is None for name in ("transformers", "accelerate")):
     raise unittest.SkipTest("the packages transformers and accelerate are not installed")
 
-from trial_support import TrialCase  # noqa: E402  needs torch
+from test_kept_state import OneJob  # noqa: E402  needs torch
+from trial_support import TrialCase  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "transformers_training.py"
 BY_STEPS = {
@@ -20,7 +21,12 @@ BY_EPOCHS = {
 }  # fmt: skip
 
 
-class TrainingCase(TrialCase):
+BEST = {
+    "load_best_model_at_end": True, "metric_for_best_model": "eval_loss", "greater_is_better": True, "save_total_limit": 1
+}  # fmt: skip
+
+
+class TrainingCase(OneJob, TrialCase):
     """Epochs have 16 steps on one rank, and 8 on two."""
 
     config = {"searcher": {"name": "single", "metric": "eval_loss", "max_length": {"batches": 24}}}
@@ -74,6 +80,21 @@ class TrainingCase(TrialCase):
                          {steps: each["eval_loss"] for steps, each in validations.items()})  # fmt: skip
 
 
+    def check_continues_from_memory(self, arguments, killed_at):
+        """Kills a training after a step, and compares weights and validations of the next run with an undisturbed training."""
+        whole, validations = self.final_weights(self.train(arguments)), self.reports("validation")
+        self.begin(slurm={"memory_checkpoints": {"every": 1}})
+        self.fail_ranks(self.run_program(arguments, TEST_KILL_AT=str(killed_at)))
+        self.assertEqual(self.resume(), 8)  # the newest checkpoint
+        shutil.rmtree(self.code / "output")
+        printed = self.train(arguments)
+        self.assertIn(f"continuing from the state of step {killed_at} in the memory", printed[0])
+        self.assertEqual(self.final_weights(printed), whole)
+        self.assertEqual([(steps, each["eval_loss"]) for steps, each in self.reports("validation")],
+                         [(steps, each["eval_loss"]) for steps, each in validations])  # fmt: skip
+        self.assertEqual(list((self.code / "output").glob("kept-in-memory*")), [])
+
+
 class AnyNumberOfRanks:
     """Tests for one rank and for two."""
 
@@ -82,14 +103,17 @@ class AnyNumberOfRanks:
 
     def test_the_best_model_is_loaded_also_if_a_run_before_has_saved_it(self):
         # The loss falls, so the first evaluation is the best one.
-        arguments = {**BY_STEPS, "load_best_model_at_end": True, "metric_for_best_model": "eval_loss",
-                     "greater_is_better": True, "save_total_limit": 1}  # fmt: skip
+        arguments = {**BY_STEPS, **BEST}
         whole = self.final_weights(self.train(arguments))
         self.begin()
         self.train(arguments, **self.preempt_at(19))
         self.assertIn(self.resume(), range(19, 19 + self.slots))
         shutil.rmtree(self.code / "output")
         self.assertEqual(self.final_weights(self.train(arguments, TEST_OUTPUT="other")), whole)
+
+
+    def test_a_killed_training_continues_from_the_memory_of_its_node(self):
+        self.check_continues_from_memory({**BY_STEPS, **BEST}, 15)
 
 
 class OneRank(AnyNumberOfRanks, TrainingCase):
@@ -104,6 +128,30 @@ class OneRank(AnyNumberOfRanks, TrainingCase):
         self.assertLessEqual({"loss", "learning_rate", "grad_norm", "epoch"}, set(first))
         _, last = self.reports("validation")[-1]
         self.assertLessEqual({"eval_loss", "epoch"}, set(last))
+
+    def test_a_state_is_kept_after_the_log_of_its_step(self):
+        self.check_continues_from_memory(BY_STEPS, 12)
+
+    def test_no_state_is_kept_that_would_not_be_whole(self):
+        self.begin(slurm={"memory_checkpoints": {"every": 1}})
+        printed = self.train({**BY_STEPS, "restore_callback_states_from_checkpoint": True})
+        self.assertEqual(printed[0].count("no state is kept in memory with restore_callback_states_from_checkpoint"), 1)
+        self.assertEqual(self.kept_files(), [])
+
+    def test_the_files_of_a_checkpoint_are_copied_while_the_training_goes_on(self):
+        printed = self.train({**BY_STEPS, "save_total_limit": 1})
+        for step in (8, 16, 24):
+            self.assertRegex(printed[0], f"step {step}: [12] being written")
+        self.assertEqual([steps for _, steps in self.checkpoints()], [8, 16, 24])
+        for uuid, steps in self.checkpoints():
+            stored = pathlib.Path(self.directory, "checkpoints", uuid, f"checkpoint-{steps}")
+            self.assertLessEqual({"model.safetensors", "optimizer.pt", "trainer_state.json"}, {each.name for each in stored.iterdir()})
+            own = self.code / "output" / stored.name
+            self.assertEqual(own.is_dir(), steps == 24)  # the Trainer keeps the last one only
+            if own.is_dir():
+                for file in own.iterdir():
+                    self.assertEqual((stored / file.name).read_bytes(), file.read_bytes(), file.name)
+        self.assertEqual(list((self.code / "output/.det-uploads").iterdir()), [])
 
     def test_a_preemption_at_an_evaluation_loses_no_validation(self):
         self.check_ends_like_uninterrupted(BY_STEPS, 8, 24)

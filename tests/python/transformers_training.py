@@ -1,9 +1,12 @@
 """A training by the Trainer of transformers for test_transformers.py, which chooses its arguments by TEST_ARGUMENTS."""
 
+import glob
 import json
 import logging
 import os
+import signal
 import subprocess
+import time
 
 import determined as det
 import torch
@@ -34,6 +37,28 @@ class RaiseNotice(TrainerCallback):
             control.should_training_stop = True
 
 
+class KillAtStep(TrainerCallback):
+    """Kills the rank before the step that follows TEST_KILL_AT, when the state of that step is kept in memory."""
+
+    def __init__(self, ranks, checkpoint):
+        self.ranks, self.checkpoint = ranks, checkpoint
+        self.step = int(os.environ.get("TEST_KILL_AT", -1))
+
+    def on_step_begin(self, args, state, control, **_):
+        if state.global_step == self.step - 2:
+            self.checkpoint.wait()  # while a checkpoint is written no state is kept
+        if state.global_step == self.step:
+            kept = f"0.{self.step}.{self.ranks.rank}of{self.ranks.size}"
+            limit = time.monotonic() + 60
+            while not glob.glob(f"/dev/shm/det-memory-*-{os.environ['DET_RUN_JOB']}-*/{kept}"):
+                assert time.monotonic() < limit, f"the state of step {self.step} was not kept"
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def on_save(self, args, state, control, **_):
+        print(f"step {state.global_step}: {len(self.checkpoint._in_flight)} being written")
+
+
 def main():
     logging.basicConfig(level=logging.INFO)
     arguments = TrainingArguments(
@@ -61,6 +86,7 @@ def main():
         trainer = Trainer(model, arguments, train_dataset=data, eval_dataset=data)
         trainer.add_callback(RaiseNotice())
         trainer.add_callback(DetCallback(core_context, arguments, **json.loads(os.environ.get("TEST_CALLBACK", "{}"))))
+        trainer.add_callback(KillAtStep(ranks, core_context.checkpoint))
         trainer.train(resume_from_checkpoint=arguments.resume_from_checkpoint)
         if "TEST_EVALUATES" in os.environ:
             trainer.evaluate()

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import shutil
 from typing import Any, Dict, List, Optional, Set
 
 import torch
@@ -13,13 +14,14 @@ import transformers
 from determined import core
 from determined._training_end import TrainingEnd
 from determined.pytorch._search_rungs import trial_of
+from determined.transformers._memory import STATE_FILE, MemoryStates, ends_epoch
 
 logger = logging.getLogger("determined.transformers")
 
 USER_DATA = "my_data.json"  # Determined's name
-_STATE = "trainer_state.json"
 _EVALUATION, _TEST = "eval_", "test_"  # the prefixes of Trainer.evaluate() and Trainer.predict()
 _SUMMARY = "train_runtime"  # only the log at the end of Trainer.train() has it
+_UPLOADS = ".det-uploads"  # in output_dir: what is being copied into the storage
 
 
 class DetCallback(transformers.TrainerCallback):
@@ -27,9 +29,11 @@ class DetCallback(transformers.TrainerCallback):
 
     - What the Trainer logs is reported by the chief, once for each step: names that begin with eval_ as validation, those with
       test_ in the group test, all others as training.
-    - Each checkpoint of the Trainer becomes a checkpoint of the trial. A run that continues downloads the newest one, and that
-      which the Trainer calls its best, into args.output_dir and sets args.resume_from_checkpoint, which the program gives to
-      Trainer.train().
+    - Each checkpoint of the Trainer becomes a checkpoint of the trial. On one node its files are copied into the storage while the
+      training goes on. A run that continues downloads the newest one, and that which the Trainer calls its best, into
+      args.output_dir and sets args.resume_from_checkpoint, which the program gives to Trainer.train().
+    - With slurm.memory_checkpoints the state is also kept in the memory of the node, and the next run of the job continues from
+      there.
     - All ranks ask for a preemption after each step. Then the Trainer logs and evaluates if that is due, saves, and the
       program ends by SystemExit(0). At the end of an epoch that is after what is due then. The last step asks no more.
     - The training ends at the length of the searcher, and validates at the rungs of adaptive_asha and async_halving.
@@ -80,25 +84,34 @@ class DetCallback(transformers.TrainerCallback):
         self._saved_step = -1
         self._is_preempted = False
         self._end = TrainingEnd(core_context)
+        self._memory = None if self._trial is None else MemoryStates(core_context, args)
         self.load_last_checkpoint(args)
 
     def load_last_checkpoint(self, args: transformers.TrainingArguments) -> None:
-        """Downloads the checkpoint from which this run continues, if there is one. Collective; the constructor calls it."""
-        latest = self.core_context.info.latest_checkpoint if self._trial is not None else None
-        if latest is None:
+        """Downloads the checkpoint from which this run continues, or writes what was kept in memory. Collective; the constructor
+        calls it."""
+        if self._memory is None:
             return
+        latest = self.core_context.info.latest_checkpoint
         if getattr(args, "overwrite_output_dir", False):  # transformers 5 has no such argument
-            logger.warning("overwrite_output_dir is set: the training begins anew, and not from checkpoint %s", latest)
+            if latest is not None:
+                logger.warning("overwrite_output_dir is set: the training begins anew, and not from checkpoint %s", latest)
             return
-        steps = self._steps_of(latest)
-        path = self._download(latest, args.output_dir, steps)
-        if not os.path.isdir(path):
-            raise ValueError(f"checkpoint {latest} was not saved by a Trainer: it has no directory {_folder_of(steps)}")
-        self._download_best(args.output_dir, path, steps)
+        if self._ranks.rank == 0:
+            shutil.rmtree(os.path.join(args.output_dir, _UPLOADS), ignore_errors=True)
+        path = self._memory.write_newest(args.output_dir)
+        if path is None:
+            if latest is None:
+                return
+            steps = self._steps_of(latest)
+            path = self._download(latest, args.output_dir, steps)
+            if not os.path.isdir(path):
+                raise ValueError(f"checkpoint {latest} was not saved by a Trainer: it has no directory {_folder_of(steps)}")
+            logger.info("continuing from checkpoint %s of step %d", latest, steps)
+        self._download_best(args.output_dir, path)
         args.resume_from_checkpoint = path
         if args.device.type == "cpu" and args.device.index is not None:
             _let_torch_load_to_numbered_cpus()
-        logger.info("continuing from checkpoint %s of step %d", latest, steps)
 
     def _download(self, uuid: str, output_dir: str, steps: int) -> str:
         """Downloads a checkpoint as one of the Trainer in output_dir. Collective. Returns its directory."""
@@ -107,9 +120,9 @@ class DetCallback(transformers.TrainerCallback):
         self._ranks.allgather(None)  # nodes may share output_dir: all have written when any reads
         return os.path.join(output_dir, folder)
 
-    def _download_best(self, output_dir: str, newest: str, steps: int) -> None:
+    def _download_best(self, output_dir: str, newest: str) -> None:
         """Downloads also the checkpoint that the Trainer calls its best one, which it may load at the end. Collective."""
-        state_file = os.path.join(newest, _STATE)
+        state_file = os.path.join(newest, STATE_FILE)
         best = _read_state(state_file).get("best_model_checkpoint")
         if best is None:
             return
@@ -118,7 +131,7 @@ class DetCallback(transformers.TrainerCallback):
         if uuid is None:
             logger.warning("the best checkpoint, of step %d, is no longer in the storage", best_steps)
             return
-        if best_steps != steps:
+        if os.path.basename(newest) != _folder_of(best_steps):
             self._download(uuid, output_dir, best_steps)
         if self._ranks.local_rank == 0:
             # output_dir may be another one than that of the run before.
@@ -155,13 +168,19 @@ class DetCallback(transformers.TrainerCallback):
         args: transformers.TrainingArguments,
         state: transformers.TrainerState,
         control: transformers.TrainerControl,
+        model: Any = None,
+        optimizer: Any = None,
+        lr_scheduler: Any = None,
         **_: Any,
     ) -> transformers.TrainerControl:
+        self.core_context.checkpoint.poll()
         if self._end.is_reached(state.global_step):
             control.should_training_stop = True
         # What is due at the end of an epoch comes first: the next run begins with the next epoch. on_epoch_end() follows.
-        if not _ends_epoch(state):
+        if not ends_epoch(state):
             self._request(state, control)
+        if self._memory is not None:
+            self._memory.after_step(state, control, model, optimizer, lr_scheduler)
         return control
 
     def on_epoch_end(
@@ -191,6 +210,7 @@ class DetCallback(transformers.TrainerCallback):
         **_: Any,
     ) -> None:
         self._end.require_metric(state.global_step)
+        self.core_context.checkpoint.wait()
 
     def on_log(
         self,
@@ -198,6 +218,9 @@ class DetCallback(transformers.TrainerCallback):
         state: transformers.TrainerState,
         control: transformers.TrainerControl,
         logs: Optional[Dict[str, Any]] = None,
+        model: Any = None,
+        optimizer: Any = None,
+        lr_scheduler: Any = None,
         **_: Any,
     ) -> None:
         if not logs or _SUMMARY in logs:
@@ -209,6 +232,8 @@ class DetCallback(transformers.TrainerCallback):
         if self._trial is not None and self._ranks.rank == 0 and not self._end.has_length() and state.max_steps > 0:
             self.core_context.train.report_progress(min(1.0, step / state.max_steps))
         self._end.note(step, logs)
+        if self._memory is not None:
+            self._memory.after_log(state, model, optimizer, lr_scheduler)
 
     def on_save(
         self,
@@ -223,6 +248,7 @@ class DetCallback(transformers.TrainerCallback):
             self._saved_step = step
         # An evaluation of this step may have let another callback, such as EarlyStopping, end the training.
         if self._is_preempted and not control.should_training_stop:
+            self.core_context.checkpoint.wait()
             self.core_context.preempt.acknowledge_preemption_signal()
             logger.info("preempted at step %d", step)
             raise SystemExit(0)
@@ -261,12 +287,18 @@ class DetCallback(transformers.TrainerCallback):
             with open(os.path.join(output_dir, folder, USER_DATA), "w", encoding="utf-8") as file:
                 file.write(self._user_data_text)
         metadata = {"steps_completed": step, "trial_id": self._trial.trial_id}
+        if self._ranks.cross_size == 1:
+            self._ranks.allgather(None)  # the Trainers of all ranks have saved
+            files = _link_files(output_dir, folder) if self._ranks.rank == 0 else None
+            # libdet copies the files while the training goes on, and poll() removes the links.
+            self.core_context.checkpoint._save({}, step, metadata, files)
+            return
         # The ranks of a node have one output_dir. Files that nodes share are uploaded once.
         brings = self._ranks.local_rank == 0 and os.path.isdir(os.path.join(output_dir, folder))
         self.core_context.checkpoint.upload(
             output_dir if brings else None,
             metadata,
-            shard=self._ranks.size > 1,
+            shard=True,
             selector=_files_of(folder) if brings else None,
         )
 
@@ -299,13 +331,24 @@ def _folder_of(step: int) -> str:
     return f"{transformers.trainer_utils.PREFIX_CHECKPOINT_DIR}-{step}"
 
 
+def _link_files(output_dir: str, folder: str) -> str:
+    """A directory with the same files, which the Trainer does not remove."""
+    directory = os.path.join(output_dir, _UPLOADS, folder)
+    shutil.rmtree(directory, ignore_errors=True)
+
+    def link(source: str, target: str) -> None:
+        try:
+            os.link(source, target)
+        except OSError:  # a file system without links
+            shutil.copy2(source, target)
+
+    shutil.copytree(os.path.join(output_dir, folder), os.path.join(directory, folder), copy_function=link)
+    return directory
+
+
 def _files_of(folder: str) -> Any:
     """A selector of the files below a folder."""
     return lambda path: path.startswith(f"{folder}/")
-
-
-def _ends_epoch(state: transformers.TrainerState) -> bool:
-    return state.epoch is not None and float(state.epoch).is_integer()
 
 
 def _group_of(logs: Dict[str, Any]) -> str:
