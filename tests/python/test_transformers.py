@@ -12,6 +12,7 @@ if any(importlib.util.find_spec(name) is None for name in ("transformers", "acce
 from test_kept_state import OneJob  # noqa: E402  needs torch
 from trial_support import TrialCase  # noqa: E402
 
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "templates/examples/transformers/train.py"
 PROGRAM = pathlib.Path(__file__).resolve().parent / "transformers_training.py"
 BY_STEPS = {
     "logging_steps": 4, "eval_strategy": "steps", "eval_steps": 8, "save_steps": 8, "max_steps": 24
@@ -273,6 +274,14 @@ class TwoRanks(AnyNumberOfRanks, TrainingCase):
         uuid, steps = self.checkpoints()[-1]
         files = {path.name for path in pathlib.Path(self.directory, "checkpoints", uuid, f"checkpoint-{steps}").iterdir()}
         self.assertLessEqual({"rng_state_0.pth", "rng_state_1.pth", "model.safetensors", "optimizer.pt"}, files)
+
+    def test_the_example_trains(self):
+        self.begin(hyperparameters={"max_steps": 100, "lr": 0.003}, searcher={**self.config["searcher"], "max_length": {"batches": 100}})
+        shutil.copy(EXAMPLE, self.code)
+        self.finish_ranks(self.start_ranks(EXAMPLE.name, USE_LIBUV="0"))
+        self.assertEqual(self.steps("validation"), [50, 100])
+        first, last = (metrics["eval_loss"] for _, metrics in self.reports("validation"))
+        self.assertLess(last, first)
 
     def test_ranks_that_would_train_alone_are_refused(self):
         printed = self.fail_ranks(self.run_program({**BY_STEPS, "use_cpu": False}))
