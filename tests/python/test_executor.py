@@ -304,6 +304,21 @@ class WithSlurm(Case):
         with self.assertRaisesRegex(ValueError, r"blublu(.|\n)*array_parallelism \(default: 256\)"):
             submitit.SlurmExecutor(self.folder).update_parameters(blublu=12)
 
+    def test_a_parameter_that_is_nearly_a_known_one_is_refused_with_the_known_name(self):
+        executor = submitit.AutoExecutor(self.folder, cluster="slurm")
+        for wrong, message in (
+            ("timout_min", "there is no parameter 'timout_min': use 'timeout_min'\n"),
+            ("slrum_partition", "there is no parameter 'slrum_partition': use 'slurm_partition'\n"),
+            ("slurm_parition", "the executor slurm has no parameter 'parition' ('slurm_parition'): use 'slurm_partition'\n"),
+            ("slurm_blublu", "the executor slurm has no parameter 'blublu' ('slurm_blublu')\n"),
+            ("blublu", "there is no parameter 'blublu'\n"),
+        ):
+            with self.assertRaises(NameError) as raised:
+                executor.update_parameters(**{wrong: 1})
+            self.assertEqual(str(raised.exception).split("Parameters of")[0], message)
+        with self.assertRaisesRegex(ValueError, "there is no parameter 'ntask_per_node': use 'ntasks_per_node'\n"):
+            submitit.SlurmExecutor(self.folder).update_parameters(ntask_per_node=2)
+
     def test_get_default_parameters(self):
         self.assertEqual(slurm.default_parameters()["nodes"], 1)
 

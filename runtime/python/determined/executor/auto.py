@@ -4,7 +4,7 @@ import warnings
 from typing import Any, Dict, List, Optional, Sequence, Type
 
 from determined.executor.core import utils
-from determined.executor.core._executor import Executor
+from determined.executor.core._executor import Executor, nearest_name
 from determined.executor.core.core import Job
 from determined.executor.debug import DebugExecutor
 from determined.executor.local import LocalExecutor
@@ -78,6 +78,7 @@ class AutoExecutor(Executor):
         shared: Dict[str, Any] = {}
         own: Dict[str, Any] = {}
         mistakes: List[str] = []
+        known = {*_GENERIC, *(f"{each}_{one}" for each in _EXECUTORS for one in _EXECUTORS[each]._valid_parameters() | set(_GENERIC))}
         for name, value in kwargs.items():
             prefix, _, parameter = name.partition("_")
             if name in _GENERIC:
@@ -85,14 +86,15 @@ class AutoExecutor(Executor):
             elif prefix not in _EXECUTORS:
                 fitting = [each for each in _EXECUTORS if name in _EXECUTORS[each]._valid_parameters()]
                 if not fitting:
-                    mistakes.append(f"there is no parameter '{name}'")
+                    mistakes.append(f"there is no parameter '{name}'{nearest_name(name, known)}")
                     continue
                 owner = self.cluster if self.cluster in fitting else fitting[0]
                 warnings.warn(f"Setting '{name}' is deprecated. Use '{owner}_{name}' instead.", stacklevel=4)
                 if owner == self.cluster:
                     own[name] = value
             elif parameter not in _EXECUTORS[prefix]._valid_parameters() | set(_GENERIC):
-                mistakes.append(f"the executor {prefix} has no parameter '{parameter}' ('{name}')")
+                own_names = [each for each in known if each.startswith(f"{prefix}_")]
+                mistakes.append(f"the executor {prefix} has no parameter '{parameter}' ('{name}'){nearest_name(name, own_names)}")
             elif prefix == self.cluster:
                 own[parameter] = value
         if mistakes:

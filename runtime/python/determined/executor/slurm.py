@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, TypeVar, 
 
 from determined.executor import _slurm_commands
 from determined.executor.core import utils
-from determined.executor.core._executor import PicklingExecutor
+from determined.executor.core._executor import PicklingExecutor, nearest_name
 from determined.executor.core.core import Info, InfoWatcher, Job
 from determined.executor.core.job_environment import SlurmJobEnvironment, SlurmParseException
 
@@ -268,7 +268,8 @@ class SlurmExecutor(PicklingExecutor):
         unknown = sorted(set(kwargs) - self._valid_parameters())
         if unknown:
             known = "\n".join(f"  {name} (default: {value!r})" for name, value in sorted(default_parameters().items()))
-            raise ValueError(f"there are no parameters {', '.join(unknown)}; there are:\n{known}")
+            hints = [f"there is no parameter '{name}'{nearest_name(name, self._valid_parameters())}" for name in unknown]
+            raise ValueError("\n".join([*hints, "There are:", known]))
         make_sbatch_script("", self.folder, **{**self.parameters, **kwargs})
         super()._internal_update_parameters(**kwargs)
 

@@ -2,6 +2,7 @@
 
 import abc
 import contextlib
+import difflib
 import pathlib
 import warnings
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Type, TypeVar
@@ -10,6 +11,12 @@ from determined.executor.core import utils
 from determined.executor.core.core import Job
 
 R = TypeVar("R")
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """": use 'NAME'" with the known name that is nearly this one; empty if there is none."""
+    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.75)
+    return f": use '{found[0]}'" if found else ""
 
 
 class DelayedJob(Job[R]):
