@@ -1,6 +1,7 @@
 #include "experiment_names.hpp"
 
 #include <det/experiment/root_directory.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/tracker/history/attributes.hpp>
 #include <det/tracker/history/summary.hpp>
@@ -118,6 +119,12 @@ Result<std::string> replace_names(std::string const& word, ValueKind kind, Exper
     return fmt::format("{}", fmt::join(parts, ","));
 }
 
+/// The id of the experiment with this name; the word itself if there is none, which then is a file's name.
+Result<std::string> replace_if_known(std::string const& word, ExperimentNames& names) {
+    DET_TRY_ASSIGN(auto const id, names.find(word));
+    return id ? fmt::format("{}", id->value) : word;
+}
+
 /// The words that an option or an argument holds.
 std::vector<std::string*> words_of(Option const& option) {
     if (auto* const* const text = std::get_if<std::string*>(&option.target)) return {*text};
@@ -137,15 +144,18 @@ Status replace_experiment_names(CommandEntry const& entry, Command& command, Ses
     auto const own = command.own_words();
     for (auto const& option : command.options()) {
         auto const kind = kind_of(entry, option);
-        if (kind != ValueKind::experiment && kind != ValueKind::trial) continue;
+        bool const may_be_file = kind == ValueKind::file_or_experiment;
+        if (kind != ValueKind::experiment && kind != ValueKind::trial && !may_be_file) continue;
         for (auto* const word : words_of(option)) {
             if (is_no_name(*word)) continue;
             if (std::ranges::find(own, *word) != own.end()) continue;
+            if (may_be_file && path_exists(*word)) continue;
             if (!names) {
                 DET_TRY_ASSIGN(auto const root, experiment::find_shown_root(session));
                 names.emplace(root, session);
             }
-            DET_TRY_ASSIGN(*word, replace_names(*word, kind, *names));
+            DET_TRY_ASSIGN(
+                *word, may_be_file ? replace_if_known(*word, *names) : replace_names(*word, kind, *names));
         }
     }
     return Ok{};

@@ -22,6 +22,7 @@ constexpr ValueRow value_rows[] = {
     {"resource-pool", "pool", ValueKind::pool},
     {"experiment", "id", ValueKind::experiment},
     {"tensorboard", "id", ValueKind::experiment},
+    {"search", "config", ValueKind::file_or_experiment},
     {"trial", "id", ValueKind::trial},
     {"task", "id", ValueKind::trial},
     {"", "--trial-ids", ValueKind::trial},

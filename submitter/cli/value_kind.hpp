@@ -6,7 +6,18 @@
 namespace det::cli {
 
 /// What an option or an argument takes.
-enum class ValueKind { file, template_name, experiment, trial, pool, checkpoint, model, config_key, metric };
+enum class ValueKind {
+    file,
+    template_name,
+    experiment,
+    trial,
+    file_or_experiment,
+    pool,
+    checkpoint,
+    model,
+    config_key,
+    metric
+};
 
 /// Whether `name` is one of the option's names: "-f" or "--follow" of "-f,--follow".
 bool has_name(Option const& option, std::string_view name);

@@ -66,6 +66,7 @@ std::vector<Candidate> ExistingNames::find_names(ValueKind kind, std::string con
         case ValueKind::metric:
             return metrics(arguments);
         case ValueKind::file:
+        case ValueKind::file_or_experiment:
             return {};
     }
     return {};

@@ -1,7 +1,9 @@
 #include <det/experiment/load_config.hpp>
 #include <det/experiment/load_site.hpp>
+#include <det/experiment/open_experiment.hpp>
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/template_store.hpp>
+#include <det/foundation/files.hpp>
 #include <det/foundation/text.hpp>
 #include <det/plan/plan.hpp>
 #include <det/protocol/json.hpp>
@@ -13,6 +15,7 @@
 
 #include "command.hpp"
 #include "config/standard_input.hpp"
+#include "experiment/describe_search.hpp"
 #include "output/table.hpp"
 
 namespace det::cli {
@@ -76,14 +79,30 @@ std::string sampler_ranges_table(search::Space const& space, AnswerStyle const& 
     return table.render(style);
 }
 
+bool may_prune(SearcherSpec const& searcher) {
+    auto const& options = *searcher.options;
+    return searcher.name == "custom" && options.contains("prune") && options["prune"] == true;
+}
+
+/// The unit of the lengths that the sampler sets. Empty if it sets none.
+std::string sampler_unit(SearcherSpec const& searcher) {
+    if (!search::sampler_sets_lengths(searcher)) return "";
+    auto const& options = *searcher.options;
+    return options.contains("unit") ? as_cell(options["unit"]) : "batches";
+}
+
 std::string describe_sampler(SearcherSpec const& searcher) {
     auto const& command = (*searcher.options)["command"];
     std::vector<std::string> words;
     if (command.is_string()) words.push_back(command.get<std::string>());
     if (command.is_array())
         for (auto const& word : command) words.push_back(as_cell(word));
-    return fmt::format("'{}' chooses the hyperparameters of a trial when it begins\n\n",
-                       escape_control(join(words, " ")));
+    auto text = fmt::format("'{}' chooses the hyperparameters of a trial when it begins\n",
+                            escape_control(join(words, " ")));
+    if (auto const unit = sampler_unit(searcher); !unit.empty())
+        text += fmt::format("It also says how many {} each trial trains\n", unit);
+    if (may_prune(searcher)) text += "It may end a trial that has reported a validation\n";
+    return text + '\n';
 }
 
 Json as_json(std::vector<search::TrialDraw> const& draws) {
@@ -158,6 +177,7 @@ Json brackets_json(search::AshaSearch const& asha) {
 /// How long all trials train together, in the unit of the searcher.
 struct Budget {
     search::TrainingLength length;  // of one trial that is not stopped
+    bool is_upper_limit = false;    // a sampler may end trials before
     double total = 0;
     double undisturbed = 0;  // if no trial were stopped
     std::optional<double> slot_hours = {};
@@ -167,7 +187,8 @@ std::string describe(Budget const& budget) {
     auto const unit = budget.length.time_metric.empty()
                           ? std::string(to_string(budget.length.unit))
                           : fmt::format("of '{}'", escape_control(budget.length.time_metric));
-    auto text = fmt::format("In all {:.0f} {}", budget.total, unit);
+    auto text =
+        fmt::format("In all {}{:.0f} {}", budget.is_upper_limit ? "at most " : "", budget.total, unit);
     if (budget.total < budget.undisturbed)
         text += fmt::format(", {:.0f} % of what all trials would train without being stopped",
                             100 * budget.total / budget.undisturbed);
@@ -186,7 +207,7 @@ Json to_json(Budget const& budget) {
 class SearchPreview final : public Command {
 public:
     std::vector<Option> options() override {
-        return {{"config", &config_, "the configuration file", Need::required},
+        return {{"config", &config_, "the configuration file, or an experiment", Need::required},
                 {"--template", &template_, "a configuration template"},
                 {"--config", &overrides_, "key=value, over the file"},
                 {"--trials", &trials_, "show so many trials (100)"},
@@ -194,6 +215,7 @@ public:
     }
 
     Outcome run(Session& session) override {
+        if (names_experiment()) return describe_experiment(session);
         DET_TRY_ASSIGN(auto const root, experiment::find_root(session.environment));
         DET_TRY_ASSIGN(auto const site, experiment::load_site_file(session.environment));
         experiment::ConfigSources sources{config_, template_, overrides_};
@@ -214,7 +236,11 @@ public:
                         {"concurrent_trials_max", search.concurrent_trials_max()},
                         {"experiment_seed", input.experiment_seed},
                         {"trials", as_json(draws)}};
-            if (has_sampler) answer["command"] = (*input.searcher.options)["command"];
+            if (has_sampler) {
+                answer["command"] = (*input.searcher.options)["command"];
+                answer["length_unit"] = text_or_null(sampler_unit(input.searcher));
+                answer["prune"] = may_prune(input.searcher);
+            }
             if (search.asha()) answer["brackets"] = brackets_json(*search.asha());
             if (budget) answer["budget"] = to_json(*budget);
             session.answer(answer);
@@ -238,8 +264,25 @@ public:
     }
 
 private:
+    /// Whether the argument is the id of an experiment. Names are replaced by ids before the command runs.
+    bool names_experiment() const {
+        return parse_integer<std::uint32_t>(config_).has_value() && !path_exists(config_);
+    }
+
+    /// Shows what the search of an experiment has done.
+    Outcome describe_experiment(Session& session) const {
+        if (template_ || !overrides_.empty() || trials_ || unit_time_)
+            return Error{codes::usage, fmt::format("experiment {} takes no further options", config_),
+                         "they belong to the preview of a configuration file"};
+        DET_TRY_ASSIGN(auto const experiment,
+                       experiment::open_experiment(config_, experiment::SlurmAnswer::optional, session));
+        DET_TRY_ASSIGN(auto const description, describe_search(experiment, answer_style_of(session)));
+        session.answer(description.json, description.text);
+        return ExitCode::done;
+    }
+
     static std::string describe_length(search::Search const& search, Budget const& budget) {
-        auto text = fmt::format("Each trains {}{}\n", search.asha() ? "up to " : "",
+        auto text = fmt::format("Each trains {}{}\n", search.asha() || budget.is_upper_limit ? "up to " : "",
                                 escape_control(budget.length.describe()));
         if (search.asha())
             text += fmt::format("Of the trials at a rung the best 1/{} train on\n", search.asha()->divisor);
@@ -251,11 +294,13 @@ private:
                                               SearcherSpec const& searcher,
                                               search::Search const& search) const {
         auto const length = search::find_training_length(searcher.options);
-        if (!length && unit_time_)
+        bool const is_of_sampler = search::sampler_sets_lengths(searcher);
+        if (unit_time_ && (is_of_sampler || !length))
             return Error{codes::usage, "--unit-time needs the length of a training",
-                         "set searcher.max_length in the configuration"};
-        if (!length) return std::optional<Budget>();
-        Budget budget{*length};
+                         is_of_sampler ? "leave it out: the sampler says how long each trial trains"
+                                       : "set searcher.max_length in the configuration"};
+        if (is_of_sampler || !length) return std::optional<Budget>();
+        Budget budget{*length, may_prune(searcher)};
         budget.undisturbed = static_cast<double>(length->value) * search.trial_count();
         budget.total = search.asha() ? total_length(*search.asha()) : budget.undisturbed;
         if (unit_time_) {

@@ -135,6 +135,7 @@ std::vector<std::string> shown_lines(PackFixture const& scene) {
                                    "resource-pool list",
                                    "job list",
                                    "tracker export 1.0",
+                                   "search preview 1",
                                    "tracker check",
                                    "tensorboard 1"};
     std::vector<std::string> all;

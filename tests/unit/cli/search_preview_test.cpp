@@ -70,6 +70,40 @@ BOOST_AUTO_TEST_CASE(trials_are_a_table_with_a_column_for_each_hyperparameter) {
     BOOST_TEST(slurm.calls.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_sampler_decides_besides_hyperparameters_is_shown) {
+    write(custom_search);
+    BOOST_TEST(run(preview(" --config searcher.prune=true --config searcher.max_length.batches=10")) == 0);
+    BOOST_TEST(contains(out, "Each trains up to 10 batches\n\nIn all at most 50 batches\n"), out);
+    BOOST_TEST(contains(out, "\nIt may end a trial that has reported a validation\n"), out);
+    std::string const lengths = " --config searcher.sets_lengths=true --config searcher.unit=epochs";
+    BOOST_TEST(run(preview(lengths + " --config searcher.max_length.batches=10")) == 0);
+    BOOST_TEST(contains(out, "\nIt also says how many epochs each trial trains\n"), out);
+    BOOST_TEST(!contains(out, "In all"), out);
+    auto const answer = ask(preview(lengths));
+    BOOST_TEST(answer["length_unit"] == "epochs");
+    BOOST_TEST(answer["prune"] == false);
+    BOOST_TEST(ask(preview())["length_unit"].is_null());
+    BOOST_TEST(run(preview(lengths + " --unit-time 90s")) == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "the sampler says how long each trial trains"), err);
+}
+
+BOOST_AUTO_TEST_CASE(of_an_experiment_it_shows_what_the_search_has_done) {
+    write(asha_search);
+    BOOST_TEST(create() == 0, err);
+    BOOST_TEST(run("experiment describe 1 --search") == 0, err);
+    auto const described = out;
+    BOOST_TEST(contains(described, "Rung"), described);
+    for (std::string const name : {"1", "example", "last"}) {
+        BOOST_TEST(run("search preview " + name) == 0, err);
+        BOOST_TEST(out == described);
+    }
+    BOOST_TEST((ask("search preview 1") == ask("experiment describe 1 --search")));
+    BOOST_TEST(run("search preview 1 --trials 3") == to_int(ExitCode::usage));
+    BOOST_TEST(contains(err, "experiment 1 takes no further options"), err);
+    BOOST_TEST(run("search preview 2") == to_int(ExitCode::absent));
+    BOOST_TEST(run("search preview exampel") == to_int(ExitCode::absent));
+}
+
 BOOST_AUTO_TEST_CASE(json_has_the_same_trials) {
     write(grid_search);
     auto const answer = ask(preview());
