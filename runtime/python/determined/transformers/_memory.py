@@ -125,7 +125,8 @@ class MemoryStates:
                 file.write(whole["trainer"])
         self._ranks.allgather(None)  # the other ranks of the node find the directory
         own = "rng_state.pth" if self._args.world_size <= 1 else f"rng_state_{self._args.process_index}.pth"
-        torch.save(whole["random"], os.path.join(path, own))
+        if whole.get("random") is not None:  # the run before may have had fewer ranks
+            torch.save(whole["random"], os.path.join(path, own))
 
     def _remove_files(self) -> None:
         """Removes the files from which this run has continued. After its first step all ranks have read them."""
