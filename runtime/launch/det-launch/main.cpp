@@ -15,6 +15,7 @@
 #include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/launch/supervisor/node_health.hpp>
 #include <det/launch/supervisor/prepare_node.hpp>
+#include <det/launch/supervisor/stage_node.hpp>
 #include <det/launch/supervisor/supervise.hpp>
 #include <det/launch/supervisor/unpack_archive.hpp>
 #include <det/protocol/step_run.hpp>
@@ -151,6 +152,15 @@ Result<int> trial(Arguments const& arguments) {
 Result<int> prepare_node(Arguments const& arguments) {
     DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--run-dir"}));
     DET_TRY(supervisor::prepare_node(options["--run-dir"], Environment::of_this_process()));
+    return 0;
+}
+
+Result<int> stage_node(Arguments const& arguments) {
+    DET_TRY_ASSIGN(auto options, parse_options(arguments, {"--directory", "--hosts", "--code-bytes"}));
+    auto const code_bytes = parse_integer<std::uint64_t>(options["--code-bytes"]);
+    if (!code_bytes) return Error{codes::usage, "--code-bytes is a number"};
+    DET_TRY(supervisor::stage_node({options["--directory"], options["--hosts"], *code_bytes},
+                                   Environment::of_this_process()));
     return 0;
 }
 
@@ -302,6 +312,11 @@ constexpr Subcommand subcommands[] = {
      "line of a batch script",
      trial},
     {"prepare-node", "add what an experiment has: --run-dir DIR, called by det-wrap-rank", prepare_node},
+    {"stage-node",
+     "--directory DIR --hosts LIST --code-bytes N: bring files to the disk of this node, called by "
+     "'det-launch "
+     "trial' (slurm.stage)",
+     stage_node},
     {"remove-snapshots",
      "--job N --trial ID: remove what its ranks have kept in /dev/shm, called by 'det-launch trial' "
      "(slurm.memory_checkpoints)",

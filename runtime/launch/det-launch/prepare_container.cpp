@@ -11,6 +11,7 @@
 #include <det/protocol/directory_layout.hpp>
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/staged_file.hpp>
 #include <det/protocol/task_identity.hpp>
 
 namespace det::launch {
@@ -80,6 +81,17 @@ Result<std::string> import_once(ContainerSpec const& container, fs::path const& 
     return file.string();
 }
 
+/// The node's own copy of an image that is a file of slurm.stage; else the image.
+std::string find_staged_image(ExperimentSpec const& spec, std::string const& image,
+                              Environment const& environment) {
+    auto const stage = environment.find_non_empty(variables::stage);
+    for (auto const& file : staged_files(spec.config)) {
+        bool const is_image = stage && file.path == image && !is_staged_archive(file.path);
+        if (is_image) return *stage + "/" + staged_name(file.path);
+    }
+    return image;
+}
+
 }  // namespace
 
 Result<node::ContainerProcess> prepare_container(std::vector<std::string> const& command,
@@ -104,6 +116,7 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
         DET_TRY_ASSIGN(call.container.image,
                        import_once(call.container, *run_dir, std::move(for_import), std::move(log)));
     }
+    call.container.image = find_staged_image(spec, call.container.image, environment);
     call.slot_type = node::find_slot_type(spec.shape.slot_type);
     call.directories = {spec.root};
     if (!spec.checkpoint_path.empty() && !spec.checkpoint_path.starts_with(spec.root + "/")) {
@@ -112,6 +125,10 @@ Result<node::ContainerProcess> prepare_container(std::vector<std::string> const&
     }
     auto const cache = environment.find_non_empty(variables::compile_cache);
     if (cache && cache->front() == '/') call.directories.emplace_back(*cache);
+    // The directory of the job has links into the one of this user.
+    auto const stage = environment.find_non_empty(variables::stage);
+    if (stage && stage->front() == '/')
+        call.directories.emplace_back(fs::path(*stage).parent_path().parent_path());
     call.programs = programs;
     call.libraries = loaded_library_paths();
     for (auto& module : checkpoint::storage::store_modules(spec, environment))

@@ -147,6 +147,7 @@ ExperimentSpec make_spec(SubmissionRequest const& request, ExperimentId id,
     }
     spec.checkpoint_path = checkpoint_path(config);
     spec.config = effective;
+    set_staged_files(spec.config, request.stage);
     spec.has_fewer_tasks =
         request.plan.sampler_sets_lengths ||
         std::ranges::any_of(arrays, [](auto const& array) { return array.task_count > 0; });

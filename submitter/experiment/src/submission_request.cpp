@@ -4,6 +4,7 @@
 #include <det/experiment/root_directory.hpp>
 #include <det/experiment/sharing.hpp>
 #include <det/experiment/source_checkpoint.hpp>
+#include <det/experiment/stage_files.hpp>
 #include <det/experiment/submission_request.hpp>
 #include <det/experiment/template_store.hpp>
 #include <det/experiment/trusted_directories.hpp>
@@ -64,6 +65,11 @@ std::optional<std::uint32_t> find_notice_time(site::Pool const& pool, Context& c
     return config ? site::preemption_notice_s(pool, *config) : std::nullopt;
 }
 
+PathBases path_bases(Context const& context) {
+    std::error_code failure;
+    return {std::filesystem::current_path(failure), context.environment.find("HOME").value_or("")};
+}
+
 /// Completes the plan of a batch script: sets the directory in which it runs, and warns of what a preemption
 /// costs it. \return The script; nothing if the entrypoint is none.
 std::optional<SubmittedScript> take_script(SubmissionOptions& options, LoadedConfig& loaded,
@@ -110,6 +116,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     DET_TRY_ASSIGN(options.sources.shared_template_directories,
                    find_shared_template_directories(context.environment, file));
     DET_TRY_ASSIGN(auto loaded, load_config(options.sources, root, context.clock.now()));
+    loaded.config.effective = with_absolute_stage(loaded.config.effective, path_bases(context));
     bool const is_script = loaded.config.slurm.launch == Launch::script;
     if (auto found = check_code_of_script(options, !loaded.config.slurm.batch_script.empty());
         found.has_errors())
@@ -132,6 +139,7 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
     if (!options.is_continuation) {
         DET_TRY_ASSIGN(source, find_source_checkpoint(loaded.config, root, context, options.trusted_owner));
     }
+    DET_TRY_ASSIGN(auto staged, find_staged_files(loaded.config, context));
     return SubmissionRequest{std::move(loaded.config),
                              std::move(loaded.written),
                              options.code,
@@ -150,7 +158,8 @@ Result<SubmissionRequest, Diagnostics> make_submission_request(SubmissionOptions
                              std::move(rules),
                              std::move(dependency),
                              std::move(script),
-                             sharing};
+                             sharing,
+                             std::move(staged)};
 }
 
 }  // namespace det::experiment

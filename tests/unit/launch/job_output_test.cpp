@@ -40,7 +40,8 @@ std::string const good_end = own("run 7.1.0 ended: the trainer finished (finishe
 BOOST_AUTO_TEST_CASE(an_output_of_good_ends_and_of_lines_in_the_logs_is_known) {
     auto const output =
         begin + "srun: cluster configuration lacks support for cpu binding\nepoch 1\n\n[rank=1] x\ny\n" +
-        own("run 7.3.2 begins on n0 at step 0") + good_end + own("run 7.3.2 is asked to stop (search)") +
+        own("run 7.3.2 begins on n0 at step 0") + own("run 7.3.2 has its files: 1.0 MiB on n0 after 200 ms") +
+        good_end + own("run 7.3.2 is asked to stop (search)") +
         own("run 7.3.2 ended: the search has ended it (stopped-by-search, stop)") +
         own("nothing is left to run here");
     std::vector<std::string> const logs{in_log("epoch 1") + in_log(""),

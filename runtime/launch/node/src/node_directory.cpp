@@ -180,6 +180,10 @@ std::string local_directory_name(fs::path const& base, std::string const& run_ke
     return is_shared ? fmt::format("{}-{}", run_key, node) : run_key;
 }
 
+fs::path users_directory(fs::path const& base) { return base / own_directory_name(); }
+
+Status make_users_directory(fs::path const& base) { return make_own_directory(users_directory(base)); }
+
 Result<NodeDirectory> NodeDirectory::enter(fs::path const& base, std::string const& key,
                                            Prepare const& prepare, Leave on_leave,
                                            std::string const& local_suffix) {

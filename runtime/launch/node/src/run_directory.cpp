@@ -7,6 +7,7 @@
 #include <det/launch/node/node_topology.hpp>
 #include <det/launch/node/run_directory.hpp>
 #include <det/launch/node/srun_shim.hpp>
+#include <det/launch/node/stage_directory.hpp>
 #include <det/preemption/notice_page.hpp>
 #include <det/protocol/cluster_info.hpp>
 #include <det/protocol/directory_layout.hpp>
@@ -164,6 +165,7 @@ Result<NodeDirectory> enter_run_directory(Environment& environment, TaskIdentity
     DET_TRY_ASSIGN(auto const task, learn_chief(environment, slurms_task, name));
     set_task_environment(environment, task, launch, name);
     int const node = node_of_run(environment, task, name);
+    use_stage(environment);
     auto const base = local_base(environment);
     auto const key = local_directory_name(base, environment.find(variables::run_key).value_or(""), name);
     auto const enter = [&](std::string const& local_suffix) {

@@ -57,6 +57,7 @@ std::optional<RunInOutput> parse_good_end(std::string_view line, ExperimentId ex
 /// journal.
 bool is_usual(std::string_view line, ExperimentId experiment) {
     return line == usual_srun_line || own_text(line) == nothing_left_line ||
+           parse_run(own_text(line), experiment, "has its files: ") ||
            parse_run(own_text(line), experiment, "is asked to stop (search)");
 }
 

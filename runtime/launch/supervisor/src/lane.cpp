@@ -37,6 +37,7 @@
 #include <det/launch/supervisor/memory_cleanup.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/staged_file.hpp>
 #include <det/protocol/step_requests.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/sampler/decision_log.hpp>
@@ -61,6 +62,7 @@
 #include "run_environment.hpp"
 #include "script_signals.hpp"
 #include "skip_step_ids.hpp"
+#include "stage_files.hpp"
 #include "trial_files.hpp"
 
 namespace det::launch::supervisor {
@@ -272,6 +274,11 @@ Status Lane::begin(std::uint32_t trial, std::string const& refusal, Meanwhile co
             {Cause::not_launched, NextAction::stop, health.error().message + "; " + health.error().hint, {}});
     run_->health = *std::move(health);
     if (has_unhealthy_nodes()) return Ok{};
+    auto const staged = stage_files(batch_job_, run_->plan, context_);
+    if (!staged)
+        return record_outcome(
+            {Cause::not_launched, NextAction::stop, staged.error().message + "; " + staged.error().hint, {}});
+    if (!staged->empty()) environment.set(variables::stage, *staged);
     run_->output_begin_bytes = output_size_bytes(context_.output);
     run_->nodes = NodeWatch::start(batch_job_, run_->plan, run_->record.layout(), context_);
     if (run_->nodes) environment.set(variables::node_monitor, run_->nodes->address());

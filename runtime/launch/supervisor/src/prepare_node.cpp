@@ -13,6 +13,7 @@
 #include <det/protocol/experiment_spec.hpp>
 #include <det/protocol/json.hpp>
 #include <det/protocol/setup_lines.hpp>
+#include <det/protocol/staged_file.hpp>
 #include <det/protocol/task_identity.hpp>
 #include <det/sampler/decision_log.hpp>
 #include <det/sampler/load_draw.hpp>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "setup_script.hpp"
+#include "stage_cache.hpp"
 
 namespace det::launch::supervisor {
 namespace {
@@ -127,16 +129,32 @@ Status link_persistent(fs::path const& work, ExperimentSpec const& spec, Generat
     return Ok{};
 }
 
+/// Unpacks the code, from this node's own copy of the archive if it has one.
+Status unpack_code(std::string const& sha256, fs::path const& archive,
+                   std::optional<std::string> const& stage, fs::path const& work) {
+    std::error_code failure;
+    auto const own =
+        stage ? fs::canonical(fs::path(*stage) / item_of_code(sha256, "", 0).name, failure) : fs::path();
+    if (!own.empty() && !failure) {
+        if (unpack_archive(own, sha256, work)) return Ok{};
+        // The copy is damaged: what it has left behind goes.
+        DET_TRY(remove_tree(work));
+        DET_TRY(make_directory(work));
+    }
+    return unpack_archive(archive, sha256, work);
+}
+
 /// Makes the working directory: a link to the one that the runs of the trial share, or a directory with the
 /// code.
-Status make_work(fs::path const& run_dir, ExperimentSpec const& spec, GenerationLayout const& trial) {
+Status make_work(fs::path const& run_dir, ExperimentSpec const& spec, GenerationLayout const& trial,
+                 std::optional<std::string> const& stage) {
     auto const work = run_dir / work_directory;
     if (spec.working_directory == WorkingDirectory::shared) return make_link(trial.work(), work);
     if (!spec.context && spec.persist.empty()) return Ok{};
     DET_TRY(make_directory(work));
     if (spec.context) {
         auto const& sha256 = spec.context->sha256;
-        DET_TRY(unpack_archive(RootLayout(spec.root).context(sha256), sha256, work));
+        DET_TRY(unpack_code(sha256, RootLayout(spec.root).context(sha256), stage, work));
     }
     return link_persistent(work, spec, trial);
 }
@@ -207,7 +225,7 @@ Status prepare_node(fs::path const& run_dir, Environment const& environment) {
         DET_TRY(node::write_scontrol_filter(run_dir, *command));
     // DET_TRIAL_DIR is one of the directories of the generation.
     GenerationLayout const trial(fs::path(run.text(variables::trial_dir)).parent_path());
-    return make_work(run_dir, spec, trial);
+    return make_work(run_dir, spec, trial, run.optional(variables::stage));
 }
 
 }  // namespace det::launch::supervisor

@@ -5,6 +5,7 @@
 #include <det/protocol/bind_policy.hpp>
 #include <det/protocol/host_list.hpp>
 #include <det/protocol/json.hpp>
+#include <det/protocol/staged_file.hpp>
 #include <det/protocol/step_run.hpp>
 #include <det/search/search.hpp>
 
@@ -193,6 +194,7 @@ Environment make_run_environment(BatchJob const& batch_job, RunPlan const& run, 
                              variables::usage_window,
                              variables::node_monitor,
                              variables::compile_cache,
+                             variables::stage,
                              variables::local_suffix,
                              variables::log_wandb,
                              variables::log_mlflow,

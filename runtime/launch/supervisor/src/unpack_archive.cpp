@@ -109,35 +109,75 @@ std::optional<fs::path> place(fs::path const& directory, char const* name) {
     return directory / relative;
 }
 
-Status extract(archive* reader, archive* writer, fs::path const& directory, MemberFilter const& filter) {
+/// What an archive may have.
+struct MemberRules {
+    MemberFilter filter = {};
+    bool allows_hard_links = false;
+    std::uint64_t limit_bytes = content_limit_bytes;
+};
+
+/// Gives the member the path to which it is unpacked, and a hard link the path to which it leads.
+/// \return false if a path leaves the directory, or the member is none that code or an environment has
+bool place_member(archive_entry* entry, fs::path const& directory, MemberRules const& rules) {
+    auto const path = place(directory, archive_entry_pathname(entry));
+    if (!path) return false;
+    auto const* const hard_link = archive_entry_hardlink(entry);
+    auto const type = archive_entry_filetype(entry);
+    bool const is_usual = type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
+    if (hard_link == nullptr && !is_usual) return false;
+    if (hard_link != nullptr) {
+        auto const target = place(directory, hard_link);
+        if (!rules.allows_hard_links || !target) return false;
+        // With SECURE_SYMLINKS libarchive refuses a target behind a symbolic link too.
+        archive_entry_set_hardlink(entry, target->c_str());
+    }
+    archive_entry_set_pathname(entry, path->c_str());
+    return true;
+}
+
+UnpackedTar failed_to_write(archive* writer) {
+    return {Error{codes::file_system, archive_error_string(writer)}, archive_errno(writer), 0};
+}
+
+UnpackedTar extract(archive* reader, archive* writer, fs::path const& directory, MemberRules const& rules) {
+    UnpackedTar done;
     archive_entry* entry = nullptr;
     for (;;) {
         int const status = archive_read_next_header(reader, &entry);
-        if (status == ARCHIVE_EOF) return Ok{};
-        if (status < ARCHIVE_WARN) return Error{codes::damaged, archive_error_string(reader)};
-        auto const path = place(directory, archive_entry_pathname(entry));
-        if (!path || archive_entry_hardlink(entry) != nullptr) {
-            return Error{codes::damaged, "it has a member that would leave its directory"};
-        }
-        if (filter && !filter(archive_entry_pathname(entry))) continue;
-        archive_entry_set_pathname(entry, path->c_str());
-        if (archive_write_header(writer, entry) < ARCHIVE_WARN) {
-            return Error{codes::file_system, archive_error_string(writer)};
-        }
+        if (status == ARCHIVE_EOF) return done;
+        if (status < ARCHIVE_WARN) return {Error{codes::damaged, archive_error_string(reader)}};
+        auto const* const name = archive_entry_pathname(entry);
+        bool const is_wanted = !rules.filter || (name != nullptr && rules.filter(name));
+        if (!place_member(entry, directory, rules))
+            return {Error{codes::damaged, "it has a member that would leave its directory, or a device"}};
+        if (!is_wanted) continue;
+        if (archive_write_header(writer, entry) < ARCHIVE_WARN) return failed_to_write(writer);
         void const* bytes = nullptr;
         std::size_t size = 0;
         la_int64_t offset = 0;
         int block = ARCHIVE_OK;
         while ((block = archive_read_data_block(reader, &bytes, &size, &offset)) == ARCHIVE_OK) {
-            if (archive_write_data_block(writer, bytes, size, offset) < ARCHIVE_WARN) {
-                return Error{codes::file_system, archive_error_string(writer)};
-            }
+            done.size_bytes += size;
+            if (done.size_bytes > rules.limit_bytes)
+                return {Error{codes::file_system,
+                              fmt::format("it holds more than {}", format_size(rules.limit_bytes))}};
+            // libarchive calls a write that fails, for example because the disk is full, a warning.
+            if (archive_write_data_block(writer, bytes, size, offset) < ARCHIVE_OK)
+                return failed_to_write(writer);
         }
-        if (block != ARCHIVE_EOF) return Error{codes::damaged, archive_error_string(reader)};
-        if (archive_write_finish_entry(writer) < ARCHIVE_WARN) {
-            return Error{codes::file_system, archive_error_string(writer)};
-        }
+        if (block != ARCHIVE_EOF) return {Error{codes::damaged, archive_error_string(reader)}};
+        if (archive_write_finish_entry(writer) < ARCHIVE_WARN) return failed_to_write(writer);
     }
+}
+
+/// Writes what archives have, below a directory whose path has no symbolic link.
+std::unique_ptr<archive, FreeWriter> make_writer() {
+    std::unique_ptr<archive, FreeWriter> writer(archive_write_disk_new());
+    // SECURE_NOABSOLUTEPATHS would refuse every member, because place() makes all paths absolute.
+    // SECURE_SYMLINKS refuses a member whose path leads through a symbolic link.
+    archive_write_disk_set_options(
+        writer.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_SYMLINKS);
+    return writer;
 }
 
 /// The error for an archive whose content is not the code that was submitted.
@@ -152,16 +192,12 @@ Error other_content(fs::path const& path, std::string const& found, std::string 
 
 Status unpack(Source& source, fs::path const& directory, MemberFilter const& filter) {
     std::unique_ptr<archive, FreeReader> const reader(archive_read_new());
-    std::unique_ptr<archive, FreeWriter> const writer(archive_write_disk_new());
+    auto const writer = make_writer();
     archive_read_support_format_tar(reader.get());
-    // SECURE_NOABSOLUTEPATHS would refuse every member, because place() makes all paths absolute.
-    // SECURE_SYMLINKS refuses a member whose path leads through a symbolic link.
-    archive_write_disk_set_options(
-        writer.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SECURE_SYMLINKS);
     if (archive_read_open(reader.get(), &source, nullptr, read_from_source, nullptr) != ARCHIVE_OK) {
         return Error{codes::damaged, archive_error_string(reader.get())};
     }
-    return extract(reader.get(), writer.get(), directory, filter);
+    return extract(reader.get(), writer.get(), directory, {filter}).status;
 }
 
 }  // namespace
@@ -183,6 +219,24 @@ Status unpack_archive(fs::path const& path, std::string const& sha256, fs::path 
     if (!unpacked) return std::move(unpacked).error().while_doing(doing);
     if (*hash != sha256) return other_content(path, *hash, sha256).while_doing(doing);
     return Ok{};
+}
+
+UnpackedTar unpack_tar(fs::path const& file, fs::path const& directory, std::uint64_t limit_bytes) {
+    std::error_code error;
+    auto const target = fs::canonical(directory, error);
+    if (error) return {os_error(fmt::format("look at '{}'", directory.string()), error.value())};
+    std::unique_ptr<archive, FreeReader> const reader(archive_read_new());
+    auto const writer = make_writer();
+    archive_read_support_format_tar(reader.get());
+    archive_read_support_filter_gzip(reader.get());
+    archive_read_support_filter_zstd(reader.get());
+    constexpr std::size_t block_bytes = std::size_t{1} << 20;
+    if (archive_read_open_filename(reader.get(), file.c_str(), block_bytes) != ARCHIVE_OK)
+        return {Error{codes::damaged, archive_error_string(reader.get())}};
+    auto done = extract(reader.get(), writer.get(), target, {{}, true, limit_bytes});
+    // The permissions of directories are set here.
+    if (done.status && archive_write_close(writer.get()) < ARCHIVE_WARN) return failed_to_write(writer.get());
+    return done;
 }
 
 }  // namespace det::launch::supervisor

@@ -97,6 +97,11 @@ std::string_view if_not_elastic(Node const& config) {
     return is_range ? "" : "resources.slots_per_trial is no range {min: ..., max: ...}";
 }
 
+std::string_view if_nothing_is_staged(Node const& config) {
+    auto const* stage = find(config, "slurm.stage");
+    return stage != nullptr && !stage->items().empty() ? "" : "slurm.stage names no file";
+}
+
 std::string_view if_rungs_are_listed(Node const& config) {
     auto const* rungs = find(config, "searcher.bracket_rungs");
     return rungs == nullptr || rungs->items().empty() ? "" : "bracket_rungs says the rungs of each bracket";

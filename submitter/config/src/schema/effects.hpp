@@ -8,6 +8,7 @@ namespace det::config::schema {
 std::string_view if_not_profiled(yaml::Node const& config);
 std::string_view if_without_image(yaml::Node const& config);
 std::string_view if_rungs_are_listed(yaml::Node const& config);
+std::string_view if_nothing_is_staged(yaml::Node const& config);
 std::string_view if_single_or_script(yaml::Node const& config);
 std::string_view if_script(yaml::Node const& config);
 std::string_view if_script_keeps_variables(yaml::Node const& config);

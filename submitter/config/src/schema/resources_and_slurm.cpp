@@ -281,6 +281,18 @@ constexpr Key memory_checkpoints_keys[] = {
 };
 constinit Type const memory_checkpoints = object_of(memory_checkpoints_keys);
 
+void require_staged_path(yaml::Node const& value, Path const& path, Checker& checker) {
+    auto const& written = *value.text();
+    bool const is_file =
+        !written.empty() && !written.ends_with('/') && written.find('\n') == std::string::npos;
+    if (is_file) return;
+    checker.refuse_value(value,
+                         fmt::format("{} must be the path of a file, found '{}'", path.text(), written),
+                         "for example env.tar.zst, made by 'tar --zstd -cf env.tar.zst -C DIR .'");
+}
+constinit Type const staged_path{.shape = Shape::text, .rule = require_staged_path};
+constinit Type const staged_paths{.shape = Shape::list, .item = &staged_path, .merge = Merge::as_set};
+
 constinit Type const bad_node_memory = integer_between(0, 8760);
 constinit Type const hang_timeout = integer_between(10, 31'536'000);
 constinit Type const node_timeout = integer_between(4, 86'400);
@@ -445,6 +457,14 @@ constexpr Key slurm_keys[] = {
      "the "
      "same job continues from there: {every: 10}; default: none",
      no_field, by_det_submit("snapshots in the memory of the nodes", if_script)},
+    {"stage", staged_paths, "",
+     "files that are brought to the disk of each node before the program starts, and stay there for later "
+     "runs; "
+     "archives are unpacked; $DET_STAGE has them: [env.tar.zst, image.sqsh]; default: none",
+     no_field, by_det_submit("files on the disks of the nodes")},
+    {"stage_limit", memory_size, "",
+     "how much such files may take on a node's disk: 200G; default: half of the disk", no_field,
+     by_det_submit("which files of slurm.stage go, the least recently used first", if_nothing_is_staged)},
     {"compile_cache", boolean, "",
      "false: no cache of compiled kernels on the nodes; default: true, one for each experiment", no_field,
      by_det_submit("TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR", if_script_keeps_variables)},

@@ -8,6 +8,7 @@
 #include <det/plan/plan.hpp>
 #include <det/protocol/desired_state.hpp>
 #include <det/protocol/experiment_spec.hpp>
+#include <det/protocol/staged_file.hpp>
 
 namespace det::experiment {
 
@@ -44,6 +45,7 @@ struct SubmissionRequest {
     std::string dependency = {};  // sbatch --dependency of the first jobs, not of their replacements
     std::optional<SubmittedScript> script = {};  // the batch script that runs in place of an entrypoint
     config::Sharing sharing = config::Sharing::only_owner;
+    std::vector<StagedFile> stage = {};  // the files of slurm.stage
 };
 
 /// Loads and checks the configuration and plans the jobs, before any file of the experiment is written. Asks

@@ -17,6 +17,11 @@ bool is_shared_by_nodes(std::uint32_t file_system_magic);
 std::string local_directory_name(std::filesystem::path const& base, std::string const& run_key,
                                  std::string const& node);
 
+/// This user's directory below `base`: det-UID.
+std::filesystem::path users_directory(std::filesystem::path const& base);
+/// Makes it, so that no other user can enter it. codes::unsafe_owner if another user has the name.
+Status make_users_directory(std::filesystem::path const& base);
+
 /// DET_RUN_DIR: a private directory per run and node, shared by all processes of the run there. The first
 /// process prepares it while the others wait; the last one removes it. There are two lock files
 /// beside it: each process holds a shared lock of <key>.users until it ends or is killed; processes enter and

@@ -1,6 +1,7 @@
 #pragma once
 #include <det/foundation/result.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -16,5 +17,19 @@ using MemberFilter = std::function<bool(std::filesystem::path const&)>;
 /// directory are refused. After an error the directory is in an undefined state.
 Status unpack_archive(std::filesystem::path const& archive, std::string const& sha256,
                       std::filesystem::path const& directory, MemberFilter const& filter = {});
+
+/// What unpack_tar() has done.
+struct UnpackedTar {
+    Status status = Ok{};
+    int error_number = 0;          // errno of a write that has failed, for example ENOSPC
+    std::uint64_t size_bytes = 0;  // of all files
+};
+
+/// Unpacks a tar archive, plain or compressed by gzip or zstd, into an existing directory. Hard links may
+/// name members of the archive. Members whose path or hard link leaves the directory, also through a symbolic
+/// link of the archive, are refused, as are devices and what needs more than `limit_bytes`. After an error
+/// the directory is in an undefined state.
+UnpackedTar unpack_tar(std::filesystem::path const& file, std::filesystem::path const& directory,
+                       std::uint64_t limit_bytes);
 
 }  // namespace det::launch::supervisor
