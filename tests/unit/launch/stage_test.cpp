@@ -235,6 +235,25 @@ BOOST_AUTO_TEST_CASE(the_least_recently_used_goes_and_nothing_that_a_running_job
     BOOST_TEST(names("entries").size() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(what_no_job_has_used_for_a_month_goes_when_another_file_comes) {
+    auto first = open("1");
+    auto const kept = file("kept", "kept"), unused = file("unused", "unused"),
+               in_use = file("in_use", "in use");
+    for (auto const& each : {kept, unused}) BOOST_TEST(!bring(first, each));
+    auto second = open("2");
+    BOOST_TEST(!bring(second, in_use));
+    timespec const long_ago[2] = {{1'000'000, 0}, {1'000'000, 0}};
+    for (auto const& each : {unused, in_use})
+        BOOST_REQUIRE(
+            ::utimensat(AT_FDCWD, (directory / "n0/stage/entries" / each.key).c_str(), long_ago, 0) == 0);
+    running = {"2"};
+    auto third = open("3");
+    BOOST_TEST(!bring(third, file("new", "new")));
+    BOOST_TEST(!must(third.use(unused)));
+    BOOST_TEST(must(third.use(in_use)));
+    BOOST_TEST(must(third.use(kept)));
+}
+
 BOOST_AUTO_TEST_CASE(a_full_disk_is_described_by_place_need_and_free_space) {
     auto const wanted = file("big.sqsh", std::string(5000, 'x'));
     space.free_bytes = 1000;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <set>
@@ -25,6 +26,7 @@ constexpr std::chrono::milliseconds lock_poll_interval{50};
 // Compressed environments grow by a factor of two to four. Only as much is removed for them in advance;
 // whether the disk is full shows when it is written.
 constexpr std::uint64_t unpacked_factor = 3;
+constexpr std::time_t unused_limit_s = std::time_t{30} * 24 * 3600;
 constexpr char content_name[] = "content";
 constexpr char facts_name[] = "facts";
 constexpr char archive_name[] = "archive";
@@ -237,9 +239,11 @@ Status StageCache::make_room(StageItem const& item, Need const& need) {
     auto const fits = [&] {
         return total + need.entry_bytes <= limit_bytes_ && free_bytes >= need.free_bytes_wanted;
     };
-    if (!fits()) mark_used(entries);
+    auto const oldest = std::time(nullptr) - unused_limit_s;
+    bool const has_old = !entries.empty() && entries.front().used.tv_sec < oldest;
+    if (has_old || !fits()) mark_used(entries);
     for (auto const& entry : entries) {
-        if (fits()) break;
+        if (fits() && entry.used.tv_sec >= oldest) break;
         if (entry.is_in_use) continue;
         move_away(entry.path);
         total -= entry.size_bytes;

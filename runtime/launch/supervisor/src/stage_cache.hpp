@@ -45,9 +45,10 @@ class StageCopy;
 ///     removed/UUID         what is being removed
 ///
 /// An entry appears by rename(2), so a killed process leaves no half of one. Entries that were made before
-/// the node was started are made anew: they are not synced, and their last bytes may be missing. What
-/// makes the entries larger than the limit goes, the least recently used first, but nothing that a job uses
-/// which has not ended. Several processes may use the directory at once. Not thread-safe.
+/// the node was started are made anew: they are not synced, and their last bytes may be missing. When an
+/// entry is made, those go that no job has used for 30 days, and, beyond the limit, those that were used
+/// least recently; but none that a job uses which has not ended. Several processes may use the directory at
+/// once. Not thread-safe.
 class StageCache {
 public:
     using Clock = std::chrono::steady_clock;
