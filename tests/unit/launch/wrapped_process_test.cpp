@@ -534,6 +534,19 @@ BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_ends_though_no_other_failure_is_re
         shell("\"$WRAP\" 0 bash -c 'echo gone >\"$DET_RUN_DIR/$DET_LOST_PEER_FILE\"; exit 5'").exit_code ==
         5);
     BOOST_TEST(!path_exists(directory / "first_failure"));
+    BOOST_TEST(!path_exists(directory / "failing"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_lost_another_waits_longer_for_a_failure_that_is_announced) {
+    be_in_a_run();
+    BOOST_TEST(shell("\"$WRAP\" 2 bash -c 'exit 7'").exit_code == 7);
+    BOOST_TEST(path_exists(directory / "failing"));
+    std::filesystem::remove(directory / "first_failure");  // as if the other wrapper had not come so far
+    auto const begin = std::chrono::steady_clock::now();
+    BOOST_TEST(
+        shell("\"$WRAP\" 0 bash -c 'echo gone >\"$DET_RUN_DIR/$DET_LOST_PEER_FILE\"; exit 5'").exit_code ==
+        5);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin >= std::chrono::seconds(2)));
 }
 
 BOOST_AUTO_TEST_CASE(a_log_that_cannot_be_written_does_not_stop_a_command) {

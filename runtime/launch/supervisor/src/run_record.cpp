@@ -108,7 +108,7 @@ bool RunRecord::remove_files_of_tasks() const {
     if (has_heartbeats || has(layout_.abandoned())) return false;
     for (auto const& path :
          {layout_.rendezvous(), layout_.stop_request(), layout_.hung(), layout_.preempt_notice(),
-          layout_.requeue_request(), layout_.chief_host(), layout_.done()}) {
+          layout_.requeue_request(), layout_.chief_host(), layout_.done(), layout_.failing()}) {
         if (has(path)) ::unlink(path.c_str());
     }
     for (auto const& name : *names) {
