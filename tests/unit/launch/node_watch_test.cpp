@@ -91,6 +91,24 @@ BOOST_AUTO_TEST_CASE(a_connected_node_is_heard_and_shows_its_activity) {
     BOOST_TEST(log_lines.empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_ends_of_the_other_nodes_are_known_when_one_is_lost) {
+    auto const watch = start();
+    BOOST_REQUIRE(watch != nullptr);
+    {
+        NodeProcess const other(node(*watch, 0));
+        wait_until_heard(*watch, 0);
+        BOOST_TEST(watch->find_lost().empty());
+        BOOST_TEST(!watch->have_others_ended({"n1"}));
+        BOOST_TEST(!watch->have_others_ended({"n1"}));
+    }
+    auto const until = std::chrono::steady_clock::now() + 60s;
+    for (; !watch->have_others_ended({"n1"}); watch->update()) {
+        BOOST_REQUIRE(std::chrono::steady_clock::now() < until);
+        std::this_thread::sleep_for(10ms);
+    }
+    BOOST_TEST(!watch->have_others_ended({}));  // n1 has never connected
+}
+
 BOOST_AUTO_TEST_CASE(nodes_that_run_and_do_not_connect_are_reported_once) {
     auto const watch = start();
     BOOST_REQUIRE(watch != nullptr);

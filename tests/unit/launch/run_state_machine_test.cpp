@@ -151,6 +151,17 @@ BOOST_AUTO_TEST_CASE(the_step_of_a_lost_node_is_given_up_sooner_than_that_of_a_s
     BOOST_TEST((lost.on_time(start + 15s) == RunAction::abandon));
     BOOST_TEST((silent.on_time(start + 60s - 1ms) == RunAction::wait));
     BOOST_TEST((silent.on_time(start + 60s) == RunAction::abandon));
+    // srun waits for the lost node only.
+    RunStateMachine alone(60s);
+    alone.on_others_ended(start);
+    BOOST_TEST((alone.on_lost_node("n1", start) == RunAction::kill));
+    BOOST_TEST((alone.on_time(start + 2s) == RunAction::wait));
+    alone.on_others_ended(start + 2s);
+    alone.on_others_ended(start + 2400ms);
+    BOOST_TEST((alone.on_time(start + 2499ms) == RunAction::wait));
+    BOOST_TEST((alone.on_time(start + 2500ms) == RunAction::abandon));
+    alone.on_others_ended(start + 3s);
+    BOOST_TEST((alone.on_time(start + 4s) == RunAction::wait));
     // A run that is ended for another reason stays so.
     RunStateMachine killed(60s);
     BOOST_TEST((killed.on_desired(DesiredState::kill, start) == RunAction::kill));

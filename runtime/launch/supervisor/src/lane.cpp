@@ -355,7 +355,12 @@ RunAction Lane::look_at_nodes(RunStateMachine::Time now) {
         else if (std::ranges::find(lost_hosts, host) == lost_hosts.end())
             lost_hosts.push_back(host);
     }
-    if (!lost_hosts.empty()) return run_->machine.on_lost_node(lost_hosts.front(), now);
+    if (!lost_hosts.empty()) {
+        bool const have_others_ended = run_->nodes->have_others_ended(lost_hosts);
+        auto const action = run_->machine.on_lost_node(lost_hosts.front(), now);
+        if (have_others_ended) run_->machine.on_others_ended(now);
+        return action;
+    }
     auto const gone = run_->gone.find(
         refusing, now,
         {[this] { return storage_answers() && can_write_storage(); },

@@ -19,6 +19,9 @@ constexpr auto time_until_scancel = 5s;
 // srun ends a step within seconds, unless it has lost a node: then it waits for ever.
 constexpr auto wait_after_kill = 60s;
 constexpr auto wait_for_lost_node = 15s;  // instead of wait_after_kill
+// If all other nodes have ended: the first task of a node may end shortly before the others, which are killed
+// at the same time. srun would wait for KillWait and two seconds.
+constexpr auto wait_for_other_tasks = 500ms;
 // The wrappers give a debugger 10 s for the stacks.
 constexpr auto time_for_stacks = 15s;
 constexpr auto between_grace_queries = 2s;
@@ -73,6 +76,10 @@ RunAction RunStateMachine::on_lost_node(std::string const& host, Time now) {
     auto const action = on_silence(host, now);
     abandon_at_ = now + wait_for_lost_node;
     return action;
+}
+
+void RunStateMachine::on_others_ended(Time now) {
+    if (is_node_lost_ && abandon_at_) advance<Time>(abandon_at_, now + wait_for_other_tasks);
 }
 
 RunAction RunStateMachine::on_hang(Time now) {

@@ -46,6 +46,9 @@ public:
     /// The node is down, or cut off from the others: it can't end its part of the step, which is given up
     /// soon.
     RunAction on_lost_node(std::string const& host, Time now);
+    /// After on_lost_node(): the processes on all other nodes have ended. srun would still wait for the lost
+    /// one.
+    void on_others_ended(Time now);
     /// The run has made no progress for too long. The stacks of the ranks are written before the step is
     /// killed. Has no effect on a run that was asked to stop or killed.
     RunAction on_hang(Time now);
