@@ -1,15 +1,17 @@
 #include <det/checkpoint/error_exchange.hpp>
 #include <det/checkpoint/memory_snapshots.hpp>
 #include <det/checkpoint/stored_manifest.hpp>
-#include <det/foundation/background.hpp>
 #include <det/foundation/reversed.hpp>
 #include <det/foundation/text.hpp>
+#include <det/foundation/thread_pool.hpp>
 #include <det/protocol/json.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
+#include <future>
 #include <map>
+#include <sched.h>
 #include <set>
 #include <unistd.h>
 
@@ -39,6 +41,10 @@ public:
           files_(options_.place, peers.rank(), peers.size()),
           fetch_(peers, options_.place, options_.node),
           reader_(peers, options_.place) {}
+
+    ~Impl() { finish(); }
+    Impl(Impl const&) = delete;
+    Impl& operator=(Impl const&) = delete;
 
     bool is_off() const { return is_off_; }
     void finish() { (void)finish_last(); }
@@ -167,9 +173,8 @@ private:
     /// Waits for the last snapshot to be complete.
     /// \return the error of the last one, also if an earlier call has returned it
     Status finish_last() {
-        if (!completion_) return last_status_;
-        auto const completed = completion_->join();
-        completion_.reset();
+        if (!completion_.valid()) return last_status_;
+        auto const completed = completion_.get();
         bool const is_own_complete = completed.own && *completed.own;
         bool const is_copied = completed.copies && *completed.copies;
         is_complete_ = is_own_complete && is_copied;
@@ -334,17 +339,31 @@ private:
         if (status) status = copy(plan, state, slot.file.bytes().data());
         slot.id = id_of(name);
         is_copying_ = true;
-        completion_ = std::make_unique<Background<Completion>>(
-            thread_name, [this, image = slot.file.bytes(), from = slot.path,
-                          to = slot.path.parent_path() / to_string(name), status = std::move(status)] {
-                Completion completed;
-                completed.own = complete(image, from, to, status);
-                bool const is_complete = completed.own && *completed.own;
-                if (copies_)
-                    completed.copies = copies_->exchange(is_complete ? image : std::span<std::byte>());
-                is_copying_ = false;
-                return completed;
+        auto const promise = std::make_shared<std::promise<Completion>>();
+        completion_ = promise->get_future();
+        in_background([this, promise, image = slot.file.bytes(), from = slot.path,
+                       to = slot.path.parent_path() / to_string(name), status = std::move(status)] {
+            Completion completed;
+            completed.own = complete(image, from, to, status);
+            bool const is_complete = completed.own && *completed.own;
+            if (copies_) completed.copies = copies_->exchange(is_complete ? image : std::span<std::byte>());
+            is_copying_ = false;
+            promise->set_value(std::move(completed));
+        });
+    }
+
+    /// One thread for all snapshots: to start one costs more than a tenth of the copy of a small state. If
+    /// there are no more cores than ranks, a thread that wakes up would also take the core of the caller for
+    /// some milliseconds; one of SCHED_BATCH waits for the next tick of the scheduler.
+    void in_background(std::function<void()> work) {
+        if (!thread_) {
+            thread_ = std::make_unique<ThreadPool>(thread_name, 1);
+            thread_->submit([] {
+                sched_param const no_priority{};
+                ::sched_setscheduler(0, SCHED_BATCH, &no_priority);
             });
+        }
+        thread_->submit(std::move(work));
     }
 
     /// Called by the thread.
@@ -457,7 +476,8 @@ private:
     std::unique_ptr<PartnerCopies> copies_;  // null: none are made
     Status copies_status_ = Ok{};            // the error that ends the copying
     std::atomic<bool> is_copying_ = false;
-    std::unique_ptr<Background<Completion>> completion_;  // declared last: uses the members before
+    std::future<Completion> completion_;
+    std::unique_ptr<ThreadPool> thread_;  // declared last: uses the members before
 };
 
 MemorySnapshots::MemorySnapshots(Peers& peers, MemorySnapshotOptions options)
