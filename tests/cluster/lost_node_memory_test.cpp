@@ -181,4 +181,20 @@ BOOST_AUTO_TEST_CASE(a_ddp_training_in_python_continues_from_the_memory_of_other
         "n[0,2-3]");
 }
 
+BOOST_AUTO_TEST_CASE(a_pytorch_trial_continues_from_the_memory_of_other_nodes) {
+    if (shell("python3 -c 'import torch' && echo found || true") != "found") {
+        BOOST_TEST_MESSAGE("skipped: there is no torch");
+        return;
+    }
+    auto const text = must(read_file(det::test::source_path("tests/cluster/programs/kept_trial.py")));
+    must(write_file(home() / "code/kept_trial.py", text, 0644));
+    constexpr char program[] =
+        "--config entrypoint=kept_trial:KeptTrial --config hyperparameters.global_batch_size=48 "
+        "--config 'searcher.max_length={batches: 60}' --config scheduling_unit=1 ";
+    auto const undisturbed = train(program);
+    finish(undisturbed);
+    check_continues(
+        program, last_state(undisturbed, 0), [&] { kill_node_and_its_memory(); }, "n[0-2]");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
